@@ -1,0 +1,65 @@
+"""hotfix: live patching for model code.
+
+``import hotfix.auto`` as the first import of a program arms hotfix with what the environment says. This module is
+the same for programs that want to decide themselves; every public name is resolved at first use (PEP 562), so that
+importing it costs nothing and loads nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .api import Handle, apply, digest, report, revert
+    from .errors import HotfixError, PolicyError
+    from .ledger import Outcome, State
+    from .registry import Fix, Target
+    from .report import Report
+    from .versions.gate import Verdict
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Fix",
+    "Handle",
+    "HotfixError",
+    "Outcome",
+    "PolicyError",
+    "Report",
+    "State",
+    "Target",
+    "Verdict",
+    "apply",
+    "digest",
+    "report",
+    "revert",
+]
+
+_HOMES = {
+    "Fix": "registry",
+    "Handle": "api",
+    "HotfixError": "errors",
+    "Outcome": "ledger",
+    "PolicyError": "errors",
+    "Report": "report",
+    "State": "ledger",
+    "Target": "registry",
+    "Verdict": "versions.gate",
+    "apply": "api",
+    "digest": "api",
+    "report": "api",
+    "revert": "api",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'hotfix' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"hotfix.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

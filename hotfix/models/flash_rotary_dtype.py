@@ -1,0 +1,76 @@
+"""Qwen2.5-VL and Qwen2.5-Omni cannot run their vision encoder in bfloat16 under FlashAttention-2.
+
+Symptom   ``AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16``
+Cause     Queries and keys are cast up to float32 before the rotary embedding, cos and sin are not. They are bfloat16 as
+          soon as the whole model is cast, because ``inv_freq`` is a buffer. flash-attn asserted equal dtypes up to
+          2.7.4.post1; from 2.8.0 on its kernel takes the mixture and computes in float32 either way.
+Releases  Qwen2.5-VL: 4.49.0. Qwen2.5-Omni: 4.52.1 to 4.52.4.
+Upstream  transformers#36065 (fixed in 4.50.0), transformers#38453 (the function is gone in 4.53.0),
+          flash-attention commit 1870a0dc (assertion dropped in 2.8.0)
+Here      cos and sin are cast up alongside, the rotation happens in float32, the result has the dtype of the input.
+          Bitwise equal to 4.50.0 (Qwen2.5-VL), and to 4.53.1 and flash-attn 2.8 (Qwen2.5-Omni).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from hotfix.registry import Fix
+
+if TYPE_CHECKING:
+    import torch
+    from flash_attn.layers.rotary import apply_rotary_emb  # what the repaired modules have under this name
+
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
+FIX = Fix(
+    id="flash-rotary-dtype",
+    title="Vision rotary embedding under FlashAttention-2 refuses bfloat16 cos and sin",
+    kind="crash",
+    needs={"flash-attn": "<2.8"},
+    upstream=("transformers#36065", "transformers#38453", "flash-attention@1870a0dc"),
+    fixed_in="4.50.0, 4.53.0",
+    needle="apply_rotary_emb(",
+)
+
+QWEN2_5_VL = "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
+QWEN2_5_OMNI = "transformers.models.qwen2_5_omni.modeling_qwen2_5_omni"
+
+
+@FIX.replaces((f"{QWEN2_5_VL}:apply_rotary_pos_emb_flashatt", "==4.49.0"))
+def apply_rotary_pos_emb_flashatt(
+    q: torch.Tensor, k: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rotate queries and keys of shape (1, patches, heads, head width) by tables of shape (patches, head width)."""
+    half = cos.shape[-1] // 2  # the kernel wants each angle once
+    cos32, sin32 = cos[..., :half].float().contiguous(), sin[..., :half].float().contiguous()
+    rotated_q = apply_rotary_emb(q.float(), cos32, sin32)
+    rotated_k = apply_rotary_emb(k.float(), cos32, sin32)
+    return rotated_q.to(q.dtype), rotated_k.to(k.dtype)
+
+
+@FIX.replaces(
+    (
+        f"{QWEN2_5_OMNI}:Qwen2_5OmniVisionFlashAttention2._apply_rotary_pos_emb_flashatt",
+        ">=4.52.1,<=4.52.4",
+    )
+)
+def _apply_rotary_pos_emb_flashatt(self: Any, tensor: torch.Tensor, freqs: torch.Tensor) -> torch.Tensor:
+    """Rotate a tensor of shape (1, patches, heads, head width) by angles of shape (patches, head width / 2)."""
+    rotated = apply_rotary_emb(tensor.float(), freqs.cos().float(), freqs.sin().float())
+    return rotated.to(tensor.dtype)
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """The input of the rotary kernel is cast up, and nothing of cos and sin is."""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    rotates = any(isinstance(call.func, ast.Name) and call.func.id == "apply_rotary_emb" for call in calls)
+    cast_up = [ast.unparse(call.func.value) for call in calls if _is_float(call.func)]
+    return rotates and bool(cast_up) and not any("cos" in name or "sin" in name for name in cast_up)
+
+
+def _is_float(called: ast.expr) -> bool:
+    return isinstance(called, ast.Attribute) and called.attr == "float"

@@ -1,0 +1,346 @@
+"""Which fixes there are, what each of them is, and which aim at a module.
+
+A fix lives in a module of its own (`hotfix.models` and its siblings) that is imported only when one of its targets
+is. What must be known before that stands in ``versions/evidence/index.json``, which the sweep writes from the fixes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, TypeVar
+
+from . import ledger, policy
+from .errors import HotfixError
+from .ledger import State, Verdict
+
+INDEX = Path(__file__).parent / "versions" / "evidence" / "index.json"
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Target:
+    """One place that a fix changes.
+
+    Attributes:
+        module: name of the module, or a pattern such as ``*.basic_var``.
+        qualname: what is changed in it.
+        releases: the releases of the package in which it is broken, as a version specifier; empty where the package
+            has no releases.
+        judged: what the verdict is made on: qualified names in the same module, or ``module:qualname``; empty means the
+            target itself.
+        instrument: ``replace``, ``wrap`` or ``edit`` (see `hotfix.surgery`).
+        body: the replacement, the function that makes the closure, or the edit.
+        count: how often the pattern of an edit occurs.
+        key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
+    """
+
+    module: str
+    qualname: str
+    releases: str = ""
+    judged: tuple[str, ...] = ()
+    instrument: str = "replace"
+    body: Any = None
+    count: int = 1
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.qualname}"
+
+    def judged_names(self) -> list[tuple[str, str]]:
+        """Module and qualified name of everything that the verdict is made on."""
+        pairs = [name.rpartition(":") for name in self.judged or (self.qualname,)]
+        return [(module or self.module, qualname) for module, _, qualname in pairs]
+
+    def aims_at(self, module: str) -> bool:
+        """Whether a module of this name has the target; ``*.basic_var`` means a top-level ``basic_var`` too."""
+        return fnmatchcase(module, self.module) or fnmatchcase("." + module, self.module)
+
+    def in_module(self, module: str) -> Target:
+        """The same target in a module that the pattern stands for."""
+        return self if module == self.module else replace(self, module=module)
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One bug and its cure.
+
+    Attributes:
+        id: short name, words joined by hyphens; fixes of plugins are called ``plugin:id``.
+        title: one line: what the user sees.
+        kind: one of `policy.KINDS`; ``silent`` means wrong numbers without a crash.
+        needs: version specifiers of the other packages that the bug needs, by distribution name.
+        upstream: issues and pull requests.
+        fixed_in: first releases in which upstream has fixed it.
+        optin: off unless asked for, by id or by `group`.
+        group: name under which several opt-in fixes are asked for.
+        order: where several fixes meet on one target, the lower one is applied first.
+        trusts_shape: whether source that is not in the evidence is judged by the matcher.
+        evidence: the evidence file of a fix that comes from a plugin.
+        needle: a piece of text that every broken source contains; lets the sweep skip files quickly.
+    """
+
+    id: str
+    title: str
+    kind: str
+    needs: Mapping[str, str] = field(default_factory=dict)
+    upstream: tuple[str, ...] = ()
+    fixed_in: str = ""
+    optin: bool = False
+    group: str = ""
+    order: int = 0
+    trusts_shape: bool = False
+    evidence: Optional[Path] = None
+    needle: str = ""
+    targets: list[Target] = field(default_factory=list)
+    _functions: dict[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in policy.KINDS:
+            raise ValueError(f"{self.id}: kind {self.kind!r} is not one of {', '.join(policy.KINDS)}")
+
+    def replaces(self, *targets: str | tuple[str, str], judged: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+        """The decorated function becomes the body of the targets.
+
+        Args:
+            targets: ``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``).
+            judged: what the verdict is made on, if not the target itself.
+        """
+        return self._collect("replace", targets, judged, 1)
+
+    def wraps(self, *targets: str | tuple[str, str], judged: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+        """The decorated function takes the original and returns the closure that takes its place."""
+        return self._collect("wrap", targets, judged, 1)
+
+    def edits(
+        self, *targets: str | tuple[str, str], judged: tuple[str, ...] = (), count: int = 1
+    ) -> Callable[[_Function], _Function]:
+        """The decorated function takes a syntax node and returns what takes its place, or None if it is not the pattern.
+
+        Args:
+            targets: as in `replaces`.
+            judged: as in `replaces`.
+            count: how often the pattern must match; else nothing is touched.
+        """
+        return self._collect("edit", targets, judged, count)
+
+    def recognises(self, matcher: _Function) -> _Function:
+        """The decorated function takes the syntax tree of each judged definition and tells whether it is broken."""
+        self._functions["recognises"] = matcher
+        return matcher
+
+    def case(self, function: _Function) -> _Function:
+        """The decorated function is the smallest run that shows the bug; see `hotfix.bed`."""
+        self._functions["case"] = function
+        return function
+
+    @property
+    def proof(self) -> Optional[Callable[..., Any]]:
+        """The case, or None."""
+        return self._functions.get("case")
+
+    def is_broken(self, *nodes: Any) -> bool:
+        """What the fix's own matcher says of source; the sweep turns it into evidence."""
+        matcher = self._functions.get("recognises")
+        return bool(matcher and matcher(*nodes))
+
+    def _collect(
+        self, instrument: str, targets: Iterable[str | tuple[str, str]], judged: tuple[str, ...], count: int
+    ) -> Callable[[_Function], _Function]:
+        def decorate(body: _Function) -> _Function:
+            for one in targets:
+                name, releases = (one, "") if isinstance(one, str) else one
+                module, _, qualname = name.partition(":")
+                self.targets.append(Target(module, qualname, releases, judged, instrument, body, count, name))
+            return body
+
+        return decorate
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the index knows of a fix without importing its module.
+
+    Attributes:
+        id, title, kind, optin, group, fixed_in: as in `Fix`.
+        home: the module that defines it as ``FIX``.
+        aims: the broken releases (a specifier, or an empty string) by ``module:qualname``.
+    """
+
+    id: str
+    title: str
+    kind: str
+    home: str
+    optin: bool
+    group: str
+    fixed_in: str
+    aims: Mapping[str, str]
+
+    def load(self) -> Fix:
+        """Import the module of the fix."""
+        fix = import_module(self.home).FIX
+        assert isinstance(fix, Fix)
+        return fix
+
+
+@lru_cache(maxsize=None)
+def shelf() -> dict[str, Entry]:
+    """Every fix that hotfix brings, by id."""
+    return {id: Entry(id=id, **entry) for id, entry in _index()["fixes"].items()}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the step of the line. What is armed, and what happens when a module was imported.
+
+_selected: dict[str, Entry] = {}
+_lock = threading.RLock()
+
+
+def begin(switches: policy.Policy) -> list[str]:
+    """Put switches in force and select the fixes that they allow.
+
+    Returns:
+        The ids of the fixes that were not selected before.
+    """
+    policy.set_current(switches)
+    if switches.problem:
+        ledger.complain(f"nothing is changed: {switches.problem}")
+        return []
+    entries = shelf()
+    unmatched = switches.unmatched(entries, {entry.group for entry in entries.values() if entry.group})
+    for sentence in unmatched:
+        if sentence.startswith("HOTFIX_REQUIRE"):
+            raise HotfixError(sentence)
+        ledger.complain(sentence)
+    added = []
+    with _lock:
+        for id, entry in entries.items():
+            reason = switches.disabled(id, entry.kind, entry.optin, entry.group)
+            if reason and switches.requires(id):
+                raise HotfixError(f"HOTFIX_REQUIRE={id}, but it is switched off: {reason}")
+            if not reason and id not in _selected:
+                _selected[id] = entry
+                added.append(id)
+    return added
+
+
+def withdraw(ids: Optional[Iterable[str]] = None) -> None:
+    """Deselect fixes (all, if None)."""
+    with _lock:
+        for id in list(_selected) if ids is None else ids:
+            _selected.pop(id, None)
+
+
+def selected() -> set[str]:
+    """The ids of the fixes that are on in this process."""
+    with _lock:
+        return set(_selected)
+
+
+def root_imported(root: str, environment: Mapping[str, str]) -> set[str]:
+    """A watched package is about to be executed, or was found loaded.
+
+    Args:
+        root: name of the package.
+        environment: the switches at arming.
+
+    Returns:
+        The modules of it that matter in the release that is installed.
+    """
+    start(environment)
+    return {module for module in targeted_modules(root) if "*" not in module}
+
+
+def module_imported(name: str, environment: Mapping[str, str], late: bool = False) -> None:
+    """A module that fixes aim at was executed, or was found loaded."""
+    import sys
+
+    from .versions import gate
+
+    start(environment)
+    module = sys.modules.get(name)
+    if module is None:
+        return
+    for entry in list(_selected.values()):
+        if not any(_aims(key, name) for key in entry.aims):
+            continue
+        if late and any(_outcomes_of(entry.id, name)):
+            continue  # handled when it was imported
+        with ledger.contained(entry.id, name, late):
+            fix = entry.load()
+            for target in fix.targets:
+                if target.aims_at(name):
+                    with ledger.contained(entry.id, str(target.in_module(name)), late):
+                        gate.admit(fix, target, module, late)
+        if policy.current().requires(entry.id):
+            _check_required(entry.id, name)
+
+
+def targeted_modules(root: str) -> set[str]:
+    """The modules under `root` at which a selected fix aims, less those that this release cannot have broken.
+
+    A release that the sweep has examined is trusted to be what it is called; a development version, a local version
+    and a release that is newer than the sweep are not, and their source is looked at.
+    """
+    from packaging.specifiers import SpecifierSet
+
+    from .versions import installed
+
+    release = installed.version(root)
+    examined = str(release) in _index()["examined"].get(root, ())
+    modules = set()
+    for entry in list(_selected.values()):
+        for key, releases in entry.aims.items():
+            module = key.partition(":")[0]
+            if module.partition(".")[0] == root:
+                if not (examined and release and releases and not SpecifierSet(releases).contains(release)):
+                    modules.add(module)
+    return modules
+
+
+def start(environment: Mapping[str, str]) -> None:
+    """Select what the environment allows, unless something was selected already."""
+    global _started
+    with _lock:
+        if _started:
+            return
+        _started = True
+    begin(policy.Policy.lenient(environment))
+
+
+def started(value: bool) -> None:
+    """Say that the selection was made (`hotfix.apply`) or is to be made anew (`hotfix.revert`)."""
+    global _started
+    _started = value
+
+
+_started = False
+
+
+def _aims(key: str, module: str) -> bool:
+    return Target(key.partition(":")[0], "").aims_at(module)
+
+
+def _check_required(id: str, module: str) -> None:
+    in_place = (Verdict.FIXED, Verdict.UNAFFECTED, Verdict.ABSENT)
+    for outcome in _outcomes_of(id, module):
+        if outcome.state is not State.APPLIED and outcome.verdict not in in_place:
+            raise HotfixError(f"HOTFIX_REQUIRE={id}: not in place in {module}: {outcome.reason}")
+
+
+def _outcomes_of(id: str, module: str) -> Iterator[ledger.Outcome]:
+    for (fix, target), outcome in ledger.outcomes().items():
+        if fix == id and target.partition(":")[0] == module:
+            yield outcome
+
+
+@lru_cache(maxsize=None)
+def _index() -> dict[str, Any]:
+    index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
+    return index

@@ -1,0 +1,131 @@
+"""The outcomes of all fixes at one moment: those that happened (the ledger) and those that the source foretells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import dataclass
+from typing import Iterator, Mapping, Optional
+
+from . import __version__, ledger, policy, registry
+from .ledger import Outcome, State, Verdict
+from .versions import gate, installed, source
+
+_DIGEST_LENGTH = 12
+_PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is repaired, what will be, and what is left alone.
+
+    Attributes:
+        outcomes: one for each target of each fix, in the order of the shelf.
+        packages: versions of what is installed and matters, by distribution.
+        digest: short name of the patch set; see `hotfix.digest`.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    packages: Mapping[str, str]
+    digest: str
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return iter(self.outcomes)
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def to_dict(self) -> dict[str, object]:
+        """The public form: what ``hotfix status --json`` prints."""
+        return {
+            "hotfix": __version__,
+            "digest": self.digest,
+            "python": platform.python_version(),
+            "packages": dict(self.packages),
+            "outcomes": [outcome.to_dict() for outcome in self.outcomes],
+        }
+
+    def to_json(self) -> str:
+        """The public form as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def __str__(self) -> str:
+        packages = ", ".join(f"{name} {version}" for name, version in self.packages.items()) or "nothing to repair"
+        lines = [f"hotfix {__version__} ({self.digest}) on {packages}", ""]
+        rows = [("fix", "target", "verdict", "state", "reason")]
+        rows += [(one.fix, one.target, one.verdict.value, one.state.value + " (late)" * one.late, one.reason) for one in self]
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths)]
+            lines.append("  ".join([*cells, row[4]]))
+        return "\n".join(lines)
+
+
+def of_process() -> Report:
+    """What happened in this process; what is selected and not imported yet is foretold from its source."""
+    return _report(ledger.outcomes(), registry.selected(), "hotfix is not armed in this process.")
+
+
+def of_environment(switches: policy.Policy) -> Report:
+    """What would happen in a process that arms hotfix with these switches. Nothing is imported."""
+    on = {
+        entry.id
+        for entry in registry.shelf().values()
+        if not switches.disabled(entry.id, entry.kind, entry.optin, entry.group)
+    }
+    return _report({}, on, "", switches)
+
+
+def _report(
+    happened: Mapping[tuple[str, str], Outcome], on: set[str], off: str, switches: Optional[policy.Policy] = None
+) -> Report:
+    switches = switches or policy.current()
+    outcomes: list[Outcome] = []
+    marks = []
+    for entry in registry.shelf().values():
+        disabled = None
+        if entry.id not in on:
+            disabled = switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or off
+        try:
+            fix = entry.load()
+        except Exception as error:
+            reason = f"The fix cannot be loaded: {type(error).__name__}: {error}"
+            outcomes += [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.aims]
+            continue
+        for target in fix.targets:
+            seen = [outcome for (id, name), outcome in happened.items() if id == fix.id and _is(target, name)]
+            for outcome in seen or [_foretold(fix, target, disabled)]:
+                outcomes.append(outcome)
+                if outcome.state in (State.APPLIED, State.PENDING):
+                    marks.append(f"{fix.id} {outcome.target} {outcome.source} {_body_digest(target)}")
+    packages = {name: str(version) for name in _PACKAGES if (version := installed.version(name))}
+    digest = hashlib.sha256("\n".join(sorted(marks)).encode()).hexdigest()[:_DIGEST_LENGTH]
+    return Report(tuple(outcomes), packages, digest)
+
+
+def _is(target: registry.Target, name: str) -> bool:
+    module, _, qualname = name.partition(":")
+    return qualname == target.qualname and target.aims_at(module)
+
+
+def _foretold(fix: registry.Fix, target: registry.Target, disabled: Optional[str]) -> Outcome:
+    if "*" in target.module:
+        reason = f"Judged when a module called {target.module} is imported."
+        state = State.DISABLED if disabled else State.SKIPPED
+        return Outcome(fix.id, str(target), Verdict.ABSENT, state, False, disabled or reason)
+    judgement = gate.survey(fix, target)
+    state, reason = State.SKIPPED, judgement.reason
+    if disabled:
+        state, reason = State.DISABLED, disabled
+    elif judgement.verdict is Verdict.BROKEN:
+        state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
+    return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source)
+
+
+def _body_digest(target: registry.Target) -> str:
+    """Digest of our own code for a target, so that another version of a fix is another patch set."""
+    import inspect
+    import textwrap
+
+    return source.digest(source.parse(textwrap.dedent(inspect.getsource(target.body))))

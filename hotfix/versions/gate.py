@@ -1,0 +1,176 @@
+"""The verdict: is the source of this target, as it is installed here, broken?
+
+Evidence decides, not the version number: the digest of the source is looked up in ``evidence/<fix>.json``, which the
+sweep over all releases has written. Where the digest is not known, the verdict is `unknown` and nothing is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Callable, Optional
+
+from .. import surgery
+from ..errors import Refusal
+from ..ledger import Verdict
+from . import installed, source
+
+if TYPE_CHECKING:
+    from ..registry import Fix, Target
+
+EVIDENCE = Path(__file__).parent / "evidence"
+
+Reader = Callable[[str], Optional[str]]
+"""Takes the name of a module and returns its source, or None."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, why, and the digest of what was judged (empty where there was no source)."""
+
+    verdict: Verdict
+    reason: str
+    source: str = ""
+
+
+def admit(fix: Fix, target: Target, module: types.ModuleType, late: bool) -> None:
+    """Judge one target of a module that was just imported, and hand it on."""
+    read = partial(_read_live, module)
+    here = target.in_module(module.__name__)
+    judgement = judge(fix, here, read)
+    if judgement.verdict in (Verdict.BROKEN, Verdict.UNKNOWN) and judgement.source:
+        stranger = _stranger(here, module, read)
+        if stranger:
+            judgement = Judgement(Verdict.FOREIGN, stranger, judgement.source)
+    surgery.treat(fix, target, judgement, module, late)
+
+
+def survey(fix: Fix, target: Target) -> Judgement:
+    """Judge one target from what is installed, without importing it."""
+    return judge(fix, target, _read_installed)
+
+
+def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
+    """Judge one target.
+
+    Args:
+        fix: the fix.
+        target: one of its targets.
+        read: how to get the source of a module.
+    """
+    package = target.module.partition(".")[0]
+    found = []
+    for module, qualname in target.judged_names():
+        text = read(module)
+        if text is None and module == target.module and installed.find_spec(package) is None:
+            return Judgement(Verdict.ABSENT, f"{package} is not installed.")
+        definition = text and source.find(text, qualname)
+        if not definition:
+            return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
+        found.append(definition)
+    nodes = [definition.node for definition in found]
+    digest = source.digest(*nodes)
+    verdict = _known(fix, target, digest) or _by_shape(fix, nodes)
+    if verdict is Verdict.FIXED:
+        return Judgement(verdict, f"This source ({digest}) is known to be good.", digest)
+    lacking = _lacking(fix)
+    if lacking:
+        return Judgement(Verdict.UNAFFECTED, lacking, digest)
+    if verdict is Verdict.BROKEN:
+        return Judgement(verdict, f"This source ({digest}) is known to be broken.", digest)
+    return Judgement(Verdict.UNKNOWN, _unknown(fix, target, found[0], digest, nodes), digest)
+
+
+@lru_cache(maxsize=None)
+def evidence(path: Path) -> dict[str, dict[str, Verdict]]:
+    """For each target of a fix, the digests that are known and what they are.
+
+    Args:
+        path: an evidence file; one that does not exist is an empty one.
+    """
+    if not path.is_file():
+        return {}
+    targets = json.loads(path.read_text(encoding="utf-8"))["targets"]
+    return {
+        target: {digest: Verdict(verdict) for verdict in ("broken", "fixed") for digest in entry.get(verdict, ())}
+        for target, entry in targets.items()
+    }
+
+
+def evidence_file(fix: Fix) -> Path:
+    """Where the evidence of a fix is."""
+    return fix.evidence or EVIDENCE / f"{fix.id}.json"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the single questions.
+
+
+def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
+    return evidence(evidence_file(fix)).get(target.key, {}).get(digest)
+
+
+def _by_shape(fix: Fix, nodes: list[source.Definition]) -> Optional[Verdict]:
+    """Some bugs live in repositories without releases; such a fix may trust its own matcher."""
+    if not fix.trusts_shape:
+        return None
+    return Verdict.BROKEN if fix.is_broken(*nodes) else Verdict.FIXED
+
+
+def _lacking(fix: Fix) -> Optional[str]:
+    """Why the bug cannot happen with the other packages that are installed, as a sentence."""
+    from packaging.specifiers import SpecifierSet
+
+    for distribution, wanted in fix.needs.items():
+        if distribution == "transformers":
+            continue  # its source was judged
+        version = installed.version(distribution)
+        if version is None:
+            return f"The bug needs {distribution} {wanted}; {distribution} is not installed."
+        if not SpecifierSet(wanted).contains(version, prereleases=True):
+            return f"The bug needs {distribution} {wanted}; {version} is installed."
+    return None
+
+
+def _unknown(fix: Fix, target: Target, found: source.Found, digest: str, nodes: list[source.Definition]) -> str:
+    spec = installed.find_spec(target.module)
+    looks = "looks broken" if fix.is_broken(*nodes) else "does not look broken"
+    return (
+        f"{spec.origin if spec else target.module}, line {found.lineno}: the source of {target.qualname} ({digest}) "
+        f"is not among those that were examined; to the matcher it {looks}. It is left as it is. "
+        f"HOTFIX_UNKNOWN=apply repairs it all the same, HOTFIX_SKIP={fix.id} ends this message."
+    )
+
+
+def _stranger(target: Target, module: types.ModuleType, read: Reader) -> Optional[str]:
+    """Who stands in the place of the judged function of this module, as a sentence, if it is not the function itself."""
+    for name, qualname in target.judged_names():
+        if name != module.__name__:
+            continue
+        try:
+            function = surgery.resolve(module, qualname).function
+        except Refusal as refusal:
+            return f"{refusal}."
+        if function is None:
+            return f"{qualname} is no longer a Python function."
+        code = surgery.first_code(function)
+        found = source.find(read(name) or "", qualname)
+        if code.co_filename != module.__file__ or not found or code.co_firstlineno != found.lineno:
+            return f"Somebody else has put the function at {code.co_filename}:{code.co_firstlineno} in its place."
+    return None
+
+
+def _read_live(module: types.ModuleType, name: str) -> Optional[str]:
+    return installed.source_of(module.__spec__) if name == module.__name__ else _read_installed(name)
+
+
+def _read_installed(name: str) -> Optional[str]:
+    return installed.source_of(installed.find_spec(name))
+
+
+def _release(package: str) -> str:
+    version = installed.version(package)
+    return f"{package} {version}" if version else package

@@ -1,0 +1,221 @@
+"""Find a function in the text of a module, and reduce it to a digest that means the same everywhere.
+
+Nothing is imported or executed, and a file is not parsed as a whole if it can be avoided: a modeling file of 2,000
+lines takes some 25 ms to parse, the one function in it less than one.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Iterator, Optional, Union
+
+Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits, an identity and not a signature
+
+# Fields that differ between Python versions or do not change what is computed.
+_IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A definition in the text of a module.
+
+    Attributes:
+        node: its syntax tree; line numbers and columns are those of the file.
+        lineno: the line of the file, counted from 1, on which it begins, decorators included; what Python calls
+            ``co_firstlineno``.
+        text: its lines, as they stand in the file.
+        lines_before: as many lines as had to be put before `text` to parse it on its own (`parse_alone`).
+    """
+
+    node: Definition
+    lineno: int
+    text: str
+
+
+def parse(text: str) -> ast.Module:
+    """Parse without repeating the warnings (invalid escapes, mostly) that compiling the file gave already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def find(text: str, qualname: str) -> Optional[Found]:
+    """Find a function, method or class in the text of a module.
+
+    Args:
+        text: the whole source of the module.
+        qualname: dotted name as in ``__qualname__``, for instance ``Qwen2Model._update_causal_mask``. Definitions
+            inside of functions are not looked for; those under ``if``, ``try`` and ``with`` are.
+
+    Returns:
+        The definition that is in force when the module has been executed from top to bottom, or None.
+    """
+    if not re.search(rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+{re.escape(qualname.rpartition('.')[2])}\b", text, re.M):
+        return None
+    return _find_quickly(text, qualname) or _find_surely(text, qualname)
+
+
+def digest(*nodes: ast.AST) -> str:
+    """Digest of one or more syntax trees: 20 hexadecimal digits.
+
+    Comments, docstrings and layout do not count; every other change of the source does. The digest of one and the
+    same source is equal under every Python version from 3.9 on.
+    """
+    text = "\n".join(_canonical(node) for node in nodes)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+
+
+def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition]]:
+    """Every function and method under `tree` with its qualified name, in the order of the file."""
+    for node in _statements(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, _DEFINITIONS):
+            yield prefix + node.name, node
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: how. First the quick way to a definition, then the sure one, then the canonical form.
+
+
+def _find_quickly(text: str, qualname: str) -> Optional[Found]:
+    """Cut the definition out by its indentation and parse that alone. None where this is not certain to be right."""
+    lines = text.splitlines(keepends=True)
+    first, last, indent = 0, len(lines), ""
+    *owners, name = qualname.split(".")
+    for depth, part in enumerate(qualname.split(".")):
+        head = re.compile(rf"{indent}(?:async[ \t]+def|def|class)[ \t]+{re.escape(part)}\b")
+        heads = [number for number in range(first, last) if head.match(lines[number])]
+        if len(heads) != 1:
+            return None
+        first = heads[0]
+        last = next((number for number in range(first + 1, last) if _leaves(lines[number], indent)), last)
+        if depth < len(owners):
+            body = next((line for line in lines[first + 1 : last] if line.strip()), "")
+            deeper = body[: len(body) - len(body.lstrip())]
+            if len(deeper) <= len(indent):
+                return None
+            indent = deeper
+    first = _first_decorator(lines, first, indent)
+    try:
+        return _parse_block("".join(lines[first:last]), owners, first + 1, indent)
+    except SyntaxError:
+        return None
+
+
+def _leaves(line: str, indent: str) -> bool:
+    """Whether `line` ends a block whose head has this indentation."""
+    stripped = line.lstrip()
+    if not stripped or stripped[0] in "#)]}":
+        return False
+    return len(line) - len(stripped) <= len(indent)
+
+
+def _first_decorator(lines: list[str], head: int, indent: str) -> int:
+    """The line on which the decorators of the definition at line `head` begin (both counted from 0)."""
+    first = head
+    for number in range(head - 1, -1, -1):
+        line = lines[number]
+        if line.startswith(indent + "@"):
+            first = number
+        elif not (line.startswith(indent) and line.strip() and line[len(indent)] in " \t)]}"):
+            break
+    return first
+
+
+def _parse_block(block: str, owners: list[str], lineno: int, indent: str) -> Optional[Found]:
+    """Parse a definition on its own, under as many class heads as it has owners, at its own line and columns."""
+    tree = parse(under_owners(block, owners, lineno, indent))
+    node: ast.AST = tree
+    for _ in owners:
+        node = node.body[0]  # type: ignore[attr-defined]
+    body: list[ast.stmt] = node.body  # type: ignore[attr-defined]
+    if len(body) != 1 or not isinstance(body[0], _DEFINITIONS):
+        return None
+    return Found(body[0], lineno, block)
+
+
+def under_owners(block: str, owners: list[str], lineno: int, indent: str) -> str:
+    """Text in which `block` stands at line `lineno` under the heads of its classes, so that every position is true."""
+    heads = [f"{indent[:depth]}class {owner}:\n" for depth, owner in enumerate(owners)]
+    blank = lineno - 1 - len(heads)
+    if blank < 0 or len(indent) < len(owners):
+        raise SyntaxError(f"no room for {len(heads)} class heads before line {lineno}")
+    return "\n" * blank + "".join(heads) + block
+
+
+def _find_surely(text: str, qualname: str) -> Optional[Found]:
+    """Parse the whole text."""
+    try:
+        node: ast.AST = parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    for part in qualname.split("."):
+        named = [child for child in _statements(node) if isinstance(child, _DEFINITIONS) and child.name == part]
+        if not named:
+            return None
+        node = named[-1]
+    assert isinstance(node, _DEFINITIONS)
+    first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
+    lines = text.splitlines(keepends=True)
+    return Found(node, first, "".join(lines[first - 1 : node.end_lineno]))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements in the scope of `node`: its own, and those under if, try, with and loops, not in functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+            if not isinstance(child, _DEFINITIONS):
+                yield from _statements(child)
+        elif isinstance(child, ast.ExceptHandler):
+            yield from _statements(child)
+
+
+def _canonical(node: object) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return f"JoinedStr({_canonical_fstring(node.values)})"
+    if isinstance(node, ast.AST):
+        fields = []
+        for name, value in ast.iter_fields(node):
+            if name in _IGNORED_FIELDS or value is None and not isinstance(node, ast.Constant):
+                continue
+            if name == "body" and isinstance(node, (*_DEFINITIONS, ast.Module)):
+                value = _without_docstring(value)
+            if value == [] and name != "body":
+                continue  # lists that newer versions added (type_params) are empty in older source
+            fields.append(f"{name}={_canonical(value)}")
+        return f"{type(node).__name__}({','.join(fields)})"
+    if isinstance(node, list):
+        return f"[{','.join(map(_canonical, node))}]"
+    return hex(node) if type(node) is int else repr(node)
+
+
+def _canonical_fstring(values: list[ast.expr]) -> str:
+    """Literal parts are joined: how they are split has changed between versions."""
+    parts: list[str] = []
+    literal = ""
+    for value in values:
+        if isinstance(value, ast.Constant):
+            literal += str(value.value)
+            continue
+        if literal:
+            parts.append(repr(literal))
+        literal = ""
+        parts.append(_canonical(value))
+    if literal:
+        parts.append(repr(literal))
+    return ",".join(parts)
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        if isinstance(body[0].value.value, str):
+            return body[1:]
+    return body

@@ -1,0 +1,114 @@
+"""The import watcher: notices that a module with a known bug was imported, and does nothing else.
+
+This file runs at the start of every Python process of a job. It therefore imports nothing that a bare interpreter
+has not imported already, and none of our own modules before a watched package is really imported.
+
+How it works. One finder stands first in ``sys.meta_path``. For the few names that it waits for, it asks the other
+finders for the module's spec and puts a loader of its own around the loader that they found. When the module is
+executed, the original loader is put back, the module is executed by it, and then the next step of the line
+(`hotfix.registry`) is told the name. Nothing is decided inside ``find_spec``: programs call
+``importlib.util.find_spec`` all the time without ever importing what they ask for.
+
+What it waits for. At first only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
+When a root is executed, the registry names the modules that matter in the release that is installed.
+
+Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be watched; what it loads stays as it
+is. A module that was imported before hotfix is handled when hotfix is armed.
+"""
+
+import os
+import sys
+
+ROOTS = frozenset({"transformers"})
+TAILS = frozenset({"basic_var"})
+
+
+class Watcher:
+    """A finder for ``sys.meta_path`` that finds nothing itself."""
+
+    def __init__(self) -> None:
+        self.names = set(ROOTS)
+        # The switches are those of the moment of arming, whatever the program does to os.environ later.
+        self.environment = {name: value for name, value in os.environ.items() if name.startswith("HOTFIX")}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        if name not in self.names and name.rpartition(".")[2] not in TAILS:
+            return None
+        # Not importlib.util.find_spec: it would enter this method again, and two threads can deadlock in it.
+        for finder in sys.meta_path:
+            find_spec = None if finder is self else getattr(finder, "find_spec", None)
+            spec = find_spec and find_spec(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, _Loader):
+                    spec.loader = _Loader(spec.loader, self)
+                return spec
+        return None
+
+
+class _Loader:
+    """Stands for another loader until the module is executed, and answers everything else as that loader would."""
+
+    def __init__(self, loader: object, watcher: Watcher) -> None:
+        self._loader = loader
+        self._watcher = watcher
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._loader, name)
+
+    def exec_module(self, module):
+        name = module.__spec__.name
+        module.__loader__ = module.__spec__.loader = self._loader
+        # A handle may have been reverted between the search and the execution: then this is an ordinary import.
+        armed = _watcher is self._watcher
+        if armed and name in ROOTS:
+            self._watcher.names.update(_tell("root_imported", name))
+        self._loader.exec_module(module)
+        if armed and name not in ROOTS:
+            _tell("module_imported", name)
+
+
+_watcher = None
+
+
+def arm() -> None:
+    """Put the watcher in place, once. What was imported before is handled now and called late."""
+    global _watcher
+    if _watcher is None:
+        _watcher = Watcher()
+        sys.meta_path.insert(0, _watcher)
+        look_again()
+
+
+def disarm() -> None:
+    """Take the watcher out of ``sys.meta_path``."""
+    global _watcher
+    if _watcher in sys.meta_path:
+        sys.meta_path.remove(_watcher)
+    _watcher = None
+
+
+def look_again() -> None:
+    """Handle what is loaded already. A module that was handled before is not changed twice."""
+    if _watcher is None:
+        return
+    for root in ROOTS & sys.modules.keys():
+        _watcher.names.update(_tell("root_imported", root))
+    for name in list(sys.modules):
+        if name not in ROOTS and (name in _watcher.names or name.rpartition(".")[2] in TAILS):
+            _tell("module_imported", name, late=True)
+
+
+def environment() -> dict:
+    """The HOTFIX variables as they were at arming, or as they are now where nothing is armed."""
+    return (_watcher or Watcher()).environment
+
+
+def _tell(event: str, name: str, **details: bool) -> set:
+    """The next step of the line. If it cannot even be loaded, hotfix steps aside: nobody's import may fail of that."""
+    try:
+        from . import registry
+    except Exception as error:
+        sys.stderr.write(f"hotfix: cannot be loaded and does nothing ({type(error).__name__}: {error})\n")
+        disarm()
+        return set()
+    return getattr(registry, event)(name, environment(), **details) or set()
