@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .api import Handle, apply, digest, report, revert
     from .errors import HotfixError, PolicyError
-    from .ledger import Outcome, State
+    from .ledger import Outcome, State, Verdict
     from .registry import Fix, Target
     from .report import Report
-    from .versions.gate import Verdict
 
 __version__ = "0.1.0"
 
@@ -44,7 +43,7 @@ _HOMES = {
     "Report": "report",
     "State": "ledger",
     "Target": "registry",
-    "Verdict": "versions.gate",
+    "Verdict": "ledger",
     "apply": "api",
     "digest": "api",
     "report": "api",

@@ -23,8 +23,9 @@ import copy
 import hashlib
 import importlib
 from collections import Counter
+from collections.abc import Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -177,9 +178,7 @@ class Bed:
 
     # -- inputs and results ------------------------------------------------------------------
 
-    def randn(
-        self, *shape: int, dtype: torch.dtype | None = None, seed: int = 0
-    ) -> torch.Tensor:
+    def randn(self, *shape: int, dtype: torch.dtype | None = None, seed: int = 0) -> torch.Tensor:
         """Return seeded normal numbers on the bed's device, the same on every device.
 
         Args:

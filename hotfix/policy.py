@@ -7,10 +7,11 @@ otherwise nothing at all is changed in the process and one error message says wh
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Collection, Iterable, Mapping, Optional, TypeVar
+from typing import Optional, TypeVar
 
 from .errors import PolicyError
 
@@ -114,18 +115,18 @@ class Policy:
 
     def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:
         """One sentence for each id or pattern in a switch that matches no fix."""
-        sentences = []
         switches = {
             "HOTFIX_ONLY": (self.only, ids),
             "HOTFIX_SKIP": (self.skip, ids),
             "HOTFIX_REQUIRE": (self.require, ids),
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
-        for variable, (patterns, known) in switches.items():
-            for pattern in patterns:
-                if not any(fnmatchcase(name, pattern) for name in known):
-                    sentences.append(f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known)}")
-        return sentences
+        return [
+            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known)}"
+            for variable, (patterns, known) in switches.items()
+            for pattern in patterns
+            if not any(fnmatchcase(name, pattern) for name in known)
+        ]
 
     def disabled(self, fix_id: str, kind: str, optin: bool, group: str) -> Optional[str]:
         """Why this fix is switched off, as a sentence, or None if it is on."""

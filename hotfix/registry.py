@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
 from . import ledger, policy
 from .errors import HotfixError
@@ -83,6 +84,8 @@ class Fix:
         order: where several fixes meet on one target, the lower one is applied first.
         trusts_shape: whether source that is not in the evidence is judged by the matcher.
         evidence: the evidence file of a fix that comes from a plugin.
+        targets: the places that it changes.
+        companions: places that are changed along with the first target that is repaired (`accompanies`).
         needle: a piece of text that every broken source contains; lets the sweep skip files quickly.
     """
 
@@ -99,13 +102,16 @@ class Fix:
     evidence: Optional[Path] = None
     needle: str = ""
     targets: list[Target] = field(default_factory=list)
+    companions: list[Target] = field(default_factory=list)
     _functions: dict[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.kind not in policy.KINDS:
             raise ValueError(f"{self.id}: kind {self.kind!r} is not one of {', '.join(policy.KINDS)}")
 
-    def replaces(self, *targets: str | tuple[str, str], judged: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+    def replaces(
+        self, *targets: str | tuple[str, str], judged: tuple[str, ...] = ()
+    ) -> Callable[[_Function], _Function]:
         """The decorated function becomes the body of the targets.
 
         Args:
@@ -121,7 +127,7 @@ class Fix:
     def edits(
         self, *targets: str | tuple[str, str], judged: tuple[str, ...] = (), count: int = 1
     ) -> Callable[[_Function], _Function]:
-        """The decorated function takes a syntax node and returns what takes its place, or None if it is not the pattern.
+        """The decorated function takes a syntax node and returns what takes its place, or None where it does not match.
 
         Args:
             targets: as in `replaces`.
@@ -129,6 +135,14 @@ class Fix:
             count: how often the pattern must match; else nothing is touched.
         """
         return self._collect("edit", targets, judged, count)
+
+    def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
+        """Like `wraps`, for what must change together with the targets although it is not broken itself.
+
+        A companion is put in place before the first target that is repaired; if it cannot be, neither is the target. Its
+        module must have been imported by the target's.
+        """
+        return self._collect("wrap", targets, (), 1, self.companions)
 
     def recognises(self, matcher: _Function) -> _Function:
         """The decorated function takes the syntax tree of each judged definition and tells whether it is broken."""
@@ -151,13 +165,20 @@ class Fix:
         return bool(matcher and matcher(*nodes))
 
     def _collect(
-        self, instrument: str, targets: Iterable[str | tuple[str, str]], judged: tuple[str, ...], count: int
+        self,
+        instrument: str,
+        targets: Iterable[str | tuple[str, str]],
+        judged: tuple[str, ...],
+        count: int,
+        table: Optional[list[Target]] = None,
     ) -> Callable[[_Function], _Function]:
         def decorate(body: _Function) -> _Function:
             for one in targets:
                 name, releases = (one, "") if isinstance(one, str) else one
                 module, _, qualname = name.partition(":")
-                self.targets.append(Target(module, qualname, releases, judged, instrument, body, count, name))
+                (self.targets if table is None else table).append(
+                    Target(module, qualname, releases, judged, instrument, body, count, name)
+                )
             return body
 
         return decorate
@@ -189,7 +210,7 @@ class Entry:
         return fix
 
 
-@lru_cache(maxsize=None)
+@cache
 def shelf() -> dict[str, Entry]:
     """Every fix that hotfix brings, by id."""
     return {id: Entry(id=id, **entry) for id, entry in _index()["fixes"].items()}
@@ -298,9 +319,9 @@ def targeted_modules(root: str) -> set[str]:
     for entry in list(_selected.values()):
         for key, releases in entry.aims.items():
             module = key.partition(":")[0]
-            if module.partition(".")[0] == root:
-                if not (examined and release and releases and not SpecifierSet(releases).contains(release)):
-                    modules.add(module)
+            safe = examined and release and releases and not SpecifierSet(releases).contains(release)
+            if module.partition(".")[0] == root and not safe:
+                modules.add(module)
     return modules
 
 
@@ -308,10 +329,9 @@ def start(environment: Mapping[str, str]) -> None:
     """Select what the environment allows, unless something was selected already."""
     global _started
     with _lock:
-        if _started:
-            return
-        _started = True
-    begin(policy.Policy.lenient(environment))
+        if not _started:
+            _started = True
+            begin(policy.Policy.lenient(environment))
 
 
 def started(value: bool) -> None:
@@ -340,7 +360,7 @@ def _outcomes_of(id: str, module: str) -> Iterator[ledger.Outcome]:
             yield outcome
 
 
-@lru_cache(maxsize=None)
+@cache
 def _index() -> dict[str, Any]:
     index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
     return index

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
 import platform
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Iterator, Mapping, Optional
+from typing import Optional
 
 from . import __version__, ledger, policy, registry
 from .ledger import Outcome, State, Verdict
@@ -54,7 +58,9 @@ class Report:
         packages = ", ".join(f"{name} {version}" for name, version in self.packages.items()) or "nothing to repair"
         lines = [f"hotfix {__version__} ({self.digest}) on {packages}", ""]
         rows = [("fix", "target", "verdict", "state", "reason")]
-        rows += [(one.fix, one.target, one.verdict.value, one.state.value + " (late)" * one.late, one.reason) for one in self]
+        rows += [
+            (one.fix, one.target, one.verdict.value, one.state.value + " (late)" * one.late, one.reason) for one in self
+        ]
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths)]
@@ -98,7 +104,7 @@ def _report(
             for outcome in seen or [_foretold(fix, target, disabled)]:
                 outcomes.append(outcome)
                 if outcome.state in (State.APPLIED, State.PENDING):
-                    marks.append(f"{fix.id} {outcome.target} {outcome.source} {_body_digest(target)}")
+                    marks.append(f"{fix.id} {outcome.target} {outcome.source} {_cure_digest(fix)}")
     packages = {name: str(version) for name in _PACKAGES if (version := installed.version(name))}
     digest = hashlib.sha256("\n".join(sorted(marks)).encode()).hexdigest()[:_DIGEST_LENGTH]
     return Report(tuple(outcomes), packages, digest)
@@ -123,9 +129,14 @@ def _foretold(fix: registry.Fix, target: registry.Target, disabled: Optional[str
     return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source)
 
 
-def _body_digest(target: registry.Target) -> str:
-    """Digest of our own code for a target, so that another version of a fix is another patch set."""
-    import inspect
-    import textwrap
+def _cure_digest(fix: registry.Fix) -> str:
+    """Digest of our own code, so that another version of a fix is another patch set; its report and proof do not count."""
+    module = sys.modules[fix.targets[0].body.__module__]
+    tree = source.parse(inspect.getsource(module))
+    return source.digest(*(node for node in source.without_docstring(tree.body) if not _is_proof(node)))
 
-    return source.digest(source.parse(textwrap.dedent(inspect.getsource(target.body))))
+
+def _is_proof(node: ast.stmt) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    names = {one.attr for one in decorators if isinstance(one, ast.Attribute)}
+    return (isinstance(node, ast.Assign) and "FIX" in ast.dump(node.targets[0])) or bool(names & {"case", "recognises"})

@@ -16,7 +16,6 @@ journal, behind one lock, and `take_out` undoes them in reverse order, down to t
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -27,9 +26,10 @@ import inspect
 import sys
 import threading
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import ledger, policy
 from .errors import Refusal
@@ -47,10 +47,12 @@ def treat(fix: Fix, target: Target, judgement: Judgement, module: types.ModuleTy
     forced = judgement.verdict is Verdict.UNKNOWN and policy.current().unknown is policy.Unknown.APPLY
     if judgement.verdict is Verdict.BROKEN or forced:
         try:
+            _bring_companions(fix)
             reason = operate(fix, target, module, late)
             state = State.APPLIED
         except Refusal as refusal:
             state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
+            _dismiss_companions(fix)
     name = str(target.in_module(module.__name__))
     ledger.enter(Outcome(fix.id, name, judgement.verdict, state, late, reason, judgement.source))
 
@@ -70,6 +72,8 @@ def operate(fix: Fix, target: Target, module: types.ModuleType, late: bool = Fal
         if any(step.fix is fix and step.target is target for step in operation.steps):
             return "It was in place already."
         operation.add(_Step(fix, target))
+        if operation not in _journal:
+            _journal.append(operation)
     return operation.sentence(target, late)
 
 
@@ -80,6 +84,12 @@ def take_out(fix_ids: Optional[set[str]] = None) -> None:
             operation.remove(fix_ids)
             if not operation.steps:
                 _journal.remove(operation)
+
+
+def in_place(fix: Fix, target: Target) -> bool:
+    """Whether this target of this fix is repaired in this process."""
+    with _lock:
+        return any(step.fix is fix and step.target is target for operation in _journal for step in operation.steps)
 
 
 @dataclass(frozen=True)
@@ -105,12 +115,15 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
     Raises:
         Refusal: the name is not there.
     """
-    owner, raw, name = module, module, ""
-    for name in qualname.split("."):
-        owner = raw
-        if name not in getattr(owner, "__dict__", {}):
-            raise Refusal(f"{module.__name__} has no {qualname} at run time")
-        raw = vars(owner)[name]
+    import wrapt  # here, because it costs 70 ms and is needed only where something is broken
+
+    try:
+        owner, name, _ = wrapt.resolve_path(module, qualname)
+    except AttributeError:
+        raise Refusal(f"{module.__name__} has no {qualname} at run time") from None
+    if name not in vars(owner):
+        raise Refusal(f"{qualname} is inherited in {module.__name__}, not defined there")
+    raw = vars(owner)[name]
     return Site(owner, name, raw, _function_inside(raw))
 
 
@@ -124,6 +137,24 @@ def first_code(function: types.FunctionType) -> types.CodeType:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Below: companions, what must change together with a target.
+
+
+def _bring_companions(fix: Fix) -> None:
+    for companion in fix.companions:
+        module = sys.modules.get(companion.module)
+        if module is None:
+            raise Refusal(f"{companion} has to change along, and its module is not loaded")
+        if not in_place(fix, companion):
+            operate(fix, companion, module, late=True)
+
+
+def _dismiss_companions(fix: Fix) -> None:
+    if not any(in_place(fix, target) for target in fix.targets):
+        take_out({fix.id})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Below: operations. One for each function whose code, or each name whose object, is exchanged.
 
 
@@ -133,7 +164,7 @@ class _Step:
     target: Target
 
 
-@dataclass
+@dataclass(eq=False)
 class _Recoding:
     """A function that has got another body: by one replacement, or by any number of edits."""
 
@@ -158,14 +189,15 @@ class _Recoding:
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both change {self.before.co_name}")
         if replacing:
             return replacement_code(self.function, self.before, replacing[0].target.body)
-        return edited_code(self.before, self.function.__qualname__, [step.target for step in steps])
+        return edited_code(self.function, self.before, [step.target for step in steps])
 
     def sentence(self, target: Target, late: bool) -> str:
+        """What was done."""
         verb = "replaced" if target.instrument == "replace" else "edited"
         return f"Its body was {verb}; every copy of the function has the new one."
 
 
-@dataclass
+@dataclass(eq=False)
 class _Wrapping:
     """A name whose object was exchanged for closures around it."""
 
@@ -173,7 +205,11 @@ class _Wrapping:
     original: Any
     steps: list[_Step] = field(default_factory=list)
     installed: Any = None
-    rebound: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def is_on(self, site: Site) -> bool:
+        """Whether what stands at this site now is what this operation has put there."""
+        here = self.site.owner is site.owner and self.site.name == site.name
+        return here and self.installed is site.raw
 
     def add(self, step: _Step) -> None:
         self._install(sorted([*self.steps, step], key=lambda one: (one.fix.order, one.fix.id)))
@@ -203,6 +239,7 @@ class _Wrapping:
         return getattr(_unwrapped_descriptor(self.original), "__module__", None) == module
 
     def sentence(self, target: Target, late: bool) -> str:
+        """What was done, and what could not be reached."""
         if not late or not self._is_defined_here():
             return "It was wrapped."
         held = _unreachable(self.original, self)
@@ -210,28 +247,26 @@ class _Wrapping:
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 
 
-_journal: list[Any] = []
+_Operation = Union[_Recoding, _Wrapping]
+_journal: list[_Operation] = []
 _lock = threading.RLock()
 
 
-def _operation_on(site: Site, target: Target) -> Any:
-    """The operation that has this site already, or a new one in the journal."""
-    for operation in _journal:
-        if target.instrument == "wrap" and isinstance(operation, _Wrapping):
-            if operation.site.owner is site.owner and operation.site.name == site.name and operation.installed is site.raw:
-                return operation
-        if target.instrument != "wrap" and isinstance(operation, _Recoding) and operation.function is site.function:
-            return operation
+def _operation_on(site: Site, target: Target) -> _Operation:
+    """The operation that has this site already, or a new one."""
     if target.instrument == "wrap":
+        for one in _journal:
+            if isinstance(one, _Wrapping) and one.is_on(site):
+                return one
         if not callable(_unwrapped_descriptor(site.raw)):
             raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
-        operation = _Wrapping(site, site.raw)
-    else:
-        if site.function is None:
-            raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
-        operation = _Recoding(site.function, site.function.__code__)
-    _journal.append(operation)
-    return operation
+        return _Wrapping(site, site.raw)
+    for one in _journal:
+        if isinstance(one, _Recoding) and one.function is site.function:
+            return one
+    if site.function is None:
+        raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
+    return _Recoding(site.function, site.function.__code__)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,13 +288,13 @@ def replacement_code(function: types.FunctionType, before: types.CodeType, ours:
     code = ours.__code__
     if code.co_freevars or before.co_freevars:
         raise Refusal("a replacement can neither close over variables nor use super()")
-    missing = sorted(name for name in _global_names(code) if name not in function.__globals__ and not hasattr(builtins, name))
+    known = function.__globals__.keys() | vars(builtins).keys()
+    missing = sorted(_global_names(code) - known)
     if missing:
         raise Refusal(f"the replacement uses {', '.join(missing)}, which {function.__module__} does not have")
-    names = {"co_name": before.co_name}
     if sys.version_info >= (3, 11):
-        names["co_qualname"] = before.co_qualname
-    return code.replace(**names)  # type: ignore[arg-type]
+        return code.replace(co_name=before.co_name, co_qualname=before.co_qualname)
+    return code.replace(co_name=before.co_name)
 
 
 def closure(make: Callable[[Any], Any], original: Any) -> Any:
@@ -271,13 +306,17 @@ def closure(make: Callable[[Any], Any], original: Any) -> Any:
     wrapper = make(original)
     if not isinstance(wrapper, types.FunctionType):
         raise Refusal(f"a wrapper must be a plain function, not {type(wrapper).__name__}")
-    if isinstance(original, types.FunctionType) and not _takes_anything(wrapper) and _shape(wrapper) != _shape(original):
+    if (
+        isinstance(original, types.FunctionType)
+        and not _takes_anything(wrapper)
+        and _shape(wrapper) != _shape(original)
+    ):
         raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
     # No __dict__: what others have stored on the original is not true of the wrapper.
     return update_wrapper(wrapper, original, updated=())
 
 
-def edited_code(before: types.CodeType, qualname: str, targets: list[Target]) -> types.CodeType:
+def edited_code(function: types.FunctionType, before: types.CodeType, targets: list[Target]) -> types.CodeType:
     """The code of a function after edits of its syntax tree; file name, lines and columns stay.
 
     Raises:
@@ -285,7 +324,8 @@ def edited_code(before: types.CodeType, qualname: str, targets: list[Target]) ->
     """
     import linecache
 
-    text = "".join(linecache.getlines(before.co_filename))
+    qualname = function.__qualname__
+    text = "".join(linecache.getlines(before.co_filename, function.__globals__))
     found = source.find(text, qualname)
     if found is None:
         raise Refusal(f"the source of {qualname} cannot be read from {before.co_filename}")
@@ -301,7 +341,7 @@ def edited_code(before: types.CodeType, qualname: str, targets: list[Target]) ->
         if editor.matches != target.count:
             raise Refusal(f"the pattern of the edit matches {editor.matches} times, not {target.count}")
     code = _compiled(tree, before, qualname)
-    if (code.co_freevars, code.co_varnames[: code.co_argcount]) != (before.co_freevars, before.co_varnames[: before.co_argcount]):
+    if _frame(code) != _frame(before):
         raise Refusal("the edit would change the arguments of the function or what it closes over")
     return code
 
@@ -319,6 +359,7 @@ class Editor(ast.NodeTransformer):
         self.matches = 0
 
     def visit(self, node: ast.AST) -> Any:
+        """Edit one node, and what is below it."""
         new = self.edit(node)
         if new is None:
             return self.generic_visit(node)
@@ -331,11 +372,16 @@ class Editor(ast.NodeTransformer):
         return new
 
 
+def _frame(code: types.CodeType) -> tuple[Any, ...]:
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    return code.co_freevars, code.co_flags & 0x0F, code.co_varnames[:arguments]
+
+
 def _compiled(tree: ast.Module, like: types.CodeType, qualname: str) -> types.CodeType:
     """Compile as `like` was compiled, and take the one function out. Nothing is executed."""
     features = (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
     flags = sum(flag for flag in features if flag & like.co_flags)
-    code = compile(tree, like.co_filename, "exec", flags=flags, dont_inherit=True)
+    code: types.CodeType = compile(tree, like.co_filename, "exec", flags=flags, dont_inherit=True)
     for part in qualname.split("."):
         inner = [const for const in code.co_consts if isinstance(const, types.CodeType) and const.co_name == part]
         if not inner:
@@ -396,7 +442,9 @@ def _rebind(old: Any, new: Any) -> None:
                     if held is old:
                         value[key] = new
             elif isinstance(value, list):
-                value[:] = [new if held is old else held for held in value] if any(h is old for h in value) else value
+                for index, held in enumerate(value):
+                    if held is old:
+                        value[index] = new
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:

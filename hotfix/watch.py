@@ -19,6 +19,12 @@ is. A module that was imported before hotfix is handled when hotfix is armed.
 import os
 import sys
 
+TYPE_CHECKING = False  # as in typing, which would have to be imported
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any, Optional
+
 ROOTS = frozenset({"transformers"})
 TAILS = frozenset({"basic_var"})
 
@@ -31,16 +37,18 @@ class Watcher:
         # The switches are those of the moment of arming, whatever the program does to os.environ later.
         self.environment = {name: value for name, value in os.environ.items() if name.startswith("HOTFIX")}
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+    def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
+        """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
         if name not in self.names and name.rpartition(".")[2] not in TAILS:
             return None
         # Not importlib.util.find_spec: it would enter this method again, and two threads can deadlock in it.
         for finder in sys.meta_path:
-            find_spec = None if finder is self else getattr(finder, "find_spec", None)
-            spec = find_spec and find_spec(name, path, target)
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, _Loader):
-                    spec.loader = _Loader(spec.loader, self)
+                    spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]  # it answers as that loader
                 return spec
         return None
 
@@ -48,16 +56,18 @@ class Watcher:
 class _Loader:
     """Stands for another loader until the module is executed, and answers everything else as that loader would."""
 
-    def __init__(self, loader: object, watcher: Watcher) -> None:
+    def __init__(self, loader: "Any", watcher: "Watcher") -> None:
         self._loader = loader
         self._watcher = watcher
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: "str") -> "Any":
         return getattr(self._loader, name)
 
-    def exec_module(self, module):
-        name = module.__spec__.name
-        module.__loader__ = module.__spec__.loader = self._loader
+    def exec_module(self, module: "ModuleType") -> "None":
+        """Execute the module by its own loader, and tell the line."""
+        spec: "Any" = module.__spec__
+        name = spec.name
+        module.__loader__ = spec.loader = self._loader
         # A handle may have been reverted between the search and the execution: then this is an ordinary import.
         armed = _watcher is self._watcher
         if armed and name in ROOTS:
@@ -67,7 +77,7 @@ class _Loader:
             _tell("module_imported", name)
 
 
-_watcher = None
+_watcher: "Any" = None
 
 
 def arm() -> None:
@@ -89,26 +99,31 @@ def disarm() -> None:
 
 def look_again() -> None:
     """Handle what is loaded already. A module that was handled before is not changed twice."""
-    if _watcher is None:
+    watcher = _watcher
+    if watcher is None:
         return
     for root in ROOTS & sys.modules.keys():
-        _watcher.names.update(_tell("root_imported", root))
+        watcher.names.update(_tell("root_imported", root))
     for name in list(sys.modules):
-        if name not in ROOTS and (name in _watcher.names or name.rpartition(".")[2] in TAILS):
+        if name not in ROOTS and (name in watcher.names or name.rpartition(".")[2] in TAILS):
             _tell("module_imported", name, late=True)
 
 
-def environment() -> dict:
+def environment() -> "dict[str, str]":
     """The HOTFIX variables as they were at arming, or as they are now where nothing is armed."""
     return (_watcher or Watcher()).environment
 
 
-def _tell(event: str, name: str, **details: bool) -> set:
-    """The next step of the line. If it cannot even be loaded, hotfix steps aside: nobody's import may fail of that."""
+def _tell(event: str, name: str, **details: bool) -> "set[str]":
+    """The next step of the line. Whatever fails there, nobody's import may fail of it, unless it was asked for."""
     try:
         from . import registry
+
+        named: set[str] = getattr(registry, event)(name, environment(), **details) or set()
     except Exception as error:
-        sys.stderr.write(f"hotfix: cannot be loaded and does nothing ({type(error).__name__}: {error})\n")
+        if type(error).__module__ == "hotfix.errors":
+            raise
+        sys.stderr.write(f"hotfix: does nothing in this process ({type(error).__name__}: {error})\n")
         disarm()
         return set()
-    return getattr(registry, event)(name, environment(), **details) or set()
+    return named

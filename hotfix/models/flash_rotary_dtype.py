@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import torch
     from flash_attn.layers.rotary import apply_rotary_emb  # what the repaired modules have under this name
 
-    from hotfix.bed import Bed
-    from hotfix.registry import Target
 
 FIX = Fix(
     id="flash-rotary-dtype",
@@ -68,9 +66,6 @@ def is_broken(function: ast.FunctionDef) -> bool:
     """The input of the rotary kernel is cast up, and nothing of cos and sin is."""
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
     rotates = any(isinstance(call.func, ast.Name) and call.func.id == "apply_rotary_emb" for call in calls)
-    cast_up = [ast.unparse(call.func.value) for call in calls if _is_float(call.func)]
+    methods = [call.func for call in calls if isinstance(call.func, ast.Attribute)]
+    cast_up = [ast.unparse(method.value) for method in methods if method.attr == "float"]
     return rotates and bool(cast_up) and not any("cos" in name or "sin" in name for name in cast_up)
-
-
-def _is_float(called: ast.expr) -> bool:
-    return isinstance(called, ast.Attribute) and called.attr == "float"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import types
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable, Optional
 
@@ -84,7 +84,7 @@ def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
     return Judgement(Verdict.UNKNOWN, _unknown(fix, target, found[0], digest, nodes), digest)
 
 
-@lru_cache(maxsize=None)
+@cache
 def evidence(path: Path) -> dict[str, dict[str, Verdict]]:
     """For each target of a fix, the digests that are known and what they are.
 
@@ -146,7 +146,7 @@ def _unknown(fix: Fix, target: Target, found: source.Found, digest: str, nodes: 
 
 
 def _stranger(target: Target, module: types.ModuleType, read: Reader) -> Optional[str]:
-    """Who stands in the place of the judged function of this module, as a sentence, if it is not the function itself."""
+    """Who stands in the place of the judged function of this module, as a sentence, if it is not the function."""
     for name, qualname in target.judged_names():
         if name != module.__name__:
             continue

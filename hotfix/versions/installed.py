@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import lru_cache
+from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, Optional
@@ -47,7 +47,7 @@ def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
     return text
 
 
-@lru_cache(maxsize=None)
+@cache
 def version(distribution: str) -> Optional[Version]:
     """The version of an installed distribution, for instance ``version("flash-attn")``; None if it is not there.
 

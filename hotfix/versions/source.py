@@ -10,8 +10,9 @@ import ast
 import hashlib
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Iterator, Optional, Union
+from typing import Optional, Union
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -30,7 +31,6 @@ class Found:
         lineno: the line of the file, counted from 1, on which it begins, decorators included; what Python calls
             ``co_firstlineno``.
         text: its lines, as they stand in the file.
-        lines_before: as many lines as had to be put before `text` to parse it on its own (`parse_alone`).
     """
 
     node: Definition
@@ -56,7 +56,9 @@ def find(text: str, qualname: str) -> Optional[Found]:
     Returns:
         The definition that is in force when the module has been executed from top to bottom, or None.
     """
-    if not re.search(rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+{re.escape(qualname.rpartition('.')[2])}\b", text, re.M):
+    if not re.search(
+        rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+{re.escape(qualname.rpartition('.')[2])}\b", text, re.M
+    ):
         return None
     return _find_quickly(text, qualname) or _find_surely(text, qualname)
 
@@ -80,6 +82,12 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition
             yield prefix + node.name, node
 
 
+def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a module, class or function, less its docstring."""
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    return body[1:] if isinstance(first, ast.Constant) and isinstance(first.value, str) else body
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: how. First the quick way to a definition, then the sure one, then the canonical form.
 
@@ -88,7 +96,7 @@ def _find_quickly(text: str, qualname: str) -> Optional[Found]:
     """Cut the definition out by its indentation and parse that alone. None where this is not certain to be right."""
     lines = text.splitlines(keepends=True)
     first, last, indent = 0, len(lines), ""
-    *owners, name = qualname.split(".")
+    owners = qualname.split(".")[:-1]
     for depth, part in enumerate(qualname.split(".")):
         head = re.compile(rf"{indent}(?:async[ \t]+def|def|class)[ \t]+{re.escape(part)}\b")
         heads = [number for number in range(first, last) if head.match(lines[number])]
@@ -184,10 +192,10 @@ def _canonical(node: object) -> str:
     if isinstance(node, ast.AST):
         fields = []
         for name, value in ast.iter_fields(node):
-            if name in _IGNORED_FIELDS or value is None and not isinstance(node, ast.Constant):
+            if name in _IGNORED_FIELDS or (value is None and not isinstance(node, ast.Constant)):
                 continue
             if name == "body" and isinstance(node, (*_DEFINITIONS, ast.Module)):
-                value = _without_docstring(value)
+                value = without_docstring(value)
             if value == [] and name != "body":
                 continue  # lists that newer versions added (type_params) are empty in older source
             fields.append(f"{name}={_canonical(value)}")
@@ -212,10 +220,3 @@ def _canonical_fstring(values: list[ast.expr]) -> str:
     if literal:
         parts.append(repr(literal))
     return ",".join(parts)
-
-
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        if isinstance(body[0].value.value, str):
-            return body[1:]
-    return body
