@@ -139,8 +139,8 @@ class Fix:
     def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
         """Like `wraps`, for what must change together with the targets although it is not broken itself.
 
-        A companion is put in place before the first target that is repaired; if it cannot be, neither is the target. Its
-        module must have been imported by the target's.
+        A companion is put in place before the first target that is repaired; if it cannot be, neither is the target.
+        Its module must have been imported by the target's.
         """
         return self._collect("wrap", targets, (), 1, self.companions)
 

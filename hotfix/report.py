@@ -130,7 +130,7 @@ def _foretold(fix: registry.Fix, target: registry.Target, disabled: Optional[str
 
 
 def _cure_digest(fix: registry.Fix) -> str:
-    """Digest of our own code, so that another version of a fix is another patch set; its report and proof do not count."""
+    """Digest of our own code: another version of a fix is another patch set. Its report and its proof do not count."""
     module = sys.modules[fix.targets[0].body.__module__]
     tree = source.parse(inspect.getsource(module))
     return source.digest(*(node for node in source.without_docstring(tree.body) if not _is_proof(node)))
