@@ -2,19 +2,16 @@
 
 ``import hotfix.auto`` as the first import of a program arms hotfix with what the environment says. This module is
 the same for programs that want to decide themselves; every public name is resolved at first use (PEP 562), so that
-importing it costs nothing and loads nothing.
+importing it costs nothing and loads nothing: not even ``typing``.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in typing; type checkers know the name
 if TYPE_CHECKING:
     from .api import Handle, apply, digest, report, revert
     from .errors import HotfixError, PolicyError
     from .ledger import Outcome, State, Verdict
     from .registry import Fix, Target
-    from .report import Report
+    from .reporting import Report
 
 __version__ = "0.1.0"
 
@@ -40,7 +37,7 @@ _HOMES = {
     "HotfixError": "errors",
     "Outcome": "ledger",
     "PolicyError": "errors",
-    "Report": "report",
+    "Report": "reporting",
     "State": "ledger",
     "Target": "registry",
     "Verdict": "ledger",
@@ -60,5 +57,5 @@ def __getattr__(name: str) -> object:
     return getattr(import_module(f"hotfix.{home}"), name)
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     return sorted(set(globals()) | set(__all__))

@@ -10,7 +10,7 @@ from . import ledger, policy, registry, surgery, watch
 from .errors import PolicyError
 
 if TYPE_CHECKING:
-    from .report import Report
+    from .reporting import Report
 
 
 class Handle:
@@ -85,7 +85,7 @@ def revert() -> None:
 
 def report() -> Report:
     """What hotfix has done in this process, and what it would do with what is not imported yet."""
-    from .report import of_process
+    from .reporting import of_process
 
     return of_process()
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bed", "collect"]
 
-# What is counted -> (where the callable is looked up at each call, its name there). The first
-# three are the compiled kernels themselves, below every function that model code may have
+# What is counted, where the callable is looked up at each call, and its name there. The first
+# four are the compiled kernels themselves, below every function that model code may have
 # imported by name; `None` stands for the kernel module, whose name depends on the release.
 _KERNELS: tuple[tuple[str, str | None, str], ...] = (
     ("flash_attn_func", None, "fwd"),
@@ -56,7 +56,7 @@ class Bed:
     Attributes:
         device: the device that `model`, `fill`, `randn` and `randint` put their tensors on.
         flash_calls: how often each flash-attn kernel has run to its end since the bed was made,
-            by the name of its public entry point; empty if flash-attn cannot be imported.
+            by the name of its public entry point; a kernel that cannot be imported is left out.
 
     The counting replaces five attributes of flash-attn's modules; `close()`, or leaving the bed as
     a context manager, puts the originals back.
@@ -212,7 +212,7 @@ class Bed:
         """
         if self._flash_missing is not None:
             raise AssertionError(f"flash-attn cannot be imported: {self._flash_missing}")
-        ran = [name for name in names or _ATTENTION if self.flash_calls[name]]
+        ran = [name for name in names or _ATTENTION if self.flash_calls.get(name)]
         if len(ran) < (len(names) or 1):
             wanted = " and ".join(names) or " or ".join(_ATTENTION)
             raise AssertionError(f"{wanted} did not run; kernel calls so far: {self.flash_calls}")
@@ -226,7 +226,10 @@ class Bed:
         # The name of the compiled module inside flash-attn: since 2.7.0, and before.
         kernels = getattr(interface, "flash_attn_gpu", None) or interface.flash_attn_cuda
         for counted, module_name, name in _KERNELS:
-            owner = kernels if module_name is None else importlib.import_module(module_name)
+            try:
+                owner = kernels if module_name is None else importlib.import_module(module_name)
+            except ImportError:
+                continue  # The rotary kernel needs triton and einops; attention does without.
             original = getattr(owner, name)
             self.flash_calls[counted] = 0
             self._originals.append((owner, name, original))

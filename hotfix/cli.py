@@ -26,7 +26,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
     from .errors import PolicyError
     from .policy import Policy
-    from .report import of_environment
+    from .reporting import of_environment
 
     try:
         report = of_environment(Policy.from_environment(os.environ))

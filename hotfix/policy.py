@@ -105,11 +105,15 @@ class Policy:
 
     @classmethod
     def lenient(cls, environment: Mapping[str, str]) -> Policy:
-        """Read the switches; one that cannot be read disables everything, or raises if strict mode was asked for."""
+        """Read the switches; one that cannot be read disables everything.
+
+        Raises:
+            PolicyError: a value cannot be read, and the user wants to be stopped: strict mode, or a required fix.
+        """
         try:
             return cls.from_environment(environment)
         except PolicyError as error:
-            if environment.get("HOTFIX_STRICT", "").strip() == "1":
+            if environment.get("HOTFIX_STRICT", "").strip() == "1" or environment.get("HOTFIX_REQUIRE", "").strip():
                 raise
             return cls(problem=str(error))
 

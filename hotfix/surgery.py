@@ -28,7 +28,7 @@ import threading
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import ledger, policy
@@ -142,11 +142,13 @@ def first_code(function: types.FunctionType) -> types.CodeType:
 
 def _bring_companions(fix: Fix) -> None:
     for companion in fix.companions:
-        module = sys.modules.get(companion.module)
-        if module is None:
-            raise Refusal(f"{companion} has to change along, and its module is not loaded")
-        if not in_place(fix, companion):
-            operate(fix, companion, module, late=True)
+        if in_place(fix, companion):
+            continue
+        try:
+            module = import_module(companion.module)
+        except ImportError as error:
+            raise Refusal(f"{companion} has to change along and cannot be imported: {error}") from error
+        operate(fix, companion, module, late=True)
 
 
 def _dismiss_companions(fix: Fix) -> None:
@@ -242,7 +244,7 @@ class _Wrapping:
         """What was done, and what could not be reached."""
         if not late or not self._is_defined_here():
             return "It was wrapped."
-        held = _unreachable(self.original, self)
+        held = _unreachable(self.original)
         rest = f"; {held} closures, partials or bound methods still hold the original" if held else ""
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 
@@ -333,7 +335,7 @@ def edited_code(function: types.FunctionType, before: types.CodeType, targets: l
     head = found.text[: len(found.text) - len(found.text.lstrip())]
     tree = source.parse(source.under_owners(found.text, owners, found.lineno, head))
     unedited = _compiled(tree, before, qualname)
-    if (unedited.co_code, unedited.co_names) != (before.co_code, before.co_names):
+    if unedited != before:
         raise Refusal(f"the file {before.co_filename} has changed since it was imported")
     for target in targets:
         editor = Editor(target.body)
@@ -455,9 +457,7 @@ def _namespaces() -> Iterator[dict[str, Any]]:
             yield namespace
 
 
-def _unreachable(original: Any, operation: _Wrapping) -> int:
+def _unreachable(original: Any) -> int:
     """How many closures, partials and bound methods hold the original besides our own wrapper."""
-    ours = {id(operation), id(operation.__dict__)}
-    kinds = (types.CellType, types.MethodType, tuple)
-    holders = [one for one in gc.get_referrers(original) if isinstance(one, kinds) and id(one) not in ours]
-    return max(0, len(holders) - 1)
+    kinds = (types.CellType, types.MethodType, partial)
+    return sum(isinstance(holder, kinds) for holder in gc.get_referrers(original)) - 1

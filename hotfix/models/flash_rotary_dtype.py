@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import torch
     from flash_attn.layers.rotary import apply_rotary_emb  # what the repaired modules have under this name
 
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
 
 FIX = Fix(
     id="flash-rotary-dtype",
@@ -74,8 +77,6 @@ def is_broken(function: ast.FunctionDef) -> bool:
 @FIX.case
 def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
     """Forward and backward through the vision encoder, and for Qwen2.5-VL through the whole model, cast to bfloat16."""
-    import torch
-
     if target.module == QWEN2_5_OMNI:
         model, output = _omni_vision(bed)
         loss = output.float().square().mean()

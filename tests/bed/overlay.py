@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Mapping, Sequence
 
 
 def overlay(release: str, extras: Sequence[str] = ()) -> Path:
@@ -52,9 +52,7 @@ def cache() -> Path:
     return Path(chosen) if chosen else Path.home() / ".cache" / "transformers-hotfix" / "bed"
 
 
-def _folder(
-    name: str, requirements: list[str], options: list[str], build: Mapping[str, str] | None = None
-) -> Path:
+def _folder(name: str, requirements: list[str], options: list[str], build: Mapping[str, str] | None = None) -> Path:
     python = f"{sys.implementation.cache_tag}-{sys.platform}"
     digest = hashlib.sha256("\n".join([python, *requirements, *options]).encode()).hexdigest()
     final = cache() / f"{name}-{python}-{digest[:8]}"
@@ -75,9 +73,7 @@ def _folder(
     return final
 
 
-def _install(
-    folder: Path, requirements: list[str], options: list[str], build: Mapping[str, str]
-) -> None:
+def _install(folder: Path, requirements: list[str], options: list[str], build: Mapping[str, str]) -> None:
     environment = {**os.environ, **build}
     # uv reads neither pip's configuration nor its variables.
     if "PIP_FIND_LINKS" in environment:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tests.bed import overlay
 
@@ -171,9 +172,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def _folders(
-    transformers: str, flash_attn: str | None, xformers: str | None, extras: Sequence[str]
-) -> list[Path]:
+def _folders(transformers: str, flash_attn: str | None, xformers: str | None, extras: Sequence[str]) -> list[Path]:
     folders = [overlay.overlay(transformers, extras)]
     if flash_attn is not None:
         folders.append(overlay.flash_attn(flash_attn))
@@ -182,9 +181,7 @@ def _folders(
     return folders
 
 
-def _script(
-    arguments: list[str], folders: list[Path], env: Mapping[str, str] | None, timeout: float
-) -> Result:
+def _script(arguments: list[str], folders: list[Path], env: Mapping[str, str] | None, timeout: float) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         calls = Path(folder) / "calls"
         calls.mkdir()
@@ -197,9 +194,7 @@ def _script(
     return result
 
 
-def _process(
-    arguments: list[str], folders: list[Path], env: Mapping[str, str], at: Path, timeout: float
-) -> Result:
+def _process(arguments: list[str], folders: list[Path], env: Mapping[str, str], at: Path, timeout: float) -> Result:
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=at,

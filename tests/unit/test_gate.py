@@ -1,0 +1,130 @@
+"""The verdict: what is touched, what is not, and what is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import FIX, TOY, World
+
+IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
+REPORT = "import hotfix\nfor one in hotfix.report(): print(one.verdict.value, one.state.value)\n"
+
+
+def test_source_that_nobody_has_seen_is_left_alone_with_one_warning_that_names_the_file(world: World) -> None:
+    world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
+    done = world.run(IMPORT + REPORT)
+    assert done.stdout == "7\nunknown skipped\n"
+    assert done.stderr.count("\n") == 1
+    assert str(world.package / "toy.py") in done.stderr
+    assert "HOTFIX_UNKNOWN=apply" in done.stderr
+
+
+def test_unknown_source_is_repaired_if_asked_for(world: World) -> None:
+    world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
+    assert world.run(IMPORT + REPORT, HOTFIX_UNKNOWN="apply").stdout == "10\nunknown applied\n"
+
+
+@pytest.mark.parametrize("switch", [{"HOTFIX_UNKNOWN": "raise"}, {"HOTFIX_STRICT": "1"}], ids=str)
+def test_unknown_source_raises_if_asked_for(world: World, switch: dict[str, str]) -> None:
+    world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
+    done = world.run(IMPORT, check=False, **switch)
+    assert done.returncode == 1
+    assert "hotfix.errors.HotfixError: toy-scale" in done.stderr
+
+
+def test_comments_docstrings_and_layout_do_not_make_source_unknown(world: World) -> None:
+    world.write(
+        "transformers/toy.py",
+        TOY.replace('"""Scale x."""', '"""Other."""  # a comment\n').replace("x + factor", "(x\n+factor)"),
+    )
+    assert world.run(IMPORT + REPORT).stdout == "10\nbroken applied\n"
+
+
+def test_a_release_without_the_target_is_absent(world: World) -> None:
+    world.write(
+        "transformers/toy.py",
+        TOY.replace("def scale", "def grow").replace('"plain": scale', "").replace("scale(5)", ""),
+    )
+    done = world.run("import hotfix.auto\nimport transformers.toy\n" + REPORT)
+    assert done.stdout == "absent skipped\n"
+    assert done.stderr == ""
+
+
+def test_the_number_of_the_release_does_not_decide(world: World) -> None:
+    world.write("transformers/__init__.py", '__version__ = "7.0.0.dev0"\n')
+    assert world.run(IMPORT + REPORT).stdout == "10\nbroken applied\n"
+
+
+def test_the_bug_of_a_package_that_is_not_here_is_unaffected(world: World) -> None:
+    world.plant("toy-scale", FIX.replace('kind="silent"', 'kind="silent", needs={"flash-attn": "<2.8"}'), *_aims())
+    assert world.run(IMPORT + REPORT).stdout == "7\nunaffected skipped\n"
+    world.write("flash_attn/__init__.py", '__version__ = "2.8.3.post2"\n')
+    assert world.run(IMPORT + REPORT).stdout == "7\nunaffected skipped\n"
+    world.write("flash_attn/__init__.py", '__version__ = "2.7.4.post1"\n')
+    assert world.run(IMPORT + REPORT).stdout == "10\nbroken applied\n"
+
+
+def test_a_function_that_somebody_else_has_replaced_is_left_to_them(world: World) -> None:
+    code = "import transformers.toy as toy\ntoy.scale = lambda x, factor=2: 'theirs'\n"
+    done = world.run(code + "import hotfix.auto\nprint(toy.scale(5))\n" + REPORT)
+    assert done.stdout == "theirs\nforeign skipped\n"
+    assert "script.py" in done.stderr
+
+
+def test_a_replacement_whose_signature_does_not_fit_is_refused(world: World) -> None:
+    world.write(
+        "toy_scale.py", FIX.replace("def scale(x, factor=2):\n    return x * factor", "def scale(x):\n    return x * 2")
+    )
+    done = world.run(IMPORT + REPORT)
+    assert done.stdout == "7\nbroken failed\n"
+    assert "its signature is (x, factor=2), the replacement's (x)" in done.stderr
+
+
+def test_a_replacement_that_uses_a_name_the_module_lacks_is_refused(world: World) -> None:
+    world.write("toy_scale.py", FIX.replace("return x * factor", "return multiply(x, factor)"))
+    done = world.run(IMPORT + REPORT)
+    assert done.stdout == "7\nbroken failed\n"
+    assert "the replacement uses multiply, which transformers.toy does not have" in done.stderr
+
+
+def test_a_fix_that_cannot_be_loaded_takes_only_itself_out(world: World) -> None:
+    world.plant("toy-other", "raise OSError('no such disk')", *_aims())
+    done = world.run(IMPORT + REPORT)
+    assert done.stdout == "10\nbroken applied\nunknown failed\n"
+    assert "OSError: no such disk" in done.stderr
+
+
+def test_in_strict_mode_what_fails_raises(world: World) -> None:
+    world.plant("toy-other", "raise OSError('no such disk')", *_aims())
+    done = world.run(IMPORT, check=False, HOTFIX_STRICT="1")
+    assert done.returncode == 1
+    assert "HotfixError" in done.stderr
+
+
+def test_a_required_fix_that_is_in_place_lets_the_program_run(world: World) -> None:
+    assert world.run(IMPORT, HOTFIX_REQUIRE="toy-scale").stdout == "10\n"
+
+
+def test_a_required_fix_that_is_not_in_place_stops_the_program_at_the_import(world: World) -> None:
+    world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
+    done = world.run(IMPORT, check=False, HOTFIX_REQUIRE="toy-scale")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "HOTFIX_REQUIRE=toy-scale: not in place in transformers.toy" in done.stderr
+
+
+def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: World) -> None:
+    code = """
+    import hotfix.auto, hotfix, transformers
+    before = hotfix.digest()
+    print([one.state.value for one in hotfix.report()])
+    import transformers.toy
+    print([one.state.value for one in hotfix.report()], hotfix.digest() == before, len(before))
+    hotfix.revert()
+    print(hotfix.digest() == before)
+    """
+    assert world.run(code).stdout == "['pending']\n['applied'] True 12\nFalse\n"
+
+
+def _aims() -> tuple[dict[str, str], dict[str, str]]:
+    return {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"}
