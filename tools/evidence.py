@@ -1,0 +1,277 @@
+"""The evidence files: how they are written, read back, and compared with the fixes.
+
+An evidence file says for each target of a fix which source is broken, which is fixed, and in which releases there is
+no such target. Releases are written as runs (``4.50.0 - 4.52.4``) in the list of examined releases that stands in
+``index.json``; a run that reaches the newest of them is written ``4.53.0 and later``, so that a new release in which
+nothing happens changes one line of one file.
+
+A target whose module is a pattern (``*.basic_var``) belongs to repositories without releases. Its digests are written
+by hand, each with the revisions that have it, and only the format is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from hotfix.registry import INDEX, Entry, Fix, Target
+
+from .wheels import SWEPT
+
+FOLDER = INDEX.parent
+SHELVES = ("hotfix.models", "hotfix.training", "hotfix.processing")
+VERDICTS = ("broken", "fixed")
+_LATER = " and later"
+_RUN = " - "
+
+
+# -- which fixes there are ---------------------------------------------------------------------------------------------
+
+
+def discover(problem: Callable[[str], None]) -> dict[str, Fix]:
+    """Every module on the shelves that defines ``FIX``, by the name of the module.
+
+    Args:
+        problem: called with a sentence for each module that cannot be imported and each id that is not unique.
+    """
+    found: dict[str, Fix] = {}
+    for shelf in SHELVES:
+        try:
+            package = import_module(shelf)
+        except ModuleNotFoundError as error:
+            if error.name != shelf:
+                raise
+            continue  # a shelf that has not been put up yet
+        for info in pkgutil.iter_modules(package.__path__, shelf + "."):
+            try:
+                fix = getattr(import_module(info.name), "FIX", None)
+            except Exception as error:
+                problem(f"{info.name} cannot be imported: {type(error).__name__}: {error}")
+                continue
+            if isinstance(fix, Fix):
+                twin = next((home for home, other in found.items() if other.id == fix.id), None)
+                if twin:
+                    problem(f"{fix.id}: defined twice, in {twin} and {info.name}")
+                found[info.name] = fix
+    return dict(sorted(found.items(), key=lambda item: item[1].id))
+
+
+def has_releases(target: Target) -> bool:
+    """Whether the sweep can examine it: a module, not a pattern, of a package whose releases are examined."""
+    return "*" not in target.module and target.module.partition(".")[0] in SWEPT
+
+
+# -- runs of releases --------------------------------------------------------------------------------------------------
+
+
+def runs(members: Iterable[Version], examined: Sequence[Version]) -> list[str]:
+    """Write some of the examined releases as runs."""
+    position = {version: number for number, version in enumerate(examined)}
+    numbers = sorted(position[version] for version in members)
+    written = []
+    for _, group in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        first, last = examined[run[0]], examined[run[-1]]
+        if run[-1] == len(examined) - 1:
+            written.append(f"{first}{_LATER}")
+        else:
+            written.append(str(first) if first == last else f"{first}{_RUN}{last}")
+    return written
+
+
+def members(written: Iterable[str], examined: Sequence[Version]) -> list[Version]:
+    """Read runs back.
+
+    Raises:
+        ValueError: one of them is not a run of examined releases.
+    """
+    position = {str(version): number for number, version in enumerate(examined)}
+    found: list[Version] = []
+    for run in written:
+        first, _, last = run.removesuffix(_LATER).partition(_RUN)
+        last = str(examined[-1]) if run.endswith(_LATER) else last or first
+        if first not in position or last not in position or position[first] > position[last]:
+            raise ValueError(f"{run!r} is not a run of examined releases")
+        found += examined[position[first] : position[last] + 1]
+    return found
+
+
+def specifier(members: Iterable[Version], examined: Sequence[Version]) -> str:
+    """The version specifier that holds for exactly these of the examined releases."""
+    chosen = sorted(members)
+    if not chosen:
+        return ""
+    first, last = chosen[0], chosen[-1]
+    if first == last != examined[-1]:
+        return f"=={first}"
+    parts = [f">={first}"]
+    if last != examined[-1]:
+        parts.append(f"<={last}")
+    parts += [f"!={version}" for version in examined if first < version < last and version not in chosen]
+    return ",".join(parts)
+
+
+def declared(target: Target, examined: Iterable[Version]) -> list[Version]:
+    """The examined releases in which the fix says that the target is broken."""
+    if not target.releases:
+        return []
+    allowed = SpecifierSet(target.releases)
+    return [version for version in examined if allowed.contains(version)]
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write(path: Path, data: Mapping[str, Any]) -> bool:
+    """Write a file of evidence, whole or not at all. Returns whether it is another than before."""
+    text = render(data)
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+    return True
+
+
+def render(data: Mapping[str, Any]) -> str:
+    """The text of a file of evidence."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The data of a file of evidence; empty if there is none."""
+    if not path.is_file():
+        return {}
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data
+
+
+def examined_releases(index: Mapping[str, Any], package: str = "transformers") -> list[Version]:
+    """The releases that the index says were examined, oldest first."""
+    return [Version(release) for release in index.get("examined", {}).get(package, ())]
+
+
+def index_of(homes: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> dict[str, Any]:
+    """What ``index.json`` has to say."""
+    return {
+        "examined": {package: [str(version) for version in versions] for package, versions in examined.items()},
+        "fixes": {fix.id: entry_of(fix, home) for home, fix in sorted(homes.items(), key=lambda item: item[1].id)},
+    }
+
+
+def entry_of(fix: Fix, home: str) -> dict[str, Any]:
+    """What the index says of one fix: the fields of `hotfix.registry.Entry`, in their order."""
+    special = {"home": home, "aims": {target.key: target.releases for target in fix.targets}}
+    entry = {field.name: special.get(field.name, getattr(fix, field.name, None)) for field in fields(Entry)}
+    del entry["id"]
+    data: dict[str, Any] = json.loads(json.dumps(entry, default=_plain))
+    return data
+
+
+def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Version, tuple[str, str]]:
+    """Verdict and digest of one target for each release.
+
+    Args:
+        entry: what the evidence file says of the target.
+        examined: the examined releases.
+    """
+    states = dict.fromkeys(members(entry.get("absent", ()), examined), ("absent", ""))
+    for verdict in VERDICTS:
+        for digest, written in entry.get(verdict, {}).items():
+            states.update(dict.fromkeys(members(written, examined), (verdict, digest)))
+    return dict(sorted(states.items()))
+
+
+# -- what can be told without a wheel ----------------------------------------------------------------------------------
+
+
+def disagreements(homes: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator[str]:
+    """How the committed evidence differs from what the fixes say, a sentence each."""
+    index = read(folder / "index.json")
+    examined = examined_releases(index)
+    if index != index_of(homes, {package: examined_releases(index, package) for package in index.get("examined", {})}):
+        known, there = set(index.get("fixes", {})), {fix.id for fix in homes.values()}
+        entries = {fix.id: entry_of(fix, home) for home, fix in homes.items()}
+        for id in sorted(known | there):
+            if id not in there:
+                yield f"index.json has {id}, and no module defines it"
+            elif id not in known:
+                yield f"{id}: not in index.json; run the sweep"
+            elif index["fixes"][id] != entries[id]:
+                yield f"{id}: index.json is stale; run the sweep with --index"
+    if list(index.get("fixes", {})) != sorted(index.get("fixes", {})):
+        yield "index.json is not sorted; run the sweep with --index"
+    for fix in homes.values():
+        for sentence in _file_disagreements(fix, folder / f"{fix.id}.json", examined):
+            yield f"{fix.id}: {sentence}"
+    ids = {fix.id for fix in homes.values()}
+    for path in sorted(folder.glob("*.json")):
+        if path.stem not in ids | {"index"}:
+            yield f"{path.name} is evidence of no fix"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def _file_disagreements(fix: Fix, path: Path, examined: Sequence[Version]) -> Iterator[str]:
+    data = read(path)
+    if not data:
+        yield "has no evidence; run the sweep"
+        return
+    if data.get("fix") != fix.id or set(data) != {"fix", "targets"}:
+        yield f'{path.name} does not consist of "fix": "{fix.id}" and "targets"'
+        return
+    targets = {target.key: target for target in fix.targets}
+    if set(data["targets"]) != set(targets):
+        yield f"{path.name} has other targets than the fix; run the sweep"
+    if path.read_text(encoding="utf-8") != render(data):
+        yield f"{path.name} is not in the form that the sweep writes; run the sweep"
+    for key, entry in data["targets"].items():
+        yield from (f"{path.name}: {key}: {sentence}" for sentence in malformed(entry))
+        if key in targets and has_releases(targets[key]) and not any(malformed(entry)):
+            try:
+                states = by_release(entry, examined)
+            except ValueError as error:
+                yield f"{path.name}: {key}: {error}"
+                continue
+            if list(states) != list(examined):
+                yield f"{path.name}: {key}: does not cover the examined releases; run the sweep"
+            broken = [version for version, (verdict, _) in states.items() if verdict == "broken"]
+            if broken != declared(targets[key], examined):
+                yield (
+                    f"{key} declares {targets[key].releases!r}, the evidence says {specifier(broken, examined)!r}; "
+                    "run the sweep"
+                )
+
+
+def malformed(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the form of the evidence of one target."""
+    if not set(entry) <= {"absent", *VERDICTS}:
+        yield f"unknown entries {sorted(set(entry) - {'absent', *VERDICTS})}"
+    for verdict in VERDICTS:
+        for digest, where in entry.get(verdict, {}).items():
+            if len(digest) != 20 or not set(digest) <= set("0123456789abcdef"):
+                yield f"{digest!r} is not a digest"
+            if not where or not all(isinstance(one, str) and one for one in where):
+                yield f"{digest} names no release or revision"
+    twice = set(entry.get("broken", ())) & set(entry.get("fixed", ()))
+    if twice:
+        yield f"{', '.join(sorted(twice))} is broken and fixed"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{value!r} cannot stand in the index")

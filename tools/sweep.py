@@ -1,0 +1,728 @@
+"""The static sweep: every fix against every release, from the source in the wheels.
+
+    python -m tools.sweep                 examine all releases, write hotfix/versions/evidence/
+    python -m tools.sweep --report-new    and say which fixes are touched by releases that are new since the last time
+    python -m tools.sweep --fix ID        only this fix (may be repeated)
+    python -m tools.sweep --index         write index.json anew from the fixes; no wheel is needed
+    python -m tools.sweep --check         compare what is written with the fixes; no wheel is needed, nothing is written
+
+Nothing is imported from a wheel. Each distinct text of a file is read once, however many releases carry it. The exit
+status is 1, with a line on stdout for each, if
+
+- a fix declares other releases broken than are;
+- a function that the matcher of a fix calls broken, in any module of any release, is neither in its table nor spared
+  (a forgotten copy);
+- a target cannot be repaired where it is broken: an edit does not match exactly as often as declared or leaves source
+  that does not compile, a replacement has another signature or uses a name that the module does not have;
+- a matcher raises, or calls one and the same source broken and fixed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import multiprocessing
+import re
+import resource
+import sys
+import time
+import types
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from hotfix import surgery
+from hotfix.registry import Fix, Target
+from hotfix.versions import source
+
+from . import evidence, wheels
+from .wheels import Content, Library
+
+
+@dataclass
+class Findings:
+    """What the sweep has found.
+
+    Attributes:
+        states: for each fix, by id, and each of its targets, by key: verdict and digest in each release.
+        problems: why the exit status is 1, a line each.
+        notes: what is worth knowing and no problem.
+    """
+
+    states: dict[str, dict[str, dict[Version, tuple[str, str]]]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def file(self, fix: Fix, old: Mapping[str, Any], examined: Sequence[Version]) -> dict[str, Any]:
+        """The evidence file of a fix; targets without releases are taken over from the old one."""
+        targets: dict[str, Any] = {}
+        for target in sorted(fix.targets, key=lambda one: one.key):
+            if not evidence.has_releases(target):
+                targets[target.key] = old.get("targets", {}).get(target.key, {"broken": {}, "fixed": {}})
+                continue
+            where: dict[tuple[str, str], list[Version]] = defaultdict(list)
+            for version, state in self.states[fix.id][target.key].items():
+                where[state].append(version)
+            entry: dict[str, Any] = {"absent": evidence.runs(where.pop(("absent", ""), ()), examined)}
+            for verdict in evidence.VERDICTS:
+                digests = sorted(
+                    (min(versions), digest) for (kind, digest), versions in where.items() if kind == verdict
+                )
+                entry[verdict] = {digest: evidence.runs(where[verdict, digest], examined) for _, digest in digests}
+            targets[target.key] = entry
+        return {"fix": fix.id, "targets": targets}
+
+
+def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1) -> Findings:
+    """Examine all releases.
+
+    Args:
+        fixes: the fixes.
+        library: the releases of one package.
+        jobs: how many processes read wheels; 1 means this one alone.
+    """
+    findings = Findings()
+    seen = _Seen()
+    for report in _run(_Examiner(fixes, library), jobs):
+        seen.merge(report)
+    _judge_across_modules(fixes, library, seen)
+    for number, fix in enumerate(fixes):
+        findings.states[fix.id] = {}
+        for index, target in enumerate(fix.targets):
+            if evidence.has_releases(target):
+                states = _states(number, index, target, library, seen)
+                _compare(fix, target, states, library, findings)
+        _same_source_two_verdicts(fix, findings)
+        _forgotten_copies(number, fix, library, seen, findings)
+    _problems_by_release(fixes, library, seen, findings)
+    return findings
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    started = time.perf_counter()
+    options = _parser().parse_args(arguments)
+    problems: list[str] = []
+    homes = evidence.discover(problems.append)
+    if options.check:
+        problems += evidence.disagreements(homes, options.output)
+        return _verdict(problems, f"{len(homes)} fixes agree with what is written.")
+    index_path = options.output / "index.json"
+    index = evidence.read(index_path)
+    if options.index:
+        examined = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT}
+        evidence.write(index_path, evidence.index_of(homes, examined))
+        return _verdict(problems, f"{index_path.name} has {len(homes)} fixes.")
+    unknown = set(options.fix) - {fix.id for fix in homes.values()}
+    if unknown:
+        problems.append(f"there is no fix {', '.join(sorted(unknown))}")
+    chosen = {home: fix for home, fix in homes.items() if not options.fix or fix.id in options.fix}
+    examined = {}
+    for package in wheels.SWEPT:
+        library = wheels.catalogue(package, _wheels(package, options))
+        examined[package] = library.releases
+        findings = sweep(list(chosen.values()), library, options.jobs)
+        problems += findings.problems
+        for note in findings.notes:
+            print(f"note: {note}")
+        previous = evidence.examined_releases(index, package)
+        if options.report_new:
+            _report_new(chosen.values(), findings, library.releases, previous)
+        for fix in chosen.values():
+            path = options.output / f"{fix.id}.json"
+            if evidence.write(path, findings.file(fix, evidence.read(path), library.releases)):
+                print(f"written: {path.name}")
+    if options.fix and examined != {package: evidence.examined_releases(index, package) for package in examined}:
+        problems.append("the releases are others than those in index.json; run the sweep over all fixes")
+    else:
+        fresh = evidence.index_of(homes, examined)
+        if options.fix:  # others may be at work on the rest
+            ids = {fix.id for fix in chosen.values()}
+            entries = {**index.get("fixes", {}), **{id: fresh["fixes"][id] for id in ids}}
+            fresh["fixes"] = dict(sorted(entries.items()))
+        if evidence.write(index_path, fresh):
+            print(f"written: {index_path.name}")
+    problems += [one for fix in chosen.values() for one in _by_hand(fix, options.output / f"{fix.id}.json")]
+    count = sum(map(len, examined.values()))
+    print(f"{len(chosen)} fixes, {count} releases, {time.perf_counter() - started:.1f} s, {_peak(options.jobs)}")
+    return _verdict(problems, "No mismatch.")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: one text at a time. What a worker process does, and what it hands back.
+
+
+@dataclass
+class _Seen:
+    """What was seen in the texts, by number of the content.
+
+    Attributes:
+        judged: verdict and digest by fix, target and content; no entry where a judged definition is missing.
+        components: by fix and digest of the whole: the name and digest of each part of what was judged together.
+        matching: by fix: content and qualified name of each function that the matcher calls broken.
+        alike: by fix: content, qualified name and digest of functions that are called like a part of something judged.
+        problems: fix, target, sentence, content.
+    """
+
+    judged: dict[tuple[int, int, tuple[int, ...]], tuple[str, str]] = field(default_factory=dict)
+    components: dict[tuple[int, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    matching: set[tuple[int, int, str]] = field(default_factory=set)
+    alike: set[tuple[int, int, str, str]] = field(default_factory=set)
+    problems: set[tuple[int, str, str, int]] = field(default_factory=set)
+
+    def merge(self, other: _Seen) -> None:
+        self.judged.update(other.judged)
+        self.components.update(other.components)
+        self.matching |= other.matching
+        self.alike |= other.alike
+        self.problems |= other.problems
+
+
+class _Text:
+    """The text of one content, and the definitions that were looked up in it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.text = decode_source(data)
+        self._found: dict[str, source.Found | None] = {}
+
+    def find(self, qualname: str) -> source.Found | None:
+        if qualname not in self._found:
+            self._found[qualname] = source.find(self.text, qualname)
+        return self._found[qualname]
+
+
+class _Examiner:
+    """Judges targets and looks for copies, in the contents of one wheel after the other."""
+
+    def __init__(self, fixes: Sequence[Fix], library: Library) -> None:
+        self.fixes = fixes
+        self.wanted: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for number, fix in enumerate(fixes):
+            for index, target in enumerate(fix.targets):
+                if evidence.has_releases(target) and _in_one_module(target):
+                    self.wanted[target.judged_names()[0][0]].append((number, index))
+        self.scans = [_Scan(fix) for fix in fixes]
+        self.parcels: dict[Path, list[Content]] = defaultdict(list)
+        for content in library.contents:
+            self.parcels[content.wheel].append(content)
+
+    def examine(self, wheel: Path) -> _Seen:
+        seen = _Seen()
+        for content, data in wheels.texts(self.parcels[wheel]):
+            wanted = [one for module in content.modules for one in self.wanted.get(module, ())]
+            scans = [number for number, scan in enumerate(self.scans) if scan.may_be_in(data)]
+            if wanted or scans:
+                text = _Text(data)
+                self._judge(content.number, text, wanted, seen)
+                for number in scans:
+                    self._scan(number, content.number, text, seen)
+        return seen
+
+    def _judge(self, content: int, text: _Text, wanted: list[tuple[int, int]], seen: _Seen) -> None:
+        edits: dict[str, list[tuple[Fix, Target]]] = defaultdict(list)
+        for number, index in wanted:
+            fix, target = self.fixes[number], self.fixes[number].targets[index]
+            found = [text.find(qualname) for _, qualname in target.judged_names()]
+            state = _judge(number, fix, target, found, seen, content)
+            if state is None:
+                continue
+            seen.judged[number, index, (content,)] = state
+            if state[0] == "broken":
+                for sentence in _cannot_be_repaired(target, text):
+                    seen.problems.add((number, target.key, sentence, content))
+                if target.instrument == "edit":
+                    edits[target.qualname].append((fix, target))
+        for qualname, several in edits.items():
+            if len(several) > 1:
+                several.sort(key=lambda pair: (pair[0].order, pair[0].id))
+                for sentence in _edit_problems(text.find(qualname), qualname, [target for _, target in several]):
+                    names = " and ".join(dict.fromkeys(fix.id for fix, _ in several))
+                    first = self.fixes.index(several[0][0])
+                    seen.problems.add((first, several[0][1].key, f"edited by {names} together: {sentence}", content))
+
+    def _scan(self, number: int, content: int, text: _Text, seen: _Seen) -> None:
+        scan = self.scans[number]
+        for qualname in scan.candidates(text.text):
+            found = text.find(qualname)
+            if found is None or not isinstance(found.node, scan.kinds):
+                continue
+            name = qualname.rpartition(".")[2]
+            if name in scan.parts:
+                seen.alike.add((number, content, qualname, source.digest(found.node)))
+            if scan.alone:
+                try:
+                    if self.fixes[number].is_broken(found.node):
+                        seen.matching.add((number, content, qualname))
+                except Exception as error:
+                    sentence = f"its matcher raises {type(error).__name__} ({error}) on {qualname}"
+                    seen.problems.add((number, "", sentence, content))
+
+
+class _Scan:
+    """How one fix looks for forgotten copies.
+
+    Attributes:
+        alone: whether its matcher judges single definitions.
+        parts: names of the definitions that are judged together with others.
+        kinds: what is judged: functions, or classes too.
+    """
+
+    def __init__(self, fix: Fix) -> None:
+        targets = [target for target in fix.targets if evidence.has_releases(target)]
+        judged = [target.judged_names() for target in targets]
+        names = {qualname.rpartition(".")[2] for names in judged for _, qualname in names}
+        self.needle = fix.needle
+        heads = "|".join(sorted(map(re.escape, names)))
+        self.head = re.compile(rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{heads})\b", re.M)
+        self.bytes = [fix.needle.encode()] if fix.needle else [f" {name}".encode() for name in sorted(names)]
+        self.alone = any(len(names) == 1 for names in judged)
+        self.parts = {qualname.rpartition(".")[2] for names in judged if len(names) > 1 for _, qualname in names}
+        self.kinds: tuple[type, ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
+        if any(name[:1].isupper() for name in names):
+            self.kinds += (ast.ClassDef,)
+        self.idle = not targets
+
+    def may_be_in(self, data: bytes) -> bool:
+        return not self.idle and any(one in data for one in self.bytes)
+
+    def candidates(self, text: str) -> set[str]:
+        """Qualified names of the definitions around each place where the needle stands."""
+        places = _occurrences(text, self.needle) if self.needle else [hit.end() for hit in self.head.finditer(text)]
+        if not places:
+            return set()
+        lines = text.splitlines()
+        numbers = {text.count("\n", 0, place) for place in places}
+        return {qualname for number in numbers for qualname in enclosing(lines, number)}
+
+
+def enclosing(lines: Sequence[str], number: int) -> list[str]:
+    """Qualified names of the definitions that line `number` (counted from 0) may stand in, innermost last.
+
+    Goes by indentation, and stops at the outermost function: what is defined in a function has no qualified name that
+    could be a target.
+    """
+    heads: list[tuple[str, str]] = []
+    limit = None
+    for line in reversed(lines[: number + 1]):
+        stripped = line.lstrip()
+        if not stripped:
+            continue
+        indent = len(line) - len(stripped)
+        head = _HEAD.match(stripped)
+        if head and (limit is None or indent < limit):
+            heads.append((head[1], head[2]))
+            limit = indent
+        elif limit is None:
+            limit = indent  # the line itself
+        if limit == 0:
+            break
+    names: list[str] = []
+    qualnames = []
+    for kind, name in reversed(heads):
+        names.append(name)
+        qualnames.append(".".join(names))
+        if kind != "class":
+            break
+    return qualnames
+
+
+_HEAD = re.compile(r"(async[ \t]+def|def|class)[ \t]+(\w+)")
+
+
+def _occurrences(text: str, needle: str) -> Iterator[int]:
+    place = text.find(needle)
+    while place >= 0:
+        yield place
+        place = text.find(needle, place + 1)
+
+
+def _in_one_module(target: Target) -> bool:
+    return {module for module, _ in target.judged_names()} == {target.module}
+
+
+def _judge(
+    number: int, fix: Fix, target: Target, found: Sequence[source.Found | None], seen: _Seen, content: int
+) -> tuple[str, str] | None:
+    """Verdict and digest, exactly as `hotfix.versions.gate.judge` finds them; None is absent."""
+    nodes = [definition.node for definition in found if definition]
+    if len(nodes) < len(found):
+        return None
+    digest = source.digest(*nodes)
+    if len(nodes) > 1:
+        names = [qualname.rpartition(".")[2] for _, qualname in target.judged_names()]
+        here = [module == target.module for module, _ in target.judged_names()]
+        parts = zip(names, map(source.digest, nodes), here, strict=True)
+        seen.components[number, digest] = tuple((name, part) for name, part, local in parts if local)
+    try:
+        return ("broken" if fix.is_broken(*nodes) else "fixed"), digest
+    except Exception as error:
+        seen.problems.add((number, target.key, f"its matcher raises {type(error).__name__} ({error})", content))
+        return None
+
+
+# -- whether a broken target can be repaired ---------------------------------------------------------------------------
+
+
+def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
+    found = text.find(target.qualname)
+    if target.instrument == "wrap":
+        name = target.qualname.partition(".")[0]
+        if not found and not re.search(rf"\b{re.escape(name)}\b", text.text):
+            yield f"{target.qualname} is not there to be wrapped"
+    elif not found or isinstance(found.node, ast.ClassDef):
+        yield f"{target.qualname} is not there as a function"
+    elif target.instrument == "edit":
+        yield from _edit_problems(found, target.qualname, [target])
+    else:
+        yield from _replacement_problems(found.node, target.body, text.text)
+
+
+def _edit_problems(found: source.Found | None, qualname: str, targets: Sequence[Target]) -> Iterator[str]:
+    """What would make `hotfix.surgery.edited_code` refuse."""
+    assert found is not None
+    *owners, _ = qualname.split(".")
+    indent = found.text[: len(found.text) - len(found.text.lstrip())]
+    tree = source.parse(source.under_owners(found.text, owners, found.lineno, indent))
+    before = _code(tree, qualname)
+    for target in targets:
+        editor = surgery.Editor(target.body)
+        try:
+            tree = ast.fix_missing_locations(editor.visit(tree))
+        except Exception as error:
+            yield f"the edit raises {type(error).__name__} ({error})"
+            return
+        if editor.matches != target.count:
+            yield f"the pattern of the edit matches {editor.matches} times, not {target.count}"
+            return
+    try:
+        after = _code(tree, qualname)
+    except (SyntaxError, ValueError, TypeError, LookupError) as error:
+        yield f"the edited source does not compile: {type(error).__name__}: {error}"
+        return
+    if (before.co_freevars, _arguments(before)) != (after.co_freevars, _arguments(after)):
+        yield "the edit changes the arguments of the function or what it closes over"
+
+
+def _code(tree: ast.Module, qualname: str) -> types.CodeType:
+    code: types.CodeType = compile(tree, "<wheel>", "exec", dont_inherit=True)
+    for part in qualname.split("."):
+        code = [one for one in code.co_consts if isinstance(one, types.CodeType) and one.co_name == part][-1]
+    return code
+
+
+def _arguments(code: types.CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _replacement_problems(node: ast.AST, body: Any, text: str) -> Iterator[str]:
+    """What would make `hotfix.surgery.replacement_code` refuse, as far as the text tells."""
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    there, here = _shape_in_source(node.args), surgery._shape(body)
+    if there != here:
+        yield f"its arguments are ({ast.unparse(node.args)}), those of the replacement {inspect.signature(body)}"
+    lacking = [name for name in sorted(surgery._global_names(body.__code__)) if not _is_known(name, text)]
+    if lacking:
+        yield f"the replacement uses {', '.join(lacking)}, which the module does not have"
+
+
+def _shape_in_source(args: ast.arguments) -> list[tuple[str, Any, bool]]:
+    kinds = inspect.Parameter
+    positional = [*args.posonlyargs, *args.args]
+    first_default = len(positional) - len(args.defaults)
+    shape: list[tuple[str, Any, bool]] = []
+    for number, one in enumerate(positional):
+        kind = kinds.POSITIONAL_ONLY if one in args.posonlyargs else kinds.POSITIONAL_OR_KEYWORD
+        shape.append((one.arg, kind, number >= first_default))
+    if args.vararg:
+        shape.append((args.vararg.arg, kinds.VAR_POSITIONAL, False))
+    shape += [
+        (one.arg, kinds.KEYWORD_ONLY, default is not None)
+        for one, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    ]
+    if args.kwarg:
+        shape.append((args.kwarg.arg, kinds.VAR_KEYWORD, False))
+    return shape
+
+
+def _is_known(name: str, text: str) -> bool:
+    import builtins
+
+    return hasattr(builtins, name) or re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: all texts together, back to releases.
+
+_examiner: _Examiner  # inherited by the worker processes, because functions of fixes cannot be sent to them
+
+
+def _run(examiner: _Examiner, jobs: int) -> Iterator[_Seen]:
+    global _examiner
+    _examiner = examiner
+    # The wheels with the most new texts first, so that no worker is left with a long one at the end.
+    order = sorted(examiner.parcels, key=lambda wheel: -len(examiner.parcels[wheel]))
+    if jobs == 1:
+        yield from map(_examine, order)
+        return
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        yield from pool.imap_unordered(_examine, order)
+
+
+def _examine(wheel: Path) -> _Seen:
+    return _examiner.examine(wheel)
+
+
+def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -> None:
+    """Targets whose verdict takes definitions of several modules: once for each combination of texts."""
+
+    @lru_cache(maxsize=64)
+    def text(number: int) -> _Text:
+        return next(_Text(data) for _, data in wheels.texts([library.contents[number]]))
+
+    for number, fix in enumerate(fixes):
+        for index, target in enumerate(fix.targets):
+            if not evidence.has_releases(target) or _in_one_module(target):
+                continue
+            examined = set()
+            for version in library.releases:
+                numbers = _content_numbers(target, library.modules[version])
+                if not numbers or numbers in examined:
+                    continue
+                examined.add(numbers)
+                judged = zip(numbers, target.judged_names(), strict=True)
+                found = [text(content).find(qualname) for content, (_, qualname) in judged]
+                state = _judge(number, fix, target, found, seen, numbers[0])
+                own = library.modules[version].get(target.module)
+                if state is None:
+                    continue
+                seen.judged[number, index, numbers] = state
+                if state[0] == "broken" and own is None:
+                    seen.problems.add((number, target.key, f"there is no module {target.module}", numbers[0]))
+                elif state[0] == "broken" and own is not None:
+                    for sentence in _cannot_be_repaired(target, text(own)):
+                        seen.problems.add((number, target.key, sentence, own))
+
+
+def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:
+    """The contents in which a target is judged in one release; empty where a module is missing."""
+    names = [target.judged_names()[0]] if _in_one_module(target) else target.judged_names()
+    numbers = tuple(modules.get(module, -1) for module, _ in names)
+    return () if -1 in numbers else numbers
+
+
+def _states(number: int, index: int, target: Target, library: Library, seen: _Seen) -> dict[Version, tuple[str, str]]:
+    states = {}
+    for version in library.releases:
+        numbers = _content_numbers(target, library.modules[version])
+        states[version] = seen.judged.get((number, index, numbers), ("absent", ""))
+    return states
+
+
+def _compare(
+    fix: Fix, target: Target, states: dict[Version, tuple[str, str]], library: Library, findings: Findings
+) -> None:
+    """Enter the states of a target, and compare them with the releases that the fix declares."""
+    known = findings.states[fix.id].setdefault(target.key, states)
+    if known != states:
+        findings.problems.append(f"{fix.id}: {target.key} stands in the table twice and is judged differently")
+    broken = [version for version, (verdict, _) in states.items() if verdict == "broken"]
+    claimed = evidence.declared(target, library.releases)
+    if broken == claimed:
+        return
+    surplus, missing = sorted(set(broken) - set(claimed)), sorted(set(claimed) - set(broken))
+    details = []
+    if surplus:
+        details.append(f"broken and not declared: {', '.join(evidence.runs(surplus, library.releases))}")
+    if missing:
+        verdicts = ", ".join(sorted({states[version][0] for version in missing}))
+        details.append(f"declared and {verdicts}: {', '.join(evidence.runs(missing, library.releases))}")
+    right = evidence.specifier(broken, library.releases)
+    findings.problems.append(
+        f"{fix.id}: {target.key} declares {target.releases!r}; {'; '.join(details)}; right would be {right!r}"
+    )
+
+
+def _same_source_two_verdicts(fix: Fix, findings: Findings) -> None:
+    for key, states in findings.states[fix.id].items():
+        verdicts: dict[str, set[str]] = defaultdict(set)
+        for verdict, digest in states.values():
+            verdicts[digest].add(verdict)
+        for digest, several in verdicts.items():
+            if len(several) > 1:
+                findings.problems.append(f"{fix.id}: {key}: the matcher calls {digest} {' and '.join(sorted(several))}")
+
+
+def _forgotten_copies(number: int, fix: Fix, library: Library, seen: _Seen, findings: Findings) -> None:
+    table = {name for target in fix.targets if evidence.has_releases(target) for name in target.judged_names()}
+    copies: dict[str, set[Version]] = defaultdict(set)
+    places = {(content, qualname) for owner, content, qualname in seen.matching if owner == number}
+    places |= _alike(number, fix, library, seen)
+    for version in library.releases:
+        by_content: dict[int, list[str]] = defaultdict(list)
+        for module, content in library.modules[version].items():
+            by_content[content].append(module)
+        for content, qualname in places:
+            for module in by_content.get(content, ()):
+                if (module, qualname) not in table:
+                    copies[f"{module}:{qualname}"].add(version)
+    for name, versions in sorted(copies.items()):
+        if name not in fix.spared:
+            where = ", ".join(evidence.runs(versions, library.releases))
+            findings.problems.append(
+                f"{fix.id}: forgotten copy {name} in {where} ({evidence.specifier(versions, library.releases)!r})"
+            )
+    for name in sorted(set(fix.spared) - set(copies)):
+        findings.problems.append(f"{fix.id}: spares {name}, which is no copy of the bug")
+    _check_needle(number, fix, library, seen, places, findings)
+
+
+def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[int, str]]:
+    """Where all parts of something that was judged broken, as a whole, stand in one other module."""
+    broken = {
+        digest
+        for (owner, _, _), (verdict, digest) in seen.judged.items()
+        if owner == number and verdict == "broken" and (number, digest) in seen.components
+    }
+    wholes = {seen.components[number, digest] for digest in broken}
+    found = set()
+    for owner, content, qualname, digest in seen.alike:
+        part = (qualname.rpartition(".")[2], digest)
+        here = [whole for whole in wholes if part in whole] if owner == number else []
+        if not here:
+            continue
+        data = next(wheels.texts([library.contents[content]]))[1]
+        names = {name for whole in here for name, _ in whole}
+        functions = source.functions(source.parse(decode_source(data)))
+        there = {(q.rpartition(".")[2], source.digest(node)) for q, node in functions if q.rpartition(".")[2] in names}
+        if any(set(whole) <= there for whole in here):
+            found.add((content, qualname))
+    return found
+
+
+def _check_needle(
+    number: int, fix: Fix, library: Library, seen: _Seen, places: set[tuple[int, str]], findings: Findings
+) -> None:
+    """The scan must find at least what is known to be broken, or it would not find a copy of it either."""
+    for index, target in enumerate(fix.targets):
+        if not evidence.has_releases(target) or len(target.judged_names()) > 1:
+            continue
+        qualname = target.judged_names()[0][1]
+        missed = {
+            content
+            for (owner, at, (content, *_)), (verdict, _) in seen.judged.items()
+            if (owner, at, verdict) == (number, index, "broken") and (content, qualname) not in places
+        }
+        if missed:
+            seen.problems.update((number, target.key, _no_needle(fix), content) for content in missed)
+
+
+def _no_needle(fix: Fix) -> str:
+    return f"the scan for copies misses it: its needle {fix.needle!r} does not stand in the broken source"
+
+
+def _problems_by_release(fixes: Sequence[Fix], library: Library, seen: _Seen, findings: Findings) -> None:
+    where: dict[tuple[int, str, str], set[int]] = defaultdict(set)
+    for number, key, sentence, content in seen.problems:
+        where[number, key, sentence].add(content)
+    for (number, key, sentence), contents in sorted(where.items()):
+        versions = [one for one in library.releases if contents & set(library.modules[one].values())]
+        name = f" {key}:" if key else ""
+        releases = ", ".join(evidence.runs(versions, library.releases))
+        findings.problems.append(f"{fixes[number].id}:{name} {sentence}, in {releases}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: the command line.
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.sweep", description="Examine every release for every fix.")
+    parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="folder of the wheels")
+    parser.add_argument("--offline", action="store_true", help="only the wheels that are in the cache")
+    parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only this fix; may be repeated")
+    parser.add_argument("--output", type=Path, default=evidence.FOLDER, help="folder of the evidence")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--report-new", action="store_true", help="say which fixes are touched by new releases")
+    parser.add_argument("--index", action="store_true", help="write index.json anew, and nothing else")
+    parser.add_argument("--check", action="store_true", help="only compare what is written with the fixes")
+    return parser
+
+
+def _wheels(package: str, options: argparse.Namespace) -> dict[Version, Path]:
+    found = wheels.cached(package, options.cache)
+    if options.offline:
+        return found
+    try:
+        published = wheels.published(package)
+        missing = [version for version in published if version not in found]
+        if missing:
+            print(f"fetching {len(missing)} releases of {package}", file=sys.stderr)
+            wheels.fetch(package, missing, options.cache)
+    except wheels.CannotFetch as error:
+        print(f"note: {error}; the {len(found)} releases in the cache are examined", file=sys.stderr)
+        return found
+    found = wheels.cached(package, options.cache)
+    withdrawn = sorted(set(found) - set(published))
+    if withdrawn:
+        print(f"note: no longer on the index and left out: {', '.join(map(str, withdrawn))}", file=sys.stderr)
+    return {version: path for version, path in found.items() if version in published}
+
+
+def _report_new(
+    fixes: Iterable[Fix], findings: Findings, examined: Sequence[Version], previous: Sequence[Version]
+) -> None:
+    """Say which fixes change in releases that were not examined before."""
+    new = [version for version in examined if version not in previous]
+    print(f"new releases: {', '.join(map(str, new)) or 'none'}")
+    touched = 0
+    for fix in fixes:
+        lines = []
+        for key, states in findings.states[fix.id].items():
+            for version in new:
+                position = examined.index(version)
+                before = states[examined[position - 1]] if position else ("absent", "")
+                if states[version] != before:
+                    change = " -> ".join(" ".join(filter(None, state)) for state in (before, states[version]))
+                    lines.append(f"  {key} in {version}: {change}")
+        if lines:
+            touched += 1
+            print("\n".join([f"{fix.id} changes:", *lines]))
+    if new and not touched:
+        print("no fix changes")
+
+
+def _by_hand(fix: Fix, path: Path) -> Iterator[str]:
+    """What is wrong with evidence that is written by hand: the targets without releases."""
+    data = evidence.read(path)
+    for target in fix.targets:
+        if not evidence.has_releases(target):
+            entry = data["targets"].get(target.key, {})
+            for sentence in evidence.malformed(entry):
+                yield f"{fix.id}: {path.name}: {target.key}: {sentence}"
+            if not entry.get("broken"):
+                yield f"{fix.id}: {path.name}: {target.key}: no broken source is written down"
+
+
+def _peak(jobs: int) -> str:
+    scale = 1024 if sys.platform != "darwin" else 1024**2
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // scale
+    worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // scale
+    return f"at most {own} MB here and {worker} MB in each of {jobs} workers" if jobs > 1 else f"at most {own} MB"
+
+
+def _verdict(problems: Sequence[str], good: str) -> int:
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} problems." if problems else good)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
