@@ -87,6 +87,7 @@ class Fix:
         targets: the places that it changes.
         companions: places that are changed along with the first target that is repaired (`accompanies`).
         needle: a piece of text that every broken source contains; lets the sweep skip files quickly.
+        spared: functions that the matcher calls broken and that are left alone: why, by ``module:qualname``.
     """
 
     id: str
@@ -101,6 +102,7 @@ class Fix:
     trusts_shape: bool = False
     evidence: Optional[Path] = None
     needle: str = ""
+    spared: Mapping[str, str] = field(default_factory=dict)
     targets: list[Target] = field(default_factory=list)
     companions: list[Target] = field(default_factory=list)
     _functions: dict[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
