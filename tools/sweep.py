@@ -320,7 +320,7 @@ def enclosing(lines: Sequence[str], number: int) -> list[str]:
             heads.append((head[1], head[2]))
             limit = indent
         elif limit is None:
-            limit = indent  # the line itself
+            limit = indent + (stripped[0] in ")]}")  # the line itself; a closing bracket stands as far out as its head
         if limit == 0:
             break
     names: list[str] = []
