@@ -108,6 +108,11 @@ def complain(sentence: str) -> None:
     _say_once(("", "", sentence), sentence)
 
 
+def warn_once(sentence: str) -> None:
+    """Say, once, what is wrong with how the program uses what was repaired; never raised."""
+    _say_once(("", "", sentence), sentence)
+
+
 def outcomes() -> dict[tuple[str, str], Outcome]:
     """A copy of the ledger, by fix and target."""
     with _lock:

@@ -29,6 +29,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import ledger, policy
@@ -334,6 +335,8 @@ def edited_code(function: types.FunctionType, before: types.CodeType, targets: l
     *owners, _ = qualname.split(".")
     head = found.text[: len(found.text) - len(found.text.lstrip())]
     tree = source.parse(source.under_owners(found.text, owners, found.lineno, head))
+    # Attributes of imported names are compiled differently from those of other names.
+    tree.body[:0] = source.imports(text)
     unedited = _compiled(tree, before, qualname)
     if unedited != before:
         raise Refusal(f"the file {before.co_filename} has changed since it was imported")
@@ -433,17 +436,18 @@ def _rebind(old: Any, new: Any) -> None:
     """Put `new` where `old` is held by name: in modules, in their classes, and in their dictionaries and lists."""
     for namespace in _namespaces():
         for name, value in list(namespace.items()):
+            kind = type(value)  # isinstance would run the attribute hooks of objects that warn when they are touched
             if value is old:
                 namespace[name] = new
-            elif isinstance(value, type) and value.__module__ == namespace.get("__name__"):
+            elif issubclass(kind, type) and value.__module__ == namespace.get("__name__"):
                 for attribute, held in list(vars(value).items()):
                     if held is old:
                         setattr(value, attribute, new)
-            elif isinstance(value, dict) and not name.startswith("__"):
+            elif issubclass(kind, dict) and not name.startswith("__"):
                 for key, held in list(value.items()):
                     if held is old:
                         value[key] = new
-            elif isinstance(value, list):
+            elif issubclass(kind, list):
                 for index, held in enumerate(value):
                     if held is old:
                         value[index] = new

@@ -82,6 +82,11 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition
             yield prefix + node.name, node
 
 
+def imports(text: str) -> list[ast.stmt]:
+    """The import statements in the own scope of a module, those under ``if`` and ``try`` included."""
+    return [node for node in _statements(parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
 def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a module, class or function, less its docstring."""
     first = body[0].value if body and isinstance(body[0], ast.Expr) else None
@@ -132,8 +137,8 @@ def _first_decorator(lines: list[str], head: int, indent: str) -> int:
         line = lines[number]
         if line.startswith(indent + "@"):
             first = number
-        elif not (line.startswith(indent) and line.strip() and line[len(indent)] in " \t)]}"):
-            break
+        elif line.strip() and not (line.startswith(indent) and line[len(indent)] in " \t)]}#"):
+            break  # another statement; what was passed on the way belongs to it
     return first
 
 
