@@ -433,24 +433,33 @@ def _global_names(code: types.CodeType) -> set[str]:
 
 
 def _rebind(old: Any, new: Any) -> None:
-    """Put `new` where `old` is held by name: in modules, in their classes, and in their dictionaries and lists."""
+    """Put `new` where `old` is held by name: in modules, in their classes, and in dictionaries and lists of both.
+
+    Only what the containers really hold is looked at, below their own methods: transformers has dictionaries that
+    import every model when their items are asked for, and torch has objects that warn when an attribute is.
+    """
     for namespace in _namespaces():
-        for name, value in list(namespace.items()):
-            kind = type(value)  # isinstance would run the attribute hooks of objects that warn when they are touched
-            if value is old:
-                namespace[name] = new
-            elif issubclass(kind, type) and value.__module__ == namespace.get("__name__"):
-                for attribute, held in list(vars(value).items()):
+        _rebind_in(namespace, old, new)
+        for value in list(namespace.values()):
+            if issubclass(type(value), type) and value.__module__ == namespace.get("__name__"):
+                for name, held in list(vars(value).items()):
                     if held is old:
-                        setattr(value, attribute, new)
-            elif issubclass(kind, dict) and not name.startswith("__"):
-                for key, held in list(value.items()):
-                    if held is old:
-                        value[key] = new
-            elif issubclass(kind, list):
-                for index, held in enumerate(value):
-                    if held is old:
-                        value[index] = new
+                        setattr(value, name, new)
+                    else:
+                        _rebind_in(held, old, new)
+            elif value is not namespace:
+                _rebind_in(value, old, new)
+
+
+def _rebind_in(container: Any, old: Any, new: Any) -> None:
+    if issubclass(type(container), dict):
+        for key, held in list(dict.items(container)):
+            if held is old:
+                dict.__setitem__(container, key, new)
+    elif type(container) is list:
+        for index, held in enumerate(container):
+            if held is old:
+                container[index] = new
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:

@@ -1,0 +1,98 @@
+"""Everything that is run on this project. `make test` and `make demo` call it; `nox -l` lists the sessions."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import subprocess
+
+import nox
+
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "core", "tests"]
+nox.needs_version = ">=2024.10"
+
+PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+
+# uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.
+os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
+
+
+def interpreter(version: str) -> str:
+    """A Python of this version: on the path, or one of pyenv's; else the bare version, which nox then skips."""
+    pyenv = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+    for candidate in (
+        shutil.which(f"python{version}"),
+        *sorted(glob.glob(f"{pyenv}/versions/{version}.*/bin/python"), reverse=True),
+    ):
+        if candidate and subprocess.run([candidate, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return candidate
+    return version
+
+
+def install_bed(session: nox.Session) -> None:
+    session.install("-e", ".[cli]", "--group", "bed")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff and mypy."""
+    session.install("-e", ".[cli]", "--group", "lint")
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+
+
+@nox.session(python=[interpreter(version) for version in PYTHONS])
+def core(session: nox.Session) -> None:
+    """The tests that need no torch, on every Python that is here."""
+    session.install("-e", ".", "--group", "test")
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/unit", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The tests on real releases of transformers and the real flash-attn, without a GPU."""
+    install_bed(session)
+    arguments = session.posargs or ["-m", "not slow and not cuda", "--ignore=tests/unit"]
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", *arguments)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The real crash, and the same script with one line more."""
+    install_bed(session)
+    session.run("python", "-m", "tools.demo")
+
+
+@nox.session
+def sweep(session: nox.Session) -> None:
+    """Every fix against the source of every release; writes hotfix/versions/evidence."""
+    session.install("-e", ".", "--group", "tools")
+    session.run("python", "-m", "tools.sweep", *session.posargs)
+
+
+@nox.session
+def matrix(session: nox.Session) -> None:
+    """Every fix's case on every release; `nox -s matrix -- --fix ID --release R` for a part of it."""
+    install_bed(session)
+    session.install("--group", "tools")
+    session.run("python", "-m", "tools.matrix", *session.posargs)
+
+
+@nox.session
+def page(session: nox.Session) -> None:
+    """docs/matrix.html, from the evidence and the matrix results."""
+    session.install("-e", ".", "--group", "tools")
+    session.run("python", "-m", "tools.page", *session.posargs)
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """What hotfix costs, as ratios measured in one run."""
+    install_bed(session)
+    session.install("pyperf")
+    session.run("python", "benchmarks/import_cost.py", *session.posargs)

@@ -1,0 +1,53 @@
+"""`make demo`: the same training script twice on transformers 4.49.0 with flash-attn 2.7.4, without and with hotfix.
+
+The machine needs no GPU: flash-attn's Python code and its rotary kernel are the real ones, and the attention kernel is
+the one of `tests/bed`. Ends with status 1 if either half does not do what it should.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bed.run import Result, run_script
+
+SCRIPT = Path(__file__).parents[1] / "examples" / "train_qwen2_5_vl.py"
+STACK = {"transformers": "4.49.0", "flash_attn": "2.7.4.post1", "extras": ("Pillow", "scikit-image")}
+ASSERTION = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
+STATUS = "\nimport hotfix\nprint()\nprint(hotfix.report())\n"
+
+
+def main() -> int:
+    """Run both halves; return the exit status."""
+    print("Setting up transformers 4.49.0 and flash-attn 2.7.4.post1 ...", flush=True)
+    print(f"\n1. python {SCRIPT.name}\n", flush=True)
+    broken = run_script(SCRIPT, **STACK)
+    show(broken, last=6)
+    if broken.returncode == 0 or ASSERTION not in broken.stderr:
+        print("\nThis should have died of the assertion of flash-attn's rotary kernel, and did not.")
+        return 1
+
+    print("\n2. The same script with `import hotfix.auto` as its first line\n", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        repaired = Path(folder) / SCRIPT.name
+        repaired.write_text(f"import hotfix.auto\n{SCRIPT.read_text()}{STATUS}")
+        trained = run_script(repaired, **STACK)
+    show(trained, last=40)
+    if trained.returncode or "evaluation: loss" not in trained.stdout or "broken   applied" not in trained.stdout:
+        print("\nThis should have trained and evaluated, and did not.")
+        return 1
+    if not trained.flash_calls.get("flash_attn_varlen_func"):
+        print("\nFlash attention was not called.")
+        return 1
+    return 0
+
+
+def show(result: Result, last: int) -> None:
+    """Print what a script wrote, and the last lines of its errors."""
+    print(result.stdout, end="")
+    print("\n".join(result.stderr.strip().splitlines()[-last:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
