@@ -69,6 +69,26 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """How the matrix tries the case of a fix, where the rule does not fit.
+
+    The rule: without hotfix the case raises, or differs from the oracle; with it, it gives what the oracle gives. The
+    oracle is the same case in the first later release that is not broken and in which it runs.
+
+    Attributes:
+        raises: what the case raises without hotfix: a pattern, searched for in ``AssertionError: and the message``.
+        oracles: releases to take as oracle, by key of the target, or ``*``; an empty string if there is none.
+        tolerance: largest difference from the oracle by dtype (``bfloat16``), as part of the largest number in a tensor.
+        packages: releases of what is installed beside, by distribution; None where it must not be, empty for any.
+    """
+
+    raises: str = ""
+    oracles: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    packages: Mapping[str, Optional[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Fix:
     """One bug and its cure.
 
@@ -88,6 +108,7 @@ class Fix:
         companions: places that are changed along with the first target that is repaired (`accompanies`).
         needle: a piece of text that every broken source contains; lets the sweep skip files quickly.
         spared: functions that the matcher calls broken and that are left alone: why, by ``module:qualname``.
+        trial: how the matrix tries the case.
     """
 
     id: str
@@ -103,6 +124,7 @@ class Fix:
     evidence: Optional[Path] = None
     needle: str = ""
     spared: Mapping[str, str] = field(default_factory=dict)
+    trial: Trial = field(default_factory=Trial)
     targets: list[Target] = field(default_factory=list)
     companions: list[Target] = field(default_factory=list)
     _functions: dict[str, Callable[..., Any]] = field(default_factory=dict, repr=False)

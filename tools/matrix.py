@@ -1,0 +1,487 @@
+"""The dynamic matrix: the case of every fix, run on the CPU bed on every release that the fix repairs.
+
+    python -m tools.matrix                          all that is not done yet; may be interrupted and taken up again
+    python -m tools.matrix --fix ID --release R     part of it (both may be repeated)
+    python -m tools.matrix --slice                  for every fix the first and last broken release and the next one
+    python -m tools.matrix --list                   what would be run
+
+On a release where a target is broken, the case is run without hotfix, where it must fail, and with it, where it must
+give what the oracle gives: the same case, weights and inputs in the first later release that is not broken and in which
+it runs. On the neighbours, the releases next to a broken one, the case of a fixed target must give the same too, and
+nothing in the package may have been touched. Only the one fix is armed. Each run is a fresh interpreter.
+
+The results are one JSON file, docs/data/matrix.json. A cell that was done with another text of the fix is done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import platform
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+import hotfix
+from hotfix.registry import Fix, Target
+from hotfix.versions import source
+
+from . import evidence
+
+if TYPE_CHECKING:
+    from tests.bed.run import Result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "data" / "matrix.json"
+PROBE = "tools.probes:untouched"
+GOOD = ("repaired", "untouched")
+# A bfloat16 has 8 bits: two releases that order the same operations in another way differ in the last of them.
+TOLERANCE = {"bfloat16": 2e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-12}
+PACKAGES: dict[str, str | None] = {"flash-attn": "2.7.4.post1"}
+ORACLES_TRIED = 6
+
+Runner = Callable[..., "Result"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One target in one release.
+
+    Attributes:
+        fix: the fix.
+        home: the module that defines it.
+        target: the target.
+        release: of transformers.
+        verdict: what the evidence says of it: broken, or fixed or absent on a neighbour.
+        digest: of the source that was judged.
+    """
+
+    fix: Fix
+    home: str
+    target: Target
+    release: Version
+    verdict: str
+    digest: str
+
+    @property
+    def path(self) -> tuple[str, str, str]:
+        """Where the result is kept."""
+        return self.fix.id, self.target.key, str(self.release)
+
+    def __str__(self) -> str:
+        return f"{self.fix.id} {self.target.module.rpartition('.')[2]}:{self.target.qualname} {self.release}"
+
+
+def cells(homes: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
+    """Every cell of the matrix, from the evidence.
+
+    Args:
+        homes: the fixes, by the module that defines them; those without a case have no cells.
+        folder: of the evidence.
+    """
+    examined = evidence.examined_releases(evidence.read(folder / "index.json"))
+    found = []
+    for home, fix in homes.items():
+        if fix.proof is None:
+            continue
+        data = evidence.read(folder / f"{fix.id}.json")
+        for target in filter(evidence.has_releases, fix.targets):
+            states = evidence.by_release(data.get("targets", {}).get(target.key, {}), examined)
+            broken = [release in states and states[release][0] == "broken" for release in examined]
+            for number, release in enumerate(examined):
+                if any(broken[max(0, number - 1) : number + 2]):
+                    found.append(Cell(fix, home, target, release, *states[release]))
+    return found
+
+
+def slice_of(every: Sequence[Cell]) -> list[Cell]:
+    """For every fix the first and the last broken release, and the one after it."""
+    chosen: dict[tuple[str, str, str], Cell] = {}
+    for id in dict.fromkeys(cell.fix.id for cell in every):
+        own = [cell for cell in every if cell.fix.id == id]
+        broken = [cell for cell in own if cell.verdict == "broken"]
+        picked = [min(broken, key=lambda cell: cell.release)] if broken else []
+        last = max((cell.release for cell in broken), default=None)
+        target = next((cell.target for cell in broken if cell.release == last), None)
+        if last is not None:
+            same = [cell for cell in own if cell.target is target]
+            picked += [cell for cell in same if cell.release == last]
+            picked += sorted((cell for cell in same if cell.release > last), key=lambda cell: cell.release)[:1]
+        chosen.update({cell.path: cell for cell in picked})
+    return list(chosen.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    problems: list[str] = []
+    homes = evidence.discover(problems.append)
+    every = cells(homes)
+    chosen = slice_of(every) if options.slice else every
+    chosen = [cell for cell in chosen if not options.fix or cell.fix.id in options.fix]
+    chosen = [cell for cell in chosen if not options.release or str(cell.release) in options.release]
+    chosen = [cell for cell in chosen if not options.target or options.target in cell.target.key]
+    book = Book(options.results)
+    todo = [cell for cell in chosen if options.fresh or not book.is_done(cell)]
+    print(f"{len(chosen)} cells, {len(chosen) - len(todo)} of them done")
+    if options.list:
+        for cell in todo:
+            print(f"{cell} ({cell.verdict})")
+        return 0
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for each run
+    book.forget(every)
+    Trials(book, every, options.timeout).carry_out(todo, options.jobs)
+    for cell in chosen:
+        entry = book.entry(cell)
+        if entry is None or entry["result"] not in GOOD:
+            problems.append(f"{cell}: {entry['reason'] if entry else 'not run'}")
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} problems." if problems else f"{len(chosen)} cells are good.")
+    return 1 if problems else 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: the results.
+
+
+class Book:
+    """The file of results. It is written whole after each cell, so that an interruption loses nothing but what runs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._data: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"versions": {}, "fixes": {}}
+
+    def entry(self, cell: Cell) -> dict[str, Any] | None:
+        """The result of a cell, or None."""
+        fix, key, release = cell.path
+        found: dict[str, Any] | None = self._data["fixes"].get(fix, {}).get(key, {}).get(release)
+        return found
+
+    def is_done(self, cell: Cell) -> bool:
+        """Whether there is a good result of this fix, as it is now, for this source."""
+        entry = self.entry(cell)
+        now = (_digest_of(cell.home), cell.digest)
+        return entry is not None and entry["result"] in GOOD and (entry["fix"], entry["source"]) == now
+
+    def enter(self, cell: Cell, entry: dict[str, Any]) -> None:
+        """Write a result."""
+        with self._lock:
+            versions = entry.pop("versions", {})
+            common = {name: version for name, version in versions.items() if name in _COMMON}
+            self._data["versions"].update({**common, "hotfix": hotfix.__version__, "platform": platform.machine()})
+            entry["with"] = {
+                name: version for name, version in versions.items() if name not in (*_COMMON, "transformers")
+            }
+            fix, key, release = cell.path
+            self._data["fixes"].setdefault(fix, {}).setdefault(key, {})[release] = entry
+            self._save()
+
+    def forget(self, every: Iterable[Cell]) -> None:
+        """Drop results of cells that no longer exist."""
+        paths = {cell.path for cell in every}
+        with self._lock:
+            for fix, targets in list(self._data["fixes"].items()):
+                for key, releases in list(targets.items()):
+                    for release in [one for one in releases if (fix, key, one) not in paths]:
+                        del releases[release]
+                    if not releases:
+                        del targets[key]
+                if not targets:
+                    del self._data["fixes"][fix]
+
+    def _save(self) -> None:
+        fixes = {
+            fix: {
+                key: dict(sorted(cells.items(), key=lambda item: Version(item[0])))
+                for key, cells in sorted(keys.items())
+            }
+            for fix, keys in sorted(self._data["fixes"].items())
+        }
+        self._data = {"versions": dict(sorted(self._data["versions"].items())), "fixes": fixes}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(_rendered(self._data), encoding="utf-8")
+        partial.replace(self.path)
+
+
+_COMMON = ("python", "torch", "triton")
+
+
+def _rendered(data: Mapping[str, Any]) -> str:
+    """JSON with one cell a line: a new result changes one line."""
+    lines = json.dumps({**data, "fixes": {}}, indent=1).removesuffix('"fixes": {}\n}') + '"fixes": {'
+    fixes = []
+    for fix, keys in data["fixes"].items():
+        targets = []
+        for key, releases in keys.items():
+            rows = ",\n".join(f"   {json.dumps(release)}: {json.dumps(entry)}" for release, entry in releases.items())
+            targets.append(f"  {json.dumps(key)}: {{\n{rows}\n  }}")
+        fixes.append("\n " + json.dumps(fix) + ": {\n" + ",\n".join(targets) + "\n }")
+    return lines + ",".join(fixes) + "\n}}\n"
+
+
+def _digest_of(home: str) -> str:
+    """Digest of the module of a fix, and so of its case and its cure."""
+    path = import_module(home).__file__
+    assert path is not None
+    return source.digest(ast.parse(Path(path).read_text(encoding="utf-8")))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: the runs.
+
+
+class Failed(Exception):
+    """A cell is not as it must be; the message says why."""
+
+
+class Trials:
+    """Runs cells, and keeps what the oracles gave.
+
+    Args:
+        book: where results go.
+        every: all cells, from which the oracles are chosen.
+        timeout: seconds for each run.
+        run: how a case is run; `tests.bed.run.run` if None.
+    """
+
+    def __init__(self, book: Book, every: Iterable[Cell], timeout: float, run: Runner | None = None) -> None:
+        from tests.bed import run as bed  # imports torch, which --list needs not
+
+        self.book, self.timeout, self._run = book, timeout, run or bed.run
+        self.examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"))
+        self.broken: dict[str, set[Version]] = {}
+        for cell in every:
+            if cell.verdict == "broken":
+                self.broken.setdefault(cell.fix.id + cell.target.key, set()).add(cell.release)
+        self._upstream: dict[tuple[str, str, Version], Result] = {}
+        self._locks: dict[tuple[str, str, Version], threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def carry_out(self, todo: Sequence[Cell], jobs: int) -> None:
+        """Run cells, as many at a time as there are jobs, and say what came of each."""
+        began = time.monotonic()
+        with ThreadPoolExecutor(jobs) as pool:
+            running = {pool.submit(self.try_cell, cell): cell for cell in todo}
+            try:
+                for number, done in enumerate(as_completed(running), 1):
+                    entry = done.result()
+                    gone = time.monotonic() - began
+                    left = gone / number * (len(todo) - number)
+                    print(
+                        f"[{number}/{len(todo)} {gone / 60:.0f} min, {left / 60:.0f} to go] {running[done]}: "
+                        f"{entry['result']}{_told(entry)}",
+                        flush=True,
+                    )
+            except KeyboardInterrupt:
+                print("interrupted; what is running is finished, the rest is for the next time", file=sys.stderr)
+                pool.shutdown(cancel_futures=True)
+                raise SystemExit(130) from None
+
+    def try_cell(self, cell: Cell) -> dict[str, Any]:
+        """Run one cell and enter the result."""
+        began = time.monotonic()
+        entry: dict[str, Any] = {"result": "", "fix": _digest_of(cell.home), "source": cell.digest}
+        try:
+            if cell.verdict == "broken":
+                self._repaired(cell, entry)
+            else:
+                self._neighbour(cell, entry)
+        except Failed as failure:
+            entry.update(result="failed", reason=str(failure))
+        entry["seconds"] = round(time.monotonic() - began, 1)
+        self.book.enter(cell, entry)
+        return entry
+
+    def _repaired(self, cell: Cell, entry: dict[str, Any]) -> None:
+        trial = cell.fix.trial
+        before = self._case(cell, cell.release, armed=False)
+        entry["versions"] = before.versions
+        if before.error:
+            entry["before"] = f"{before.error[0]}: {_first_line(before.error[1])}"
+            if not re.search(trial.raises, f"{before.error[0]}: {before.error[1]}"):
+                raise Failed(f"without hotfix it raises {entry['before']}, not {trial.raises!r}")
+        elif trial.raises:
+            raise Failed(f"without hotfix it does not raise {trial.raises!r}")
+        after = self._case(cell, cell.release, armed=True)
+        self._said(cell, after, "broken", "applied")
+        if after.error:
+            raise Failed(f"with hotfix it raises {after.error[0]}: {_first_line(after.error[1])}")
+        oracle = self._oracle(cell)
+        if oracle is None:
+            entry["oracle"] = ""
+            if not before.error and not _difference(before.tensors, after.tensors, trial.tolerance)[2]:
+                raise Failed("hotfix makes no difference, and there is no oracle to tell which is right")
+        else:
+            release, right = oracle
+            entry["oracle"] = str(release)
+            self._equals(after, right, cell, entry)
+            if not before.error and not _difference(before.tensors, right.tensors, trial.tolerance)[2]:
+                raise Failed(f"without hotfix it gives what {release} gives")
+        entry["result"] = "repaired"
+
+    def _neighbour(self, cell: Cell, entry: dict[str, Any]) -> None:
+        probe = self._bed(PROBE, cell, cell.release, armed=True)
+        entry["versions"] = probe.versions
+        if probe.error:
+            raise Failed(f"the probe raises {probe.error[0]}: {_first_line(probe.error[1])}")
+        self._said(cell, probe, cell.verdict, "skipped")
+        counts = {name: int(count) for name, count in probe.tensors.items()}
+        if counts["changed"] or counts["ours"] or counts["operations"]:
+            raise Failed(f"something was touched: {counts}")
+        if cell.verdict == "fixed":
+            if not counts["functions"]:
+                raise Failed(f"{cell.target.module} cannot be imported")
+            armed, pure = self._case(cell, cell.release, armed=True), self._case(cell, cell.release, armed=False)
+            if armed.error or pure.error:
+                # Upstream may have fixed this bug and have another that the case meets.
+                entry["before"] = f"{(pure.error or ('no error',))[0]}"
+                if (armed.error or [""])[:2] != (pure.error or [""])[:2]:
+                    raise Failed(f"hotfix makes a difference: {armed.error} and {pure.error}")
+            else:
+                entry["difference"], entry["of"], _ = _difference(armed.tensors, pure.tensors, {})
+                if entry["difference"]:
+                    raise Failed(f"hotfix makes a difference of {entry['difference']:.2e} in {entry['of']}")
+        entry["result"] = "untouched"
+
+    def _equals(self, after: Result, right: Result, cell: Cell, entry: dict[str, Any]) -> None:
+        names = set(after.tensors) ^ set(right.tensors)
+        if names or not after.tensors:
+            raise Failed(f"only one of hotfix and {entry['oracle']} gives {', '.join(sorted(names)) or 'anything'}")
+        difference, name, over = _difference(after.tensors, right.tensors, cell.fix.trial.tolerance)
+        entry.update(difference=difference, of=name)
+        if over:
+            raise Failed(f"it differs from {entry['oracle']} by {difference:.2e} in {name}")
+
+    def _oracle(self, cell: Cell) -> tuple[Version, Result] | None:
+        named = cell.fix.trial.oracles
+        chosen = named.get(cell.target.key, named.get("*"))
+        if chosen == "":
+            return None
+        broken = self.broken[cell.fix.id + cell.target.key]
+        later = [one for one in self.examined if one > cell.release and one not in broken][:ORACLES_TRIED]
+        tried = []
+        for release in [Version(chosen)] if chosen else later:
+            result = self._case(cell, release, armed=False)
+            if not result.error:
+                return release, result
+            tried.append(f"{release} {result.error[0]}: {_first_line(result.error[1])}")
+        raise Failed(f"no oracle: {'; '.join(tried) or 'no later release'}")
+
+    def _case(self, cell: Cell, release: Version, armed: bool) -> Result:
+        case = f"{cell.home}:{_name_of_case(cell)}"
+        if armed:
+            return self._bed(case, cell, release, armed)
+        # Upstream alone: the before of one cell and the oracle of others.
+        key = (cell.fix.id, cell.target.key, release)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._upstream:
+                self._upstream[key] = self._bed(case, cell, release, armed)
+            return self._upstream[key]
+
+    def _bed(self, case: str, cell: Cell, release: Version, armed: bool) -> Result:
+        packages = {**PACKAGES, **cell.fix.trial.packages}
+        beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
+        extras = [
+            f"{name}=={version}" if version else name for name, version in packages.items() if version is not None
+        ]
+        switches = {"HOTFIX_ONLY": cell.fix.id, "HOTFIX_OPTIN": cell.fix.id}
+        return self._run(
+            case,
+            transformers=str(release),
+            **beside,
+            extras=extras,
+            hotfix=armed,
+            env=switches if armed else {},
+            target=cell.target,
+            timeout=self.timeout,
+        )
+
+    def _said(self, cell: Cell, result: Result, verdict: str, state: str) -> None:
+        rows = (result.report or {}).get("outcomes", [])
+        said = [(row["verdict"], row["state"]) for row in rows if (row["fix"], row["target"]) == _name(cell)]
+        if said != [(verdict, state)]:
+            told = f"; it raises {result.error[0]}: {_first_line(result.error[1])}" if result.error else ""
+            raise Failed(f"hotfix reports {said or 'nothing'}, not {verdict} and {state}{told}")
+
+
+def _name(cell: Cell) -> tuple[str, str]:
+    return cell.fix.id, str(cell.target)
+
+
+def _name_of_case(cell: Cell) -> str:
+    assert cell.fix.proof is not None
+    name: str = cell.fix.proof.__qualname__
+    return name
+
+
+def _difference(
+    one: Mapping[str, Any], other: Mapping[str, Any], tolerance: Mapping[str, float]
+) -> tuple[float, str, bool]:
+    """The largest difference between tensors of two runs.
+
+    Returns:
+        The difference as part of the largest number in that tensor, the name of the tensor, and whether any tensor
+        differs by more than its dtype may.
+    """
+    import torch
+
+    worst, name, over = 0.0, "", False
+    for key in sorted(set(one) & set(other)):
+        a, b = one[key], other[key]
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return float("inf"), key, True
+        allowed = {**TOLERANCE, **tolerance}.get(str(b.dtype).removeprefix("torch."), 0.0)
+        x, y = a.double(), b.double()
+        largest = y.nan_to_num(0, 0, 0).abs().max().item() if y.numel() else 0.0
+        same = (x == y) | (x.isnan() & y.isnan())
+        gap = torch.where(same, 0.0, (x - y).abs()).nan_to_num(float("inf"))
+        difference = gap.max().item() / (largest or 1.0) if y.numel() else 0.0
+        over = over or difference > allowed
+        if difference > worst:
+            worst, name = difference, key
+    return worst, name, over
+
+
+def _first_line(message: str) -> str:
+    return (message.strip().splitlines() or [""])[0][:200]
+
+
+def _told(entry: Mapping[str, Any]) -> str:
+    if "reason" in entry:
+        return f" ({entry['reason']})"
+    if entry.get("oracle"):
+        return f", {entry['difference']:.1e} from {entry['oracle']}, {entry['seconds']} s"
+    return f", {entry['seconds']} s"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.matrix", description="Run the cases on the CPU bed.")
+    parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only this fix; may be repeated")
+    parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
+    parser.add_argument("--target", default="", help="only targets whose name contains this")
+    parser.add_argument("--slice", action="store_true", help="first and last broken release, and the one after it")
+    parser.add_argument("--fresh", action="store_true", help="run what is done already, too")
+    parser.add_argument("--list", action="store_true", help="only say what would be run")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for each run")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the results")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""What the matrix runs on the bed beside the cases of the fixes."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def untouched(bed: Any, target: Any) -> dict[str, Any]:
+    """Import a target's module, and compare what runs there with what its file says.
+
+    Returns:
+        ``functions``: how many functions and methods of the module were compared, 0 where there is no such module or it
+        cannot be imported. ``changed``: how many of them run other code than the file compiles to. ``ours``: how many
+        functions of hotfix stand anywhere in the package. ``operations``: how many hotfix has carried out.
+    """
+    import torch
+
+    import hotfix
+    from hotfix import surgery
+
+    package = target.module.partition(".")[0]
+    compared = changed = 0
+    try:
+        module = import_module(target.module)
+    except ImportError:
+        import_module(package)
+    else:
+        loader: Any = module.__spec__ and module.__spec__.loader
+        upstream = set(_codes(loader.get_code(target.module)))
+        for function in _functions(module):
+            if function.__code__.co_filename == module.__file__:
+                compared += 1
+                changed += surgery.first_code(function) is not function.__code__ or function.__code__ not in upstream
+    home = str(Path(hotfix.__file__ or "").parent)
+    loaded = [one for name, one in list(sys.modules.items()) if name.partition(".")[0] == package]
+    modules = [one for one in loaded if type(one) is types.ModuleType]  # a lazy module imports what it is asked for
+    functions = [function for one in modules for function in _functions(one)]
+    ours = {id(function) for function in functions if function.__code__.co_filename.startswith(home)}
+    counts = {"functions": compared, "changed": changed, "ours": len(ours), "operations": len(surgery._journal)}
+    return {name: torch.tensor(count) for name, count in counts.items()}
+
+
+def _functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
+    for value in list(vars(module).values()):
+        held = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
+        for one in held:
+            inner = one.fget if isinstance(one, property) else getattr(one, "__func__", one)
+            if isinstance(inner, types.FunctionType):
+                yield inner
+
+
+def _codes(code: Any) -> Iterator[types.CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _codes(one)
