@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .ledger import Outcome, State, Verdict
     from .registry import Fix, Target
     from .reporting import Report
+    from .uniform import assert_uniform
 
 __version__ = "0.1.0"
 
@@ -26,6 +27,7 @@ __all__ = [
     "Target",
     "Verdict",
     "apply",
+    "assert_uniform",
     "digest",
     "report",
     "revert",
@@ -42,6 +44,7 @@ _HOMES = {
     "Target": "registry",
     "Verdict": "ledger",
     "apply": "api",
+    "assert_uniform": "uniform",
     "digest": "api",
     "report": "api",
     "revert": "api",

@@ -104,6 +104,7 @@ def _take_out(ids: Optional[set[str]]) -> None:
     for id in registry.selected() if ids is None else ids:
         ledger.strike(id)
     registry.withdraw(ids)
+    registry.account()
     if not registry.selected():
         registry.started(False)
         watch.disarm()

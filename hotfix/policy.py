@@ -56,6 +56,8 @@ class Policy:
         unknown: what to do with source that nobody has seen.
         log: how much is written to stderr.
         padding: what ``generate()`` does with a right-padded batch.
+        record: the folder in which each process writes down what happened in it; empty means none.
+        pin: the digest of the only patch set with which this program may run; empty means any.
         problem: why nothing is changed here, if a switch could not be read; else an empty string.
     """
 
@@ -69,6 +71,8 @@ class Policy:
     unknown: Unknown = Unknown.SKIP
     log: Log = Log.INFO
     padding: Padding = Padding.RAISE
+    record: str = ""
+    pin: str = ""
     problem: str = ""
 
     @classmethod
@@ -101,6 +105,8 @@ class Policy:
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
             log=_choice(Log, "HOTFIX_LOG", get("HOTFIX_LOG"), Log.INFO),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
+            record=get("HOTFIX_RECORD"),
+            pin=get("HOTFIX_PIN"),
         )
 
     @classmethod
@@ -108,14 +114,15 @@ class Policy:
         """Read the switches; one that cannot be read disables everything.
 
         Raises:
-            PolicyError: a value cannot be read, and the user wants to be stopped: strict mode, or a required fix.
+            PolicyError: a value cannot be read, and the user wants to be stopped: strict mode, a required fix, a pin.
         """
         try:
             return cls.from_environment(environment)
         except PolicyError as error:
-            if environment.get("HOTFIX_STRICT", "").strip() == "1" or environment.get("HOTFIX_REQUIRE", "").strip():
+            values = {name: value.strip() for name, value in environment.items()}
+            if values.get("HOTFIX_STRICT") == "1" or values.get("HOTFIX_REQUIRE") or values.get("HOTFIX_PIN"):
                 raise
-            return cls(problem=str(error))
+            return cls(problem=str(error), record=values.get("HOTFIX_RECORD", ""))
 
     def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:
         """One sentence for each id or pattern in a switch that matches no fix."""

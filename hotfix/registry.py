@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar
 
-from . import ledger, policy
+from . import ledger, policy, watch
 from .errors import HotfixError
 from .ledger import State, Verdict
 
@@ -236,8 +236,11 @@ class Entry:
 
 @cache
 def shelf() -> dict[str, Entry]:
-    """Every fix that hotfix brings, by id."""
-    return {id: Entry(id=id, **entry) for id, entry in _index()["fixes"].items()}
+    """Every fix, by id: those that hotfix brings, and those of plugins."""
+    from . import plugins
+
+    own = {id: Entry(id=id, **entry) for id, entry in _index()["fixes"].items()}
+    return {**own, **plugins.entries()}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -299,7 +302,11 @@ def root_imported(root: str, environment: Mapping[str, str]) -> set[str]:
         The modules of it that matter in the release that is installed.
     """
     start(environment)
-    return {module for module in targeted_modules(root) if "*" not in module}
+    account(pinned=True)
+    # What plugins repair in packages that are not watched themselves is waited for from now on.
+    elsewhere = {key.partition(":")[0] for entry in list(_selected.values()) for key in entry.aims}
+    elsewhere = {module for module in elsewhere if module.partition(".")[0] not in watch.ROOTS}
+    return {module for module in targeted_modules(root) | elsewhere if "*" not in module}
 
 
 def module_imported(name: str, environment: Mapping[str, str], late: bool = False) -> None:
@@ -312,19 +319,22 @@ def module_imported(name: str, environment: Mapping[str, str], late: bool = Fals
     module = sys.modules.get(name)
     if module is None:
         return
-    for entry in list(_selected.values()):
-        if not any(_aims(key, name) for key in entry.aims):
-            continue
-        if late and any(_outcomes_of(entry.id, name)):
-            continue  # handled when it was imported
-        with ledger.contained(entry.id, name, late):
-            fix = entry.load()
-            for target in fix.targets:
-                if target.aims_at(name):
-                    with ledger.contained(entry.id, str(target.in_module(name)), late):
-                        gate.admit(fix, target, module, late)
-        if policy.current().requires(entry.id):
-            _check_required(entry.id, name)
+    try:
+        for entry in list(_selected.values()):
+            if not any(_aims(key, name) for key in entry.aims):
+                continue
+            if late and any(_outcomes_of(entry.id, name)):
+                continue  # handled when it was imported
+            with ledger.contained(entry.id, name, late):
+                fix = entry.load()
+                for target in fix.targets:
+                    if target.aims_at(name):
+                        with ledger.contained(entry.id, str(target.in_module(name)), late):
+                            gate.admit(fix, target, module, late)
+            if policy.current().requires(entry.id):
+                _check_required(entry.id, name)
+    finally:
+        account(pinned=True)
 
 
 def targeted_modules(root: str) -> set[str]:
@@ -347,6 +357,34 @@ def targeted_modules(root: str) -> set[str]:
             if module.partition(".")[0] == root and not safe:
                 modules.add(module)
     return modules
+
+
+def account(pinned: bool = False) -> None:
+    """Something has changed in this process: write its record, and hold it to its pin, where the user asked for them.
+
+    Args:
+        pinned: whether another patch set than that of ``HOTFIX_PIN`` is refused.
+    """
+    switches = policy.current()
+    if not (switches.record or switches.pin):
+        return
+    from . import record, reporting
+
+    try:
+        report = reporting.of_process()
+        if switches.record:
+            record.update(switches.record, report)
+    except Exception as error:
+        # Keeping the books may not stop the work; not being able to keep a promise must.
+        if switches.pin and pinned:
+            raise HotfixError(f"HOTFIX_PIN={switches.pin}: the digest cannot be computed: {error}") from error
+        ledger.warn_once(f"no record of this process ({type(error).__name__}: {error})")
+        return
+    if switches.pin and pinned and report.digest != switches.pin:
+        raise HotfixError(
+            f"HOTFIX_PIN={switches.pin}, but the patch set of this process is {report.digest}. `hotfix lock --check` "
+            "says what has changed since hotfix.lock was written."
+        )
 
 
 def start(environment: Mapping[str, str]) -> None:

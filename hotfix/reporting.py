@@ -8,6 +8,7 @@ import inspect
 import json
 import platform
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Optional
@@ -28,11 +29,14 @@ class Report:
         outcomes: one for each target of each fix, in the order of the shelf.
         packages: versions of what is installed and matters, by distribution.
         digest: short name of the patch set; see `hotfix.digest`.
+        patches: what the digest is made of, one line for each target that is repaired or will be: the fix, the target,
+            the digest of its source, the digest of the cure.
     """
 
     outcomes: tuple[Outcome, ...]
     packages: Mapping[str, str]
     digest: str
+    patches: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.outcomes)
@@ -58,14 +62,30 @@ class Report:
         packages = ", ".join(f"{name} {version}" for name, version in self.packages.items()) or "nothing to repair"
         lines = [f"hotfix {__version__} ({self.digest}) on {packages}", ""]
         rows = [("fix", "target", "verdict", "state", "reason")]
-        rows += [
-            (one.fix, one.target, one.verdict.value, one.state.value + " (late)" * one.late, one.reason) for one in self
-        ]
+        for one in self.worth_a_line():
+            state = one.state.value + " (late)" * one.late
+            rows.append((one.fix, one.target, one.verdict.value, state, one.reason))
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        for row in rows:
+        for row in rows if len(rows) > 1 else ():
             cells = [cell.ljust(width) for cell, width in zip(row, widths)]
             lines.append("  ".join([*cells, row[4]]))
-        return "\n".join(lines)
+        return "\n".join([*lines, self.the_rest()])
+
+    def worth_a_line(self) -> list[Outcome]:
+        """The outcomes that say more than that nothing is to be done."""
+        return [one for one in self if not _is_quiet(one)]
+
+    def the_rest(self) -> str:
+        """One sentence for all other outcomes."""
+        counts = Counter(one.verdict.value for one in self if _is_quiet(one))
+        if not counts:
+            return ""
+        kinds = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        return f"Nothing is to be done for {sum(counts.values())} other targets: {kinds}."
+
+
+def _is_quiet(outcome: Outcome) -> bool:
+    return outcome.state is State.SKIPPED and outcome.verdict in (Verdict.FIXED, Verdict.ABSENT, Verdict.UNAFFECTED)
 
 
 def of_process() -> Report:
@@ -101,13 +121,20 @@ def _report(
             continue
         for target in fix.targets:
             seen = [outcome for (id, name), outcome in happened.items() if id == fix.id and _is(target, name)]
-            for outcome in seen or [_foretold(fix, target, disabled)]:
-                outcomes.append(outcome)
-                if outcome.state in (State.APPLIED, State.PENDING):
-                    marks.append(f"{fix.id} {outcome.target} {outcome.source} {_cure_digest(fix)}")
+            now = seen or [_foretold(fix, target, disabled, switches)]
+            outcomes += now
+            if "*" in target.module:
+                # Which modules the pattern stands for is known only when they come. Ready or repaired is the same.
+                settled = all(one.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for one in now)
+                if settled and not any(one.state in (State.DISABLED, State.FAILED) for one in now):
+                    marks.append(f"{fix.id} {target} - {_cure_digest(fix)}")
+                continue
+            repaired = [one for one in now if one.state in (State.APPLIED, State.PENDING)]
+            marks += [f"{fix.id} {one.target} {one.source} {_cure_digest(fix)}" for one in repaired]
     packages = {name: str(version) for name in _PACKAGES if (version := installed.version(name))}
-    digest = hashlib.sha256("\n".join(sorted(marks)).encode()).hexdigest()[:_DIGEST_LENGTH]
-    return Report(tuple(outcomes), packages, digest)
+    patches = tuple(sorted(marks))
+    digest = hashlib.sha256("\n".join(patches).encode()).hexdigest()[:_DIGEST_LENGTH]
+    return Report(tuple(outcomes), packages, digest, patches)
 
 
 def _is(target: registry.Target, name: str) -> bool:
@@ -115,7 +142,7 @@ def _is(target: registry.Target, name: str) -> bool:
     return qualname == target.qualname and target.aims_at(module)
 
 
-def _foretold(fix: registry.Fix, target: registry.Target, disabled: Optional[str]) -> Outcome:
+def _foretold(fix: registry.Fix, target: registry.Target, disabled: Optional[str], switches: policy.Policy) -> Outcome:
     if "*" in target.module:
         reason = f"Judged when a module called {target.module} is imported."
         state = State.DISABLED if disabled else State.SKIPPED
@@ -124,7 +151,9 @@ def _foretold(fix: registry.Fix, target: registry.Target, disabled: Optional[str
     state, reason = State.SKIPPED, judgement.reason
     if disabled:
         state, reason = State.DISABLED, disabled
-    elif judgement.verdict is Verdict.BROKEN:
+    elif judgement.verdict is Verdict.BROKEN or (
+        judgement.verdict is Verdict.UNKNOWN and switches.unknown is policy.Unknown.APPLY
+    ):
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
     return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source)
 

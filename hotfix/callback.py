@@ -1,0 +1,48 @@
+"""A callback for `transformers.Trainer`: every rank is checked, and every checkpoint says what it was trained with.
+
+Importing this module imports `transformers`, which it extends::
+
+    from hotfix.callback import HotfixCallback
+
+    trainer = Trainer(..., callbacks=[HotfixCallback()])
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from . import api, ledger, lock, uniform
+
+
+class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not type-checked here
+    """Fails before the first step if the ranks differ, and writes the digest down.
+
+    At the beginning of training: `hotfix.assert_uniform`, one log line, and ``hotfix_digest`` in the configuration of
+    the Weights & Biases run, if there is one. At each save: ``hotfix.lock`` in the checkpoint, for
+    ``hotfix lock --check CHECKPOINT/hotfix.lock``.
+
+    Attributes:
+        digest: the digest of the patch set; empty before training begins.
+    """
+
+    def __init__(self) -> None:
+        self.digest = ""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Compare the ranks; see the class."""
+        self.digest = uniform.assert_uniform()
+        ledger.say(logging.INFO, f"training with patch set {self.digest}")
+        run = getattr(sys.modules.get("wandb"), "run", None)
+        if run is not None and state.is_world_process_zero:
+            run.config.update({"hotfix_digest": self.digest}, allow_val_change=True)
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Put a lock file into the checkpoint."""
+        folder = Path(args.output_dir, f"checkpoint-{state.global_step}")
+        if state.is_world_process_zero and folder.is_dir():
+            (folder / lock.FILE).write_text(lock.describe(api.report()), encoding="utf-8")

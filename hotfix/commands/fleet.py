@@ -1,0 +1,24 @@
+"""``hotfix fleet``: whether all processes of a job ran the same patch set."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "sum up the records that the processes of a job wrote under HOTFIX_RECORD=DIR"
+
+EXAMPLES = ("hotfix fleet records", "hotfix fleet records --json")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("directory", metavar="DIR", help="what HOTFIX_RECORD was")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Print the summary; 1 if the processes differ, one is missing or there are no records."""
+    from .. import fleet
+
+    summary = fleet.summarise(chosen.directory)
+    print(summary.to_json() if chosen.json else summary)
+    return 0 if summary.uniform else 1
