@@ -1,0 +1,167 @@
+"""Finding definitions in text, and the digest that must be the same under every Python version."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from hotfix.versions import source
+
+SAMPLE = '''
+import functools
+
+
+def plain(a, /, b: int = 0x10, *args, c=1e3, **kwargs) -> str:
+    """A docstring."""
+    return f"{a!r:>{b}} {c:.2f}" "tail" f"{kwargs=}" if a else b"\\x00" + b"caf\\xe9"
+
+
+class Outer:
+    limit = -1
+
+    # a comment between
+    @functools.lru_cache(
+        maxsize=None,
+    )
+    # and another
+    def method(self, x):
+        text = """
+at column zero
+"""
+        with open(x) as f, open(text) as g:
+            return [*f, *g][1:2, ...] if (n := len(x)) > 1 else {**self.__dict__, "n": n}
+
+    class Inner:
+        async def wait(self):
+            async for one in self:
+                yield one, 1j, ..., None, True
+
+    if limit:
+        def conditional(self):
+            return 1
+    else:
+        def conditional(self):
+            return 2
+
+
+try:
+    from fast import choose
+except ImportError:
+    def choose(x):
+        match = x
+        return match
+
+
+def twice():
+    return 1
+
+
+def twice():
+    return 2
+'''
+
+# What these digests are does not matter; that they are the same on Python 3.9 to 3.13 and in a year does: the evidence
+# files are made of them.
+DIGESTS = {
+    "plain": "3a3e591d2a22ecd51046",
+    "Outer.method": "ca3228ab4ae906c8ebb6",
+    "Outer.Inner.wait": "f704a47bffaf554a4588",
+    "Outer.conditional": "24cab6ed92dfd092be1e",
+    "choose": "955ce9b5fdcc3cea8b54",
+}
+
+
+@pytest.mark.parametrize("qualname", DIGESTS)
+def test_the_digest_is_the_same_on_every_python(qualname: str) -> None:
+    found = source.find(SAMPLE, qualname)
+    assert found is not None
+    assert source.digest(found.node) == DIGESTS[qualname]
+
+
+def test_decorators_and_the_comments_between_them_belong_to_the_function() -> None:
+    found = source.find(SAMPLE, "Outer.method")
+    assert found is not None
+    assert found.text.lstrip().startswith("@functools.lru_cache(")
+    assert SAMPLE.splitlines()[found.lineno - 1].strip() == "@functools.lru_cache("
+
+
+@pytest.mark.parametrize("qualname", ["plain", "Outer.method", "Outer.Inner.wait"])
+def test_lines_and_columns_are_those_of_the_file(qualname: str) -> None:
+    import ast
+
+    found = source.find(SAMPLE, qualname)
+    assert found is not None
+    everything = {
+        (node.lineno, node.col_offset, type(node)) for node in ast.walk(ast.parse(SAMPLE)) if isinstance(node, ast.stmt)
+    }
+    here = {(node.lineno, node.col_offset, type(node)) for node in ast.walk(found.node) if isinstance(node, ast.stmt)}
+    assert here <= everything
+
+
+def test_of_two_definitions_the_last_counts() -> None:
+    found = source.find(SAMPLE, "twice")
+    assert found is not None
+    assert "return 2" in found.text
+
+
+@pytest.mark.parametrize("qualname", ["absent", "Outer.absent", "absent.method", "plain.inner", "fast"])
+def test_what_is_not_there_is_none(qualname: str) -> None:
+    assert source.find(SAMPLE, qualname) is None
+
+
+def test_text_that_is_not_python_is_none() -> None:
+    assert source.find("def plain(:\n  x", "plain") is None
+
+
+BASE = "def f(x):\n    return x + 1\n"
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        'def f(x):\n    """Say something."""\n    return x + 1\n',
+        "def f( x ) :  # comment\n\n    return (x\n            + 1)\n",
+        "def f(x,):\n\treturn x + 0x1\n",
+    ],
+)
+def test_comments_docstrings_and_layout_do_not_count(same: str) -> None:
+    assert digest(same) == digest(BASE)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "def f(x):\n    return x + 1.0\n",
+        "def f(x):\n    return x + True\n",
+        "def f(x):\n    return 1 + x\n",
+        "def f(x, y=None):\n    return x + 1\n",
+        "def f(*x):\n    return x + 1\n",
+        "@g\ndef f(x):\n    return x + 1\n",
+        "def f(x):\n    'a'\n    'b'\n    return x + 1\n",
+        "async def f(x):\n    return x + 1\n",
+        "def f(x):\n    return x - 1\n",
+    ],
+)
+def test_every_other_change_counts(other: str) -> None:
+    assert digest(other) != digest(BASE)
+
+
+def test_functions_lists_methods_with_their_classes() -> None:
+    names = [name for name, _ in source.functions(source.parse(textwrap.dedent(SAMPLE)))]
+    assert names == [
+        "plain",
+        "Outer.method",
+        "Outer.Inner.wait",
+        "Outer.conditional",
+        "Outer.conditional",
+        "choose",
+        "twice",
+        "twice",
+    ]
+
+
+def digest(text: str) -> str:
+    found = source.find(text, "f")
+    assert found is not None
+    return source.digest(found.node)
