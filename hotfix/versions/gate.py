@@ -42,8 +42,10 @@ def admit(fix: Fix, target: Target, module: types.ModuleType, late: bool) -> Non
     here = target.in_module(module.__name__)
     judgement = judge(fix, here, read)
     if judgement.verdict in (Verdict.BROKEN, Verdict.UNKNOWN) and judgement.source:
-        stranger = _stranger(here, module, read)
-        if stranger:
+        missing, stranger = _missing(here, module), _stranger(here, module, read)
+        if missing:
+            judgement = Judgement(Verdict.UNAFFECTED, missing, judgement.source)
+        elif stranger:
             judgement = Judgement(Verdict.FOREIGN, stranger, judgement.source)
     surgery.treat(fix, target, judgement, module, late)
 
@@ -73,14 +75,16 @@ def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
         found.append(definition)
     nodes = [definition.node for definition in found]
     digest = source.digest(*nodes)
-    verdict = _known(fix, target, digest) or _by_shape(fix, nodes)
+    known = _known(fix, target, digest)
+    verdict = known or _by_shape(fix, nodes)
+    looks = "is known to be" if known else "was never examined; by its shape it is"
     if verdict is Verdict.FIXED:
-        return Judgement(verdict, f"This source ({digest}) is known to be good.", digest)
+        return Judgement(verdict, f"This source ({digest}) {looks} good.", digest)
     lacking = _lacking(fix)
     if lacking:
         return Judgement(Verdict.UNAFFECTED, lacking, digest)
     if verdict is Verdict.BROKEN:
-        return Judgement(verdict, f"This source ({digest}) is known to be broken.", digest)
+        return Judgement(verdict, f"This source ({digest}) {looks} broken.", digest)
     return Judgement(Verdict.UNKNOWN, _unknown(fix, target, found[0], digest, nodes), digest)
 
 
@@ -143,6 +147,14 @@ def _unknown(fix: Fix, target: Target, found: source.Found, digest: str, nodes: 
         f"is not among those that were examined; to the matcher it {looks}. It is left as it is. "
         f"HOTFIX_UNKNOWN=apply repairs it all the same, HOTFIX_SKIP={fix.id} ends this message."
     )
+
+
+def _missing(target: Target, module: types.ModuleType) -> Optional[str]:
+    """Why there is nothing to wrap, as a sentence: the module could not import the name that the judged code uses."""
+    imported = target.instrument == "wrap" and target.judged and "." not in target.qualname
+    if not imported or vars(module).get(target.qualname) is not None:
+        return None
+    return f"{module.__name__} could not import {target.qualname} and does without it."
 
 
 def _stranger(target: Target, module: types.ModuleType, read: Reader) -> Optional[str]:

@@ -1,0 +1,186 @@
+"""VAR crashes in its fused attention under autocast: q and k are float32, v is not.
+
+Symptom   xformers: ``ValueError: Query/Key/Value should either all have the same dtype, …``, or, for the bias alone,
+          ``RuntimeError: invalid dtype for bias - should match query's dtype``;
+          flash-attn: ``RuntimeError: FlashAttention only support fp16 and bf16 data type``
+Cause     With l2-normalised attention under autocast, the normalisation and the learned scale make q and k float32,
+          while v keeps the dtype of autocast; the fused operators are called with them as they are. One revision casts
+          q, k and v, but the bias to the dtype that q had before.
+Releases  None: VAR is a repository, and its forks carry ``models/basic_var.py`` under other names. The revisions
+          75ba1e2 to ff9f756 cast nothing, 74138aa casts for flash-attn only, bd84ce5 casts all but the bias.
+Upstream  FoundationVision/VAR#27 and #30, fixed in 2236c79 (2024-04-23)
+Here      What the module has imported as ``memory_efficient_attention`` and ``flash_attn_func`` is wrapped, in that
+          module alone: q, k and a bias arrive in the dtype of v. Bitwise equal to 2236c79. Where they agree, and on the
+          slow path, nothing is done; the key/value cache keeps its dtypes. Flash attention stays off where there is an
+          ``attn_bias``, as upstream has designed it: it cannot take one.
+
+Not here  The same mismatch in other code that calls xformers under autocast (diffusers#6727, xformers#1046): there it
+          is the caller's to say which dtype is meant.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from hotfix.errors import Refusal
+from hotfix.registry import Fix
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
+FIX = Fix(
+    id="var-attention-dtype",
+    title="VAR's fused attention refuses float32 queries and keys beside half-precision values",
+    kind="crash",
+    upstream=("FoundationVision/VAR#27", "FoundationVision/VAR#30", "FoundationVision/VAR@2236c79"),
+    fixed_in="2236c79",
+    trusts_shape=True,  # forks have no releases that a sweep could examine
+    needle="normalize(",
+)
+
+JUDGED = ("SelfAttention.forward",)
+
+
+@FIX.wraps("*.basic_var:memory_efficient_attention", judged=JUDGED)
+def memory_efficient_attention(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of xformers, given queries, keys and a bias in the dtype of the values."""
+    _require(original, "query", "key", "value", "attn_bias")
+
+    def agreeing(query: Any, key: Any, value: Any, attn_bias: Any = None, *args: Any, **kwargs: Any) -> Any:
+        query, key, attn_bias = (_in_dtype_of(value, given) for given in (query, key, attn_bias))
+        return original(query, key, value, attn_bias, *args, **kwargs)
+
+    return agreeing
+
+
+@FIX.wraps("*.basic_var:flash_attn_func", judged=JUDGED)
+def flash_attn_func(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of flash-attn, given queries and keys in the dtype of the values."""
+    _require(original, "q", "k", "v")
+
+    def agreeing(q: Any, k: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(_in_dtype_of(v, q), _in_dtype_of(v, k), v, *args, **kwargs)
+
+    return agreeing
+
+
+def _require(original: Callable[..., Any], *names: str) -> None:
+    """A fork may have another function under the name: one with other arguments is not ours to wrap."""
+    if tuple(inspect.signature(original).parameters)[: len(names)] != names:
+        raise Refusal(f"its arguments are {inspect.signature(original)} and do not begin with {', '.join(names)}")
+
+
+def _in_dtype_of(value: torch.Tensor, given: Any) -> Any:
+    """A floating-point tensor in the dtype of `value`; anything else (None, a mask object) as it is."""
+    import torch
+
+    if not isinstance(given, torch.Tensor) or given.dtype == value.dtype:
+        return given
+    if not (given.is_floating_point() and value.is_floating_point()):
+        return given  # a boolean mask, or quantised values
+    # A bias is expanded over batch and heads without memory of its own. Cast what it has, and expand again.
+    own = given[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in given.stride())]
+    return own.to(value.dtype).expand(given.shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: how the bug is recognised in the source of a fork.
+
+ATTENTION = {"memory_efficient_attention", "flash_attn_func"}
+CASTS = {"to", "type", "type_as", "half", "bfloat16"}
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """Queries and keys are normalised and reach an attention call without a cast, or the bias in their old dtype."""
+    if not any(isinstance(node, ast.Call) and _called(node) == "normalize" for node in ast.walk(function)):
+        return False
+    assigned: dict[Optional[str], list[ast.expr]] = {}
+    for statement in [node for node in ast.walk(function) if isinstance(node, ast.Assign)]:
+        for name in [node for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]:
+            assigned.setdefault(name.id, []).append(statement.value)
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return any(_disagrees(call, assigned) for call in calls if _called(call) in ATTENTION)
+
+
+def _disagrees(call: ast.Call, assigned: Mapping[Optional[str], list[ast.expr]]) -> bool:
+    """Whether the arguments of an attention call may have two dtypes; `assigned`: what each variable has been."""
+    cast = {name for name, values in assigned.items() if any(map(_casts, values))}
+    given: dict[Optional[str], ast.expr] = dict(zip(("q", "k", "v", "attn_bias"), call.args))
+    given.update({one.arg: one.value for one in call.keywords})
+    q, k, v = (given.get(name, given.get(name[0])) for name in ("query", "key", "value"))
+    if q is None or k is None or v is None:
+        return False
+    if any(not _casts(one) and _variable(one) not in cast for one in (q, k)):
+        return not _casts(v) and _variable(v) not in cast  # else they agree the other way round
+    before = {_variable(one) for one in (q, k)} - cast
+    bias = given.get("attn_bias", ast.Constant(None))
+    nodes = (node for one in (bias, *assigned.get(_variable(bias), ())) for node in ast.walk(one))
+    return any(isinstance(one, ast.Attribute) and one.attr == "dtype" and _variable(one) in before for one in nodes)
+
+
+def _casts(expression: ast.expr) -> bool:
+    return any(isinstance(node, ast.Call) and _called(node) in CASTS for node in ast.walk(expression))
+
+
+def _called(call: ast.Call) -> Optional[str]:
+    """The last component of the name of what is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", None))
+
+
+def _variable(expression: ast.expr) -> Optional[str]:
+    """The variable at the root of ``q``, ``q.to(dtype)``, ``q.transpose(1, 2)``."""
+    while not isinstance(expression, ast.Name):
+        inner = getattr(expression, "value", getattr(expression, "func", None))
+        if not isinstance(inner, ast.expr):
+            return None
+        expression = inner
+    return expression.id
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the proof.
+
+
+@FIX.case
+def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+    """Training and cached inference of one attention block under bfloat16 autocast, through the target's operator."""
+    import torch
+
+    from hotfix.models._cases import basic_var
+
+    if getattr(basic_var, target.qualname) is None:
+        raise ImportError(f"{target.qualname} cannot be imported here, so there is nothing to prove")
+    through_flash = target.qualname == "flash_attn_func"
+    attention = bed.fill(basic_var.SelfAttention(width=64, heads=2)).to(bed.device)
+    attention.using_flash, attention.using_xformers = through_flash, not through_flash
+    x = bed.randn(2, sum(LEVELS), 64).requires_grad_()
+    # Flash attention takes no bias: there, training is shown without one.
+    bias = None if through_flash else block_causal_bias(LEVELS).to(bed.device)
+    with torch.autocast(bed.device, dtype=torch.bfloat16):
+        output = attention(x, bias)
+    output.float().square().mean().backward()
+    with torch.no_grad(), torch.autocast(bed.device, dtype=torch.bfloat16):
+        attention.eval().start_caching()
+        steps = [attention(level) for level in x.split(LEVELS, dim=1)]
+    if through_flash:
+        bed.assert_flash("flash_attn_func")
+    gradients = {f"gradient of {name}": one.grad for name, one in attention.named_parameters()}
+    return {"output": output, "gradient of x": x.grad, **gradients, "cached": torch.cat(steps, dim=1)}
+
+
+LEVELS = (1, 3, 12)  # tokens per resolution; xformers wants rows of a bias to begin at multiples of 16 bytes
+
+
+def block_causal_bias(levels: tuple[int, ...]) -> torch.Tensor:
+    """0 where a token may see another of its own or an earlier resolution, -inf elsewhere; (1, 1, tokens, tokens)."""
+    import torch
+
+    level = torch.repeat_interleave(torch.arange(len(levels)), torch.tensor(levels))
+    return torch.where(level[:, None] >= level[None, :], 0.0, -torch.inf)[None, None]
