@@ -1,0 +1,152 @@
+"""`hotfix run`: the command in place of this process, and everybody's sitecustomize."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from hotfix import launch
+from tests.cluster import environments, toy
+from tests.cluster.environments import RELEASES
+
+LOADED = "import sys; print('hotfix.watch' in sys.modules)"
+
+
+def hotfix_run(environment):
+    return [environment.python, "-m", "hotfix", "run", "--"]
+
+
+def test_the_command_has_the_same_process_number_and_standard_input(plain):
+    code = "import os, sys; print(os.getpid(), sys.stdin.read())"
+    command = [*hotfix_run(plain), str(plain.python), "-c", code]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environments.clean_environment()
+    )
+    out, _ = process.communicate("hello", timeout=60)
+    assert out.split() == [str(process.pid), "hello"]
+
+
+@pytest.mark.parametrize("status", [0, 1, 77])
+def test_the_exit_status_is_that_of_the_command(plain, status):
+    done = plain.run("-c", f"raise SystemExit({status})", prefix=hotfix_run(plain), check=False)
+    assert done.returncode == status
+
+
+def test_signals_go_to_the_command(plain):
+    code = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(42)); print('up', flush=True); time.sleep(60)"
+    command = [*hotfix_run(plain), str(plain.python), "-c", code]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environments.clean_environment())
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 42
+
+
+def test_a_command_that_ends_by_a_signal_ends_this_process_so(plain):
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    done = plain.run("-c", code, prefix=hotfix_run(plain), check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("command", [(), ("no-such-program-anywhere",), ("/",)])
+def test_a_command_that_cannot_be_run_is_one_line(plain, command):
+    done = plain.run("-m", "hotfix", "run", "--", *command, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("hotfix: hotfix run: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_nested_it_stands_on_the_path_once(plain):
+    code = LOADED + "; import os; print(os.environ['PYTHONPATH'].count('_launch'))"
+    done = plain.run("-c", code, prefix=hotfix_run(plain) * 2)
+    assert done.stdout == "True\n1\n"
+
+
+def test_hotfix_0_loads_nothing(plain):
+    done = plain.run("-c", LOADED, prefix=hotfix_run(plain), env={"HOTFIX": "0"})
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("place", ["PYTHONPATH", "site-packages"])
+def test_the_users_own_sitecustomize_runs_too(place, release, of_release, tmp_path):
+    environment = of_release(release)
+    own = tmp_path / "own"
+    own.mkdir()
+    folder = own if place == "PYTHONPATH" else environment.site_packages
+    # It sees what it would see without us: its own name and file, and a path without our folder.
+    (folder / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "sys.own = (__name__, os.path.dirname(__file__), 'hotfix.watch' in sys.modules)\n"
+        "sys.paths = [path for path in sys.path if '_launch' in path]\n"
+    )
+    code = "import sys, sitecustomize; print(sys.own, sys.paths, sitecustomize.__file__); " + toy.SAY
+    env = {"PYTHONPATH": str(own), "HOTFIX_LOG": "quiet"}
+    try:
+        done = environment.run("-c", code, prefix=hotfix_run(environment), env=env)
+    finally:
+        (folder / "sitecustomize.py").unlink()
+    first, second = done.stdout.splitlines()
+    assert first == f"{('sitecustomize', str(folder), True)} [] {folder}/sitecustomize.py"
+    assert second == "fixed"
+    assert done.stderr == ""
+
+
+def test_an_error_in_the_users_own_sitecustomize_is_reported_as_python_does(plain, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("raise RuntimeError('mine')\n")
+    env = {"PYTHONPATH": str(tmp_path)}
+    alone = plain.run("-c", "print(1)", env=env)
+    under = plain.run("-c", LOADED, env=env, prefix=hotfix_run(plain))
+    assert "RuntimeError: mine" in under.stderr
+    assert under.stderr == alone.stderr * 2  # `hotfix run` is a Python process too
+    assert under.stdout == "True\n"
+
+
+def test_a_missing_import_in_the_users_own_sitecustomize_is_reported_as_python_does(plain, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import nowhere_to_be_found\n")
+    env = {"PYTHONPATH": str(tmp_path)}
+    alone = plain.run("-c", "print(1)", env=env)
+    assert "nowhere_to_be_found" in alone.stderr
+    assert plain.run("-c", LOADED, env=env, prefix=hotfix_run(plain)).stderr == alone.stderr * 2
+
+
+def test_other_tools_that_chain_are_chained(plain, tmp_path):
+    """A tool inside of `hotfix run` that puts its own folder in front and runs what it hides, as ddtrace does."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "print('tool')\n"
+        "sys.path.remove(os.path.dirname(__file__))\n"
+        "own = sys.modules.pop('sitecustomize')\n"
+        "import sitecustomize\n"
+    )
+    inner = ["env", f"PYTHONPATH={tmp_path}:{launch.FOLDER}"]
+    assert plain.run("-c", LOADED, prefix=inner).stdout == "tool\nTrue\n"
+
+
+def test_the_folder_goes_first_and_no_empty_entry_is_made():
+    folder = str(launch.FOLDER)
+    assert launch.environment({})["PYTHONPATH"].split(os.pathsep)[0] == folder
+    told = launch.environment({"PYTHONPATH": os.pathsep.join(["/a", "", folder, "/b"])})["PYTHONPATH"].split(os.pathsep)
+    assert told[:3] == [folder, "/a", "/b"]
+    assert "" not in told
+
+
+def test_a_hotfix_that_lies_in_a_folder_is_found_by_the_children(plain, tmp_path):
+    """Nothing is installed: the folder with the sources is where the command is started."""
+    environment = environments.make(tmp_path / "venv")
+    code = f"import os; os.chdir({str(environments.ROOT)!r}); import sys; sys.path.insert(0, ''); "
+    code += f"from hotfix import launch; launch.run([{str(environment.python)!r}, '-c', {LOADED!r}])"
+    assert plain.run("-S", "-c", code).stdout == "True\n"
+
+
+@pytest.mark.parametrize("tool", ["pytest"])
+def test_tools_that_are_python_programs(tool, plain, tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "def test_it():\n    from transformers.models.toy import answer\n    assert answer() == 'fixed'\n"
+    )
+    pytest_home = str(os.path.dirname(os.path.dirname(pytest.__file__)))
+    env = {"PYTHONPATH": pytest_home}
+    done = plain.run("-m", tool, "-q", tmp_path, prefix=hotfix_run(plain), env=env, cwd=tmp_path, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
