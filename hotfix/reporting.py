@@ -71,6 +71,18 @@ class Report:
             lines.append("  ".join([*cells, row[4]]))
         return "\n".join([*lines, self.the_rest()])
 
+    def __rich__(self) -> object:
+        """What ``rich`` prints: one row for each fix."""
+        from .commands import summary  # here, because a program that never prints a report does without
+
+        return summary.rich_report(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: one row for each fix, its targets folded below."""
+        from .commands import summary
+
+        return summary.html_report(self)
+
     def worth_a_line(self) -> list[Outcome]:
         """The outcomes that say more than that nothing is to be done."""
         return [one for one in self if not _is_quiet(one)]

@@ -1,0 +1,197 @@
+"""The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
+
+The former come from the fixes themselves, the latter from ``versions/catalogue.json``: facts by id, with a range only
+where it could be read without a doubt.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, Optional
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from .. import registry
+from . import CommandError
+
+CATALOGUE = Path(__file__).parents[1] / "versions" / "catalogue.json"
+PACKAGE = "transformers"
+SECTIONS = ("Symptom", "Cause", "Releases", "Upstream", "Here")
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A known bug.
+
+    Attributes:
+        id: of the fix, or of the entry in the catalogue.
+        kind: one of `policy.KINDS`.
+        title: one line.
+        broken: the releases of `PACKAGE` that have it; a release is broken if any of the specifiers holds.
+        needs: specifiers of other packages without which it does not show, by canonical name.
+        fixed_in: the first releases in which upstream has fixed it; empty where there is none.
+        refs: issues and pull requests.
+        where: the functions that have it, or the first of them, as ``module:qualname``.
+        error: the message that the user sees, if there is one.
+        repaired: whether hotfix repairs it.
+        optin: whether it has to be asked to.
+    """
+
+    id: str
+    kind: str
+    title: str
+    broken: tuple[SpecifierSet, ...]
+    needs: Mapping[str, SpecifierSet]
+    fixed_in: tuple[Version, ...]
+    refs: tuple[str, ...]
+    where: tuple[str, ...]
+    error: str
+    repaired: bool
+    optin: bool = False
+
+    def is_in(self, release: Version) -> bool:
+        """Whether this release has it."""
+        return any(one.contains(release, prereleases=True) for one in self.broken)
+
+    def cure(self) -> str:
+        """What hotfix does about it, in a word or two."""
+        if not self.repaired:
+            return "-"
+        return "repaired (opt-in)" if self.optin else "repaired"
+
+    def to_dict(self) -> dict[str, object]:
+        """The public form, as in ``hotfix list --json``."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "title": self.title,
+            "broken": [str(one) for one in self.broken],
+            "needs": {name: str(specifier) for name, specifier in self.needs.items()},
+            "fixed_in": [str(one) for one in self.fixed_in],
+            "repaired": self.repaired,
+            "optin": self.optin,
+            "refs": list(self.refs),
+            "where": list(self.where),
+        }
+
+
+@cache
+def known() -> dict[str, Bug]:
+    """Every known bug by id, those that hotfix repairs first."""
+    repaired = {entry.id: _of_fix(entry) for entry in registry.shelf().values()}
+    others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in repaired}
+    return {**repaired, **others}
+
+
+def named(id: str) -> Bug:
+    """The bug of this id.
+
+    Raises:
+        CommandError: there is none.
+    """
+    found = known().get(id)
+    if found is None:
+        close = get_close_matches(id, known(), n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`hotfix list --all` shows all of them"
+        raise CommandError(f"no known bug has the id {id!r}; {hint}")
+    return found
+
+
+def left_out() -> int:
+    """How many known bugs are not in the catalogue, since their releases cannot be told by a range."""
+    count: int = _catalogue()["left_out"]
+    return count
+
+
+@cache
+def examined() -> tuple[Version, ...]:
+    """The releases of `PACKAGE` that the sweep has examined, in ascending order."""
+    index = json.loads(registry.INDEX.read_text(encoding="utf-8"))
+    return tuple(sorted(Version(release) for release in index["examined"].get(PACKAGE, ())))
+
+
+def sections(docstring: Optional[str]) -> dict[str, str]:
+    """The parts of a bug report: the text after each of `SECTIONS`, and the first line under ``title``."""
+    parts: dict[str, list[str]] = {}
+    lines = (docstring or "").strip().splitlines()
+    current = "title"
+    for line in lines:
+        word = line.split(" ", 1)[0]
+        if word in SECTIONS:
+            current, line = word, line[len(word) :]
+        elif not line.strip():
+            current = "more" if current != "title" else current
+        parts.setdefault(current, []).append(line.strip())
+    return {name: " ".join(text).strip() for name, text in parts.items()}
+
+
+def report_of(entry: registry.Entry) -> dict[str, str]:
+    """The bug report of a fix, from the docstring of its module."""
+    from ..versions import installed
+
+    text = installed.source_of(installed.find_spec(entry.home))
+    return sections(ast.get_docstring(ast.parse(text)) if text else None)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the two sources.
+
+
+@cache
+def _catalogue() -> dict[str, Any]:
+    catalogue: dict[str, Any] = json.loads(CATALOGUE.read_text(encoding="utf-8"))
+    return catalogue
+
+
+def _of_fix(entry: registry.Entry) -> Bug:
+    fix = entry.load()
+    ranges = [releases for key, releases in entry.aims.items() if key.partition(".")[0] == PACKAGE and releases]
+    symptom = report_of(entry).get("Symptom", "")
+    needs = {name: specifier for name, specifier in fix.needs.items() if name != PACKAGE}
+    return Bug(
+        id=entry.id,
+        kind=entry.kind,
+        title=entry.title,
+        broken=tuple(SpecifierSet(one) for one in dict.fromkeys(ranges)),
+        needs=_needs(needs),
+        fixed_in=_versions(entry.fixed_in.split(",")),
+        refs=fix.upstream,
+        where=tuple(entry.aims),
+        error=symptom,
+        repaired=True,
+        optin=entry.optin,
+    )
+
+
+def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:
+    where = entry.get("where", "")
+    return Bug(
+        id=id,
+        kind=entry["kind"],
+        title=id.replace("-", " "),
+        broken=tuple(SpecifierSet(one) for one in entry["broken"]),
+        needs=_needs(entry.get("needs", {})),
+        fixed_in=_versions([entry.get("fixed_in", "")]),
+        refs=tuple(entry.get("refs", ())),
+        where=(where,) if where else (),
+        error=entry.get("error", ""),
+        repaired=False,
+    )
+
+
+def _needs(needs: Mapping[str, str]) -> dict[str, SpecifierSet]:
+    return {canonicalize_name(name): SpecifierSet(specifier) for name, specifier in needs.items()}
+
+
+def _versions(texts: Sequence[str]) -> tuple[Version, ...]:
+    # Else it is a commit, or nothing.
+    return tuple(Version(text.strip()) for text in texts if re.fullmatch(r"\s*\d+\.[\w.]+\s*", text))

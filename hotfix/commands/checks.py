@@ -1,0 +1,321 @@
+"""What ``hotfix doctor`` looks at. One function for each question; each yields what it found."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Union
+
+from .. import registry
+from ..ledger import Verdict, outcomes
+from ..versions import installed
+
+PYTHONS = ((3, 9), (3, 15))
+PATCHERS = {"liger-kernel": "Liger-Kernel", "unsloth": "Unsloth", "axolotl": "axolotl"}
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One answer.
+
+    Attributes:
+        level: ``ok``, ``note``, ``warning`` (something may go wrong), ``problem`` (something does).
+        subject: what was looked at.
+        found: what was found.
+        advice: what to do; empty where there is nothing to do.
+    """
+
+    level: str
+    subject: str
+    found: str
+    advice: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """The public form, as in ``hotfix doctor --json``."""
+        return asdict(self)
+
+
+def examine(quick: bool = False) -> list[Finding]:
+    """Answer every question about the environment of this interpreter.
+
+    Args:
+        quick: leave out what starts other interpreters.
+    """
+    checks = [check for check in CHECKS if not (quick and check in SLOW)]
+    return [finding for check in checks for finding in check()]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: this interpreter, and how hotfix gets into it.
+
+
+def python() -> Iterator[Finding]:
+    """The version of Python, and switches of it that change which start-up code runs."""
+    version = platform.python_version()
+    if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
+        yield Finding("ok", "Python", f"{version} at {sys.executable}")
+    else:
+        yield Finding("warning", "Python", f"{version} is not among those that are tested", "use Python 3.9 to 3.13")
+    for flag, letter, loses in (
+        ("no_site", "-S", "start-up files and site-packages are not looked at"),
+        ("isolated", "-I", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),
+        ("ignore_environment", "-E", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),
+    ):
+        if getattr(sys.flags, flag):
+            advice = "begin the program with `import hotfix.auto`"
+            yield Finding("warning", f"python {letter}", f"this interpreter runs under {letter}: {loses}", advice)
+    lazy = os.environ.get("PYTHON_LAZY_IMPORTS", "") or str(sys._xoptions.get("lazy_imports", ""))
+    if lazy == "all":
+        found = "PYTHON_LAZY_IMPORTS=all: from Python 3.15 on, a bare `import hotfix.auto` never runs"
+        yield Finding("warning", "lazy imports", found, "put it in a try block, use the start-up file or `hotfix run`")
+
+
+def injection() -> Iterator[Finding]:
+    """Which way of arming hotfix is live, measured in fresh interpreters."""
+    if os.environ.get("HOTFIX") == "0":
+        yield Finding("warning", "armed", "HOTFIX=0 turns hotfix off", "unset HOTFIX")
+        return
+    armed = {flag: _is_armed(flag) for flag in ("", "-I", "-S")}
+    reached = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if live)
+    missed = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if not live)
+    ways = " and ".join(_ways())
+    if armed[""]:
+        found = f"by {ways or 'something that is not known'}: {reached}" + (f"; not {missed}" if missed else "")
+        yield Finding("ok", "armed", found)
+    elif ways:
+        yield Finding(
+            "problem",
+            "armed",
+            f"{ways} is there, but a fresh interpreter is not armed",
+            "`python -c 'import hotfix.auto'` says why",
+        )
+    else:
+        advice = "`import hotfix.auto` first in the program, or `hotfix run -- ...`, or transformers-hotfix-autoload"
+        yield Finding("note", "armed", "no start-up file: a program is armed only if it says so itself", advice)
+
+
+def sitecustomize() -> Iterator[Finding]:
+    """Whose ``sitecustomize`` and ``usercustomize`` Python imports at its start."""
+    for name in ("sitecustomize", "usercustomize"):
+        spec = installed.find_spec(name)
+        origin = spec.origin if spec else None
+        if origin and Path(origin).resolve().parent != _launch_folder():
+            found = f"{origin} is imported at every start"
+            yield Finding("note", name, found, "none needed: `hotfix run` arms hotfix and then imports it")
+
+
+def environments() -> Iterator[Finding]:
+    """A virtual environment that was made from another one does not see the start-up files of the outer one."""
+    home = ""
+    config = Path(sys.prefix) / "pyvenv.cfg"
+    if config.is_file():
+        said = re.search(r"^home\s*=\s*(.*)$", config.read_text(encoding="utf-8", errors="replace"), re.M)
+        home = said[1].strip() if said else ""
+    if home and (Path(home).parent / "pyvenv.cfg").is_file():
+        found = f"{sys.prefix} was made from the environment {Path(home).parent}"
+        yield Finding("note", "nested environment", found, "install hotfix in the inner one; the outer one is not seen")
+
+
+def ourselves() -> Iterator[Finding]:
+    """Whether ``import hotfix`` gives this package: the index has another one of that name, of 2016."""
+    here = Path(__file__).resolve().parents[1]
+    first = installed.find_spec("hotfix")
+    origin = Path(first.origin).resolve().parent if first and first.origin else None
+    if origin != here:
+        yield Finding(
+            "problem", "hotfix", f"`import hotfix` finds {origin}", f"remove it; this command runs from {here}"
+        )
+    for folder in _path():
+        for entry in folder.glob("hotfix-*.*-info"):
+            found = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
+            advice = "pip uninstall hotfix, then pip install --force-reinstall transformers-hotfix"
+            yield Finding("problem", "hotfix", found, advice)
+    if sum((folder / "hotfix" / "__init__.py").is_file() for folder in _path()) > 1:
+        copies = ", ".join(str(folder) for folder in _path() if (folder / "hotfix" / "__init__.py").is_file())
+        yield Finding("warning", "hotfix", f"there is more than one: in {copies}", "keep one; the first is imported")
+
+
+def switches() -> Iterator[Finding]:
+    """The environment variables."""
+    from ..errors import PolicyError
+    from ..policy import Policy
+
+    said = {name: value for name, value in os.environ.items() if name == "HOTFIX" or name.startswith("HOTFIX_")}
+    try:
+        policy = Policy.from_environment(said)
+    except PolicyError as error:
+        yield Finding("problem", "switches", str(error), "correct it; until then nothing is repaired")
+        return
+    shelf = registry.shelf()
+    for sentence in policy.unmatched(shelf, {entry.group for entry in shelf.values() if entry.group}):
+        yield Finding("warning", "switches", sentence, "`hotfix list` shows the ids")
+    if said:
+        yield Finding("note", "switches", ", ".join(f"{name}={value}" for name, value in sorted(said.items())))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what hotfix operates on.
+
+
+def transformers() -> Iterator[Finding]:
+    """Whether there is one transformers, whole, of one version, that was examined."""
+    from . import bugs
+
+    copies = [folder for folder in _path() if _is_package(folder / "transformers")]
+    if not copies:
+        halves = [entry for folder in _path() for entry in folder.glob("transformers-*.dist-info")]
+        halves += [folder / "transformers" for folder in _path() if (folder / "transformers").is_dir()]
+        if halves:
+            found = f"a broken installation: {halves[0]} is there, the code is not"
+            yield Finding("problem", "transformers", found, "pip install --force-reinstall transformers==...")
+        else:
+            yield Finding("note", "transformers", "not installed: there is nothing to repair")
+        return
+    first = copies[0]
+    if len(copies) > 1:
+        found = f"{len(copies)} copies: {', '.join(map(str, copies))}"
+        yield Finding("warning", "transformers", found, f"keep one; the one in {first} is imported")
+    release = installed.version("transformers")
+    if release is None:
+        advice = "pip install --force-reinstall transformers==..."
+        yield Finding("problem", "transformers", f"the one in {first} does not say its version", advice)
+        return
+    recorded = {
+        entry.name[len("transformers-") : -len(".dist-info")] for entry in first.glob("transformers-*.dist-info")
+    }
+    if recorded and recorded != {str(release)}:
+        found = f"the code says {release}, its metadata {' and '.join(sorted(recorded))}"
+        advice = f"pip install --force-reinstall transformers=={release}"
+        yield Finding("warning", "transformers", found, advice)
+    if release in bugs.examined():
+        yield Finding("ok", "transformers", f"{release}, one of {len(bugs.examined())} examined releases")
+    else:
+        found = f"{release} is not among the {len(bugs.examined())} examined releases (up to {bugs.examined()[-1]})"
+        advice = "where its functions are known sources they are judged as ever; others are left alone and named"
+        yield Finding("warning", "transformers", found, advice)
+
+
+def flash_attention() -> Iterator[Finding]:
+    """Whether flash-attn can be imported: built for another torch, it makes whole models unimportable."""
+    version = installed.version("flash-attn")
+    if version is None:
+        return
+    done = _python(["-c", "import torch, flash_attn"])
+    if isinstance(done, str):
+        yield Finding("warning", "flash-attn", f"importing it {done}", "import it by hand to see why")
+    elif done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        found = f"{version} cannot be imported: {lines[-1] if lines else 'no message'}"
+        advice = "reinstall it for this torch (pip install --no-build-isolation), or uninstall it"
+        yield Finding("problem", "flash-attn", found, advice)
+    else:
+        yield Finding("ok", "flash-attn", f"{version} can be imported")
+
+
+def sources() -> Iterator[Finding]:
+    """Whether the source of what is to be judged is there: from bytecode alone nothing can be told."""
+    modules = {key.partition(":")[0] for entry in registry.shelf().values() for key in entry.aims}
+    missing = []
+    for module in sorted(module for module in modules if "*" not in module):
+        try:
+            spec = installed.find_spec(module)
+            gone = spec is not None and installed.source_of(spec) is None
+        except OSError:
+            gone = True  # it is there and may not be read
+        if gone:
+            missing.append(module)
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        found = f"{missing[0]}{more} cannot be read as source"
+        yield Finding("problem", "sources", found, "install the release from its wheel, readable for this user")
+
+
+def strangers() -> Iterator[Finding]:
+    """Who else replaces functions of transformers."""
+    for one in outcomes().values():
+        if one.verdict is Verdict.FOREIGN:
+            yield Finding(
+                "warning", "replaced by others", f"{one.target}: {one.reason}", "see that their code is right"
+            )
+    for distribution, name in PATCHERS.items():
+        version = installed.version(distribution)
+        if version is not None:
+            found = f"{name} {version} replaces functions of transformers when a program asks it to"
+            advice = "what it replaced first is left alone and called foreign: print hotfix.report() in the program"
+            yield Finding("note", "replaced by others", found, advice)
+
+
+def extras() -> Iterator[Finding]:
+    """What the command lacks."""
+    from .screen import EXTRA
+
+    wanted = ("rich", "rich_argparse", "shtab", "yaml")
+    missing = [name for name in wanted if installed.find_spec(name) is None]
+    if missing:
+        yield Finding("note", "command", f"without {', '.join(missing)}: plain text, no completion", EXTRA)
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    python,
+    injection,
+    sitecustomize,
+    environments,
+    ourselves,
+    switches,
+    transformers,
+    flash_attention,
+    sources,
+    strangers,
+    extras,
+)
+SLOW = (injection, flash_attention)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: small helpers.
+
+
+def _is_armed(flag: str) -> bool:
+    code = "import sys; print('hotfix.watch' in sys.modules)"
+    done = _python([*([flag] if flag else []), "-c", code])
+    return not isinstance(done, str) and done.stdout.strip() == b"True"
+
+
+def _python(words: list[str]) -> Union[subprocess.CompletedProcess[bytes], str]:
+    """Run this interpreter anew; why it has no result, if it has none."""
+    try:
+        return subprocess.run([sys.executable, *words], capture_output=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"took more than {_SECONDS} seconds"
+
+
+def _ways() -> list[str]:
+    """The start-up files that are there."""
+    ways = []
+    spec = installed.find_spec("sitecustomize")
+    if spec and spec.origin and Path(spec.origin).resolve().parent == _launch_folder():
+        ways.append("`hotfix run`")
+    for suffix in ("pth", "start"):
+        ways += [str(file) for folder in _path() for file in folder.glob(f"hotfix_autoload.{suffix}")]
+    return ways
+
+
+def _launch_folder() -> Path:
+    return Path(__file__).resolve().parents[1] / "_launch"
+
+
+def _path() -> list[Path]:
+    """The folders from which Python imports, without repetitions."""
+    folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path)
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file() or (folder / "__init__.pyc").is_file()

@@ -1,0 +1,163 @@
+"""How the result of a scan is printed. One function for each value of ``--format``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from . import bugs, screen
+from .scan import Finding, Scan, to_dict
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+COLUMNS = ("bug", "kind", "hotfix", "fixed in", "in these pins")
+
+
+def print_table(scans: Sequence[Scan]) -> None:
+    """Print a table for each file."""
+    out = screen.Screen()
+    for number, scan in enumerate(scans):
+        if number:
+            out.line()
+        out.line(heading(scan), "bold")
+        if scan.findings:
+            out.table(COLUMNS, [_cells(scan, one) for one in scan.findings])
+        for sentence in conclusions(scan):
+            out.line(sentence)
+
+
+def print_json(scans: Sequence[Scan]) -> None:
+    """Print JSON."""
+    screen.print_json(
+        {"hotfix": __version__, "unranged_bugs": bugs.left_out(), "scans": [to_dict(scan) for scan in scans]}
+    )
+
+
+def print_markdown(scans: Sequence[Scan]) -> None:
+    """Print a table in Markdown for each file, for a pull request or a job summary."""
+    lines = []
+    for scan in scans:
+        lines += [f"### {_escaped(heading(scan))}", ""]
+        if scan.findings:
+            lines += ["| " + " | ".join(COLUMNS) + " |", "| --- " * len(COLUMNS) + "|"]
+            lines += ["| " + " | ".join(map(_escaped, _cells(scan, one))) + " |" for one in scan.findings]
+            lines.append("")
+        lines += [f"- {_escaped(sentence)}" for sentence in conclusions(scan)] + [""]
+    print(screen.clean("\n".join(lines).rstrip()))
+
+
+def print_sarif(scans: Sequence[Scan]) -> None:
+    """Print SARIF 2.1.0, which code hosts show beside the pinned line."""
+    rules = {one.bug.id: one.bug for scan in scans for one in scan.findings}
+    screen.print_json(
+        {
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [
+                {
+                    "tool": {
+                        "driver": {
+                            "name": "hotfix",
+                            "version": __version__,
+                            "rules": [_rule(bug) for bug in rules.values()],
+                        }
+                    },
+                    "results": [_result(scan, one) for scan in scans for one in scan.findings],
+                }
+            ],
+        }
+    )
+
+
+def heading(scan: Scan) -> str:
+    """What was judged, in one line."""
+    if not scan.asked:
+        return f"{scan.source}: nothing to judge"
+    repaired = sum(one.bug.repaired for one in scan.findings)
+    count = f"{len(scan.findings)} known bugs, {repaired} of them repaired by hotfix"
+    breadth = "" if scan.pinned or not scan.allowed else f" (any of {scan.allowed} releases)"
+    return f"{scan.where or scan.source}: {scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
+
+
+def conclusions(scan: Scan) -> list[str]:
+    """What to do, and what could not be judged."""
+    sentences = []
+    if any(one.bug.repaired for one in scan.findings) and not scan.with_hotfix:
+        sentences.append("To repair them without an upgrade: add transformers-hotfix to these pins.")
+    if scan.upgrade:
+        new = f"; it has {scan.carried} known bugs that are not here" if scan.carried else ""
+        verb = "transformers" if scan.pinned else "A lower bound of"
+        sentences.append(f"To end the rest, as far as a release does: {verb} {scan.upgrade}{new}.")
+    never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
+    if never:
+        sentences.append(f"Not ended by any release so far: {never} of them.")
+    if scan.asked:
+        sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases cannot be told by a range.")
+    return sentences + [f"Note: {note}." for note in scan.notes]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: cells, rules and results.
+
+
+def _cells(scan: Scan, one: Finding) -> tuple[str, ...]:
+    fixed = ", ".join(map(str, one.bug.fixed_in)) or "-"
+    return one.bug.id, one.bug.kind, one.bug.cure(), fixed, _extent(scan, one)
+
+
+def _extent(scan: Scan, one: Finding) -> str:
+    words = []
+    if not scan.pinned:
+        all_of_them = len(one.releases) == scan.allowed
+        words.append("every release" if all_of_them else f"{len(one.releases)} releases: {_span(one.releases)}")
+    if one.condition:
+        words.append(f"if {one.condition} is there")
+    return ", ".join(words) or "yes"
+
+
+def _span(releases: Sequence[Version]) -> str:
+    """Releases as runs of neighbours: 4.46.1 - 4.47.1, 4.49.0."""
+    order = {release: number for number, release in enumerate(bugs.examined())}
+    runs: list[list[Version]] = []
+    for release in releases:
+        follows = runs and order.get(release, -1) == order.get(runs[-1][-1], -3) + 1
+        if follows:
+            runs[-1].append(release)
+        else:
+            runs.append([release])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} - {run[-1]}" for run in runs)
+
+
+def _escaped(text: str) -> str:
+    for one in "\\|`<>[]*_":
+        text = text.replace(one, "\\" + one)
+    return text
+
+
+def _rule(bug: bugs.Bug) -> dict[str, Any]:
+    fixed = ", ".join(map(str, bug.fixed_in)) or "no release"
+    cure = "hotfix repairs it" if bug.repaired else "hotfix does not repair it"
+    return {
+        "id": bug.id,
+        "shortDescription": {"text": bug.title},
+        "help": {"text": f"Kind: {bug.kind}. Fixed in: {fixed}; {cure}. {' '.join(bug.refs)}".strip()},
+        "properties": {"tags": [bug.kind]},
+    }
+
+
+def _result(scan: Scan, one: Finding) -> dict[str, Any]:
+    file, _, line = scan.where.rpartition(":")
+    known = line.isdigit()
+    place: dict[str, Any] = {"artifactLocation": {"uri": (file if known else scan.source).replace("\\", "/")}}
+    if known:
+        place["region"] = {"startLine": int(line)}
+    level = "note" if one.condition else ("error" if one.bug.kind in ("crash", "silent") else "warning")
+    extent = _extent(scan, one)
+    return {
+        "ruleId": one.bug.id,
+        "level": level,
+        "message": {"text": f"{scan.asked}: {one.bug.title}" + ("" if extent == "yes" else f" ({extent})")},
+        "locations": [{"physicalLocation": place}],
+    }

@@ -1,0 +1,170 @@
+"""How a command prints: tables, colours and a progress bar on a terminal, plain text elsewhere.
+
+``rich`` is imported only where it will be used: on a terminal, or where ``FORCE_COLOR`` asks for it. Text in a pipe has
+no colours and no line breaks inside of a row, so that ``grep`` and ``cut`` work on it. ``NO_COLOR`` and ``TERM=dumb``
+are obeyed. What comes from files is printed without its control characters.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Optional
+
+EXTRA = "pip install 'transformers-hotfix[cli]'"
+
+STYLES = {
+    "broken": "yellow",
+    "pending": "green",
+    "applied": "green",
+    "repaired": "green",
+    "verified": "green",
+    "fixed": "dim",
+    "absent": "dim",
+    "skipped": "dim",
+    "unaffected": "dim",
+    "ok": "green",
+    "note": "cyan",
+    "unknown": "magenta",
+    "foreign": "magenta",
+    "disabled": "dim",
+    "warning": "yellow",
+    "failed": "bold red",
+    "problem": "bold red",
+    "crash": "red",
+    "silent": "bold magenta",
+}
+
+
+class Screen:
+    """Where the output of a command goes: stdout.
+
+    Attributes:
+        console: the console of ``rich``, or None where the output is plain text.
+    """
+
+    def __init__(self) -> None:
+        self.console: Any = _console()
+        if self.console is None and importlib.util.find_spec("rich") is None:
+            sys.stderr.write(f"hotfix: plain text, since rich is not installed; {EXTRA} brings tables and colours\n")
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Print one paragraph."""
+        if self.console is None:
+            print(clean(text))
+        else:
+            self.console.print(clean(text), style=style or None)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Print a table; words such as ``broken`` have their colours."""
+        cells = [[clean(cell) for cell in row] for row in rows]
+        if self.console is None:
+            print(plain_table([list(columns), *cells]))
+            return
+        self.console.print(rich_table(columns, cells))
+
+    def facts(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Print names and what they are, one under the other."""
+        cells = [(clean(name), clean(value)) for name, value in rows]
+        if self.console is None:
+            print(plain_table(cells))
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in cells:
+            grid.add_row(Text(name, style="bold"), Text(value))
+        self.console.print(grid)
+
+    def diff(self, lines: Iterable[str]) -> None:
+        """Print the lines of a unified diff."""
+        colours = {"+": "green", "-": "red", "@": "cyan"}
+        for line in lines:
+            heading = line.startswith(("---", "+++"))
+            if self.console is None:
+                print(clean(line))
+            else:
+                style = "bold" if heading else colours.get(line[:1], "")
+                self.console.print(clean(line), style=style or None, soft_wrap=True)
+
+    @contextmanager
+    def progress(self, steps: int, what: str) -> Iterator[Callable[[str], None]]:
+        """Show a bar on a terminal. What is handed over is called with a line before each step."""
+        if self.console is None or not sys.stdout.isatty():
+            yield lambda line: None
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=self.console, transient=True) as bar:
+            task = bar.add_task(what, total=steps)
+            begun = [False]
+
+            def step(line: str) -> None:
+                bar.update(task, advance=int(begun[0]), description=line)
+                begun[0] = True
+
+            yield step
+
+
+def print_json(value: object) -> None:
+    """Print the form for programs."""
+    print(json.dumps(value, indent=2))
+
+
+def clean(text: str) -> str:
+    """The text without what could steer a terminal; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def plain_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows under each other, columns of equal width, the last one as long as it likes."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    return "\n".join(lines)
+
+
+def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
+    """The same as a table of ``rich``."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for number, column in enumerate(columns):
+        last = number == len(columns) - 1
+        table.add_column(column, overflow="fold", ratio=1 if last else None, no_wrap=number == 0 and len(columns) > 2)
+    for row in rows:
+        table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
+    return table
+
+
+def _console() -> Optional[Any]:
+    forced = bool(os.environ.get("FORCE_COLOR"))
+    if os.environ.get("TERM") == "dumb" or not (sys.stdout.isatty() or forced):
+        return None
+    if importlib.util.find_spec("rich") is None:
+        return None
+    from rich.console import Console
+
+    plain = bool(os.environ.get("NO_COLOR"))
+    return Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        no_color=plain,
+        color_system=None if plain else "auto",
+        force_terminal=True if forced and not plain else None,
+    )

@@ -1,0 +1,41 @@
+"""``hotfix status``: what is broken in this environment, and what hotfix does about it. Nothing is imported for it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+HELP = "what is broken in this environment, and what hotfix does about it"
+EXAMPLES = (
+    "hotfix status",
+    "hotfix status --targets",
+    "hotfix status --json | jq '.outcomes[] | select(.verdict == \"broken\")'",
+    "HOTFIX_OPTIN=removed-names hotfix status",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--targets", action="store_true", help="one row for each function, not for each fix")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command."""
+    from ..policy import Policy
+    from ..reporting import of_environment
+    from . import screen, summary
+
+    report = of_environment(Policy.from_environment(os.environ))
+    if chosen.json:
+        screen.print_json(report.to_dict())
+        return 0
+    out = screen.Screen()
+    out.line(summary.headline(report), "bold")
+    out.line()
+    if chosen.targets:
+        rows = [(one.fix, one.target, one.verdict.value, one.state.value, one.reason) for one in report]
+        out.table(("fix", "target", "verdict", "state", "reason"), rows)
+    else:
+        out.table(summary.COLUMNS, [row.cells() for row in summary.by_fix(report)])
+    return 0

@@ -1,0 +1,144 @@
+"""One row for each fix, where a report has one outcome for each of its targets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__, registry
+from ..ledger import Outcome, State, Verdict
+
+if TYPE_CHECKING:
+    from ..reporting import Report
+
+COLUMNS = ("fix", "kind", "verdict", "state", "reason")
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a fix, told by the most important of its outcomes.
+
+    Attributes:
+        fix: its id.
+        kind: of the bug.
+        verdict: of the outcomes that the row is about.
+        state: of the same.
+        reason: one or two sentences.
+    """
+
+    fix: str
+    kind: str
+    verdict: Verdict
+    state: State
+    reason: str
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, in the order of `COLUMNS`."""
+        return self.fix, self.kind, self.verdict.value, self.state.value, self.reason
+
+
+def by_fix(outcomes: Iterable[Outcome]) -> list[Row]:
+    """Summarise outcomes, fix by fix, in their order."""
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.fix, []).append(outcome)
+    return [_row(fix, group) for fix, group in groups.items()]
+
+
+def headline(report: Report) -> str:
+    """What the report is about, in one line."""
+    packages = ", ".join(f"{name} {version}" for name, version in report.packages.items())
+    return f"hotfix {__version__} (patch set {report.digest}) on {packages or 'nothing to repair'}"
+
+
+def rich_report(report: Report) -> Any:
+    """The report as what ``rich`` can print."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from .screen import rich_table
+
+    return Group(Text(headline(report), style="bold"), rich_table(COLUMNS, [row.cells() for row in by_fix(report)]))
+
+
+def html_report(report: Report) -> str:
+    """The report as a table for notebooks; its outcomes, one a row, are folded below it."""
+    details = [
+        (one.fix, one.target, one.verdict.value, one.state.value + " (late)" * one.late, one.reason) for one in report
+    ]
+    return (
+        f"<p><b>{escape(headline(report))}</b></p>"
+        + _html_table(COLUMNS, [row.cells() for row in by_fix(report)])
+        + f"<details><summary>{len(details)} targets</summary>"
+        + _html_table(("fix", "target", "verdict", "state", "reason"), details)
+        + "</details>"
+    )
+
+
+def model_of(target: str) -> str:
+    """A short name of where a target lives: the model, or the module where it is no model's."""
+    parts = target.partition(":")[0].split(".")
+    return parts[2] if parts[:2] == ["transformers", "models"] and len(parts) > 2 else parts[-1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: which outcome speaks for a fix, and in what words.
+
+
+def _rank(outcome: Outcome) -> int:
+    order = (
+        outcome.state is State.FAILED,
+        outcome.verdict is Verdict.FOREIGN,
+        outcome.verdict is Verdict.UNKNOWN,
+        outcome.state is State.APPLIED,
+        outcome.state is State.PENDING,
+        outcome.state is State.DISABLED,
+        outcome.verdict is Verdict.UNAFFECTED,
+        outcome.verdict is Verdict.FIXED,
+        True,
+    )
+    return order.index(True)
+
+
+def _row(fix: str, outcomes: list[Outcome]) -> Row:
+    speaker = min(outcomes, key=_rank)
+    same = [one for one in outcomes if (one.verdict, one.state) == (speaker.verdict, speaker.state)]
+    rest = Counter(_word(one) for one in outcomes if one not in same)
+    others = ", ".join(f"{count} {word}" for word, count in rest.items())
+    reason = _reason(speaker, same, outcomes) + (f" Else: {others}." if others else "")
+    entry = registry.shelf().get(fix)
+    return Row(fix, entry.kind if entry else "", speaker.verdict, speaker.state, reason)
+
+
+def _word(outcome: Outcome) -> str:
+    done = outcome.state in (State.APPLIED, State.PENDING, State.FAILED)
+    return str((outcome.state if done else outcome.verdict).value)
+
+
+def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> str:
+    places = list(dict.fromkeys(model_of(one.target) for one in same))
+    named = ", ".join(places[:_NAMED]) + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")
+    if speaker.state is State.APPLIED:
+        late = sum(one.late for one in same)
+        return f"Repaired in {named}{f' ({late} late)' if late else ''}."
+    if speaker.state is State.PENDING:
+        return f"Repaired on import: {named}."
+    if speaker.verdict is Verdict.FIXED and speaker.state is State.SKIPPED:
+        return "The installed source is good."
+    if len(same) == 1 or len({one.reason for one in same}) == 1:
+        return speaker.reason
+    if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
+        return f"None of its {len(outcomes)} targets is in what is installed."
+    return f"{speaker.reason} The same holds for {len(same) - 1} more."
+
+
+def _html_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f"<th style='text-align:left'>{escape(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
