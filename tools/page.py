@@ -1,0 +1,187 @@
+"""The page of the matrix: fixes and their targets down, releases across.
+
+    python -m tools.page            writes docs/matrix.html from the evidence and docs/data/matrix.json
+    python -m tools.page --check    only says whether it is up to date
+
+One static file that loads nothing else. What a cell shows is a letter; what stands behind it is in the page as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from packaging.version import Version
+
+from hotfix.registry import Fix, Target
+
+from . import evidence
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+LEGEND = {
+    "R": "broken, repaired by hotfix",
+    "B": "broken, repair not run here",
+    "X": "broken, repair failed",
+    "F": "fixed upstream, left alone",
+    "A": "no such code in this release",
+}
+SHOWN = {"A": "·"}
+HOMES = {
+    "transformers": "huggingface/transformers",
+    "accelerate": "huggingface/accelerate",
+    "peft": "huggingface/peft",
+    "trl": "huggingface/trl",
+    "flash-attention": "Dao-AILab/flash-attention",
+    "xformers": "facebookresearch/xformers",
+}
+
+
+def render(homes: Mapping[str, Fix], results: Mapping[str, Any], folder: Path = evidence.FOLDER) -> str:
+    """The text of the page.
+
+    Args:
+        homes: the fixes, by the module that defines them.
+        results: what the matrix has written, or an empty mapping.
+        folder: of the evidence.
+    """
+    examined = evidence.examined_releases(evidence.read(folder / "index.json"))
+    fixes = [
+        _fix(home, fix, evidence.read(folder / f"{fix.id}.json"), results.get("fixes", {}).get(fix.id, {}), examined)
+        for home, fix in sorted(homes.items(), key=lambda item: item[1].id)
+    ]
+    releases = [str(release) for release in examined]
+    told = ("id", "title", "kind", "optin", "fixed_in", "symptom", "upstream")
+    data = {
+        "releases": releases,
+        "legend": LEGEND,
+        "fixes": [
+            {
+                **{name: fix[name] for name in told},
+                "targets": [{name: one[name] for name in ("key", "letters", "cells")} for one in fix["targets"]],
+            }
+            for fix in fixes
+        ],
+    }
+    loader = jinja2.FileSystemLoader(Path(__file__).resolve().parent.parent / "docs")
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.get_template("matrix.html.jinja").render(
+        fixes=fixes,
+        releases=releases,
+        target_count=sum(len(fix["targets"]) for fix in fixes),
+        versions=results.get("versions", {}),
+        legend=LEGEND,
+        data=data,
+        shown=lambda letter: SHOWN.get(letter, letter),
+        minor=lambda release: Version(release).micro == 0,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.page", description="Write the page of the matrix.")
+    parser.add_argument("--output", type=Path, default=DOCS / "matrix.html", help="the page")
+    parser.add_argument("--results", type=Path, default=DOCS / "data" / "matrix.json", help="results of the matrix")
+    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    options = parser.parse_args(arguments)
+    problems: list[str] = []
+    text = render(evidence.discover(problems.append), evidence.read(options.results))
+    for problem in problems:
+        print(problem)
+    if options.check:
+        fresh = options.output.is_file() and options.output.read_text(encoding="utf-8") == text
+        print(f"{options.output.name} is up to date" if fresh else f"{options.output.name} is stale; run `nox -s page`")
+        return 0 if fresh and not problems else 1
+    options.output.write_text(text, encoding="utf-8")
+    print(f"written: {options.output.name}, {len(text.encode()) // 1024} KB")
+    return 1 if problems else 0
+
+
+def link(reference: str) -> str:
+    """The address of an issue, a pull request or a commit; empty if it is no such reference."""
+    found = re.fullmatch(r"(?:([\w.-]+/)?([\w.-]+))?(?:#(\d+)|@([0-9a-f]{7,40}))", reference)
+    if found is None:
+        return ""
+    owner, name, number, commit = found.groups()
+    repository = f"{owner}{name}" if owner else HOMES.get(name or "transformers", "")
+    if not repository:
+        return ""
+    return f"https://github.com/{repository}/" + (f"issues/{number}" if number else f"commit/{commit}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def _fix(
+    home: str, fix: Fix, data: Mapping[str, Any], results: Mapping[str, Any], examined: Sequence[Version]
+) -> dict[str, Any]:
+    keys = dict.fromkeys(target.key for target in fix.targets)
+    first = {target.key: target for target in reversed(fix.targets)}
+    targets = [
+        _target(first[key], data.get("targets", {}).get(key, {}), results.get(key, {}), examined) for key in keys
+    ]
+    with_releases = [target["letters"] for target in targets if target["letters"]]
+    return {
+        "id": fix.id,
+        "title": fix.title,
+        "kind": fix.kind,
+        "optin": fix.optin,
+        "fixed_in": fix.fixed_in,
+        "symptom": symptom(import_module(home).__doc__ or "") or fix.title,
+        "upstream": [[one, link(one)] for one in fix.upstream],
+        "targets": targets,
+        "letters": "".join(min(column, key="XBRFA".index) for column in zip(*with_releases, strict=True)),
+        "words": "" if with_releases else "for repositories without releases: the source decides",
+    }
+
+
+def _target(
+    target: Target, entry: Mapping[str, Any], results: Mapping[str, Any], examined: Sequence[Version]
+) -> dict[str, Any]:
+    module = target.module.rpartition(".")[2].removeprefix("modeling_")
+    told: dict[str, Any] = {"key": target.key, "short": f"{module}: {target.qualname}", "letters": "", "words": ""}
+    told["cells"] = {
+        release: {
+            name: cell[name]
+            for name in ("result", "before", "oracle", "difference", "of", "reason")
+            if cell.get(name) not in (None, "")
+        }
+        for release, cell in results.items()
+    }
+    if not evidence.has_releases(target):
+        parts = []
+        for verdict in evidence.VERDICTS:
+            revisions = [one for where in entry.get(verdict, {}).values() for one in where]
+            if revisions:
+                parts.append(f"{verdict} in {', '.join(revisions)}")
+        told["words"] = "; ".join(parts)
+        return told
+    states = evidence.by_release(entry, examined)
+    told["letters"] = "".join(_letter(states.get(one, ("absent", "")), results.get(str(one), {})) for one in examined)
+    return told
+
+
+def _letter(state: tuple[str, str], cell: Mapping[str, Any]) -> str:
+    verdict, digest = state
+    if verdict != "broken":
+        return "F" if verdict == "fixed" else "A"
+    if not cell or cell.get("source") != digest:
+        return "B"
+    return "R" if cell["result"] == "repaired" else "X"
+
+
+def symptom(docstring: str) -> str:
+    """What a fix's report says after the word Symptom, as one line."""
+    found = re.search(r"^Symptom\s+(.+?)(?=^\S|\Z)", docstring, re.M | re.S)
+    return re.sub(r"\s+", " ", found[1]).strip().replace("``", "") if found else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
