@@ -170,11 +170,11 @@ def _group(digest: str, members: list[dict[str, Any]], largest: list[dict[str, A
 
 def _differences(one: dict[str, Any], usual: dict[str, Any]) -> list[str]:
     """How a record differs from a record of the largest group."""
-    sentences = []
-    for key, title in (("hotfix", "hotfix"), ("python", "python")):
-        if one.get(key) != usual.get(key):
-            sentences.append(f"{title} {one.get(key)} instead of {usual.get(key)}")
-    sentences += _entries(one.get("packages") or {}, usual.get("packages") or {}, " ", "no ")
+    versions = [
+        {"hotfix": record.get("hotfix"), "python": record.get("python"), **(record.get("packages") or {})}
+        for record in (one, usual)
+    ]
+    sentences = _entries(versions[0], versions[1], " ", "no ")
     # Where the records go is nobody's patch set.
     switches = [
         {name: value for name, value in (record.get("switches") or {}).items() if name != "HOTFIX_RECORD"}
@@ -190,7 +190,7 @@ def _differences(one: dict[str, Any], usual: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _entries(one: dict[str, str], usual: dict[str, str], sign: str, without: str) -> list[str]:
+def _entries(one: dict[str, Any], usual: dict[str, Any], sign: str, without: str) -> list[str]:
     sentences = []
     for name in sorted({*one, *usual}):
         mine, theirs = (f"{name}{sign}{table[name]}" if name in table else f"{without}{name}" for table in (one, usual))

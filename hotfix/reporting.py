@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
-from . import __version__, ledger, policy, registry
+from . import __version__, ledger, policy, registry, watch
 from .ledger import Outcome, State, Verdict
 from .versions import gate, installed, source
 
@@ -102,6 +102,8 @@ def _is_quiet(outcome: Outcome) -> bool:
 
 def of_process() -> Report:
     """What happened in this process; what is selected and not imported yet is foretold from its source."""
+    if watch.armed():
+        registry.start(watch.environment())  # nothing watched may have been imported yet
     return _report(ledger.outcomes(), registry.selected(), "hotfix is not armed in this process.")
 
 

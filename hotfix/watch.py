@@ -97,6 +97,11 @@ def disarm() -> None:
     _watcher = None
 
 
+def armed() -> bool:
+    """Whether the watcher is in place."""
+    return _watcher is not None
+
+
 def look_again() -> None:
     """Handle what is loaded already. A module that was handled before is not changed twice."""
     watcher = _watcher

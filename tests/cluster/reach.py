@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 AUTOLOAD, RUN, IMPORT, RAY_ENV, RAY_HOOK = "autoload", "run", "import", "env_vars", "hook"
 
@@ -32,7 +32,7 @@ LIGHT = {
     "multiprocessing, fork": "+++",
     "multiprocessing, spawn": "+++",
     "multiprocessing, forkserver": "+++",
-    "multiprocessing, spawn, import under `if __name__ == \"__main__\"`": "++-",
+    'multiprocessing, spawn, import under `if __name__ == "__main__"`': "++-",
     "a subprocess": "++-",
     "a subprocess with an emptied environment": "+--",
     "a subprocess under python -I": "+--",

@@ -36,7 +36,9 @@ def test_the_exit_status_is_that_of_the_command(plain, status):
 
 
 def test_signals_go_to_the_command(plain):
-    code = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(42)); print('up', flush=True); time.sleep(60)"
+    code = (
+        "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(42)); print('up', flush=True); time.sleep(60)"
+    )
     command = [*hotfix_run(plain), str(plain.python), "-c", code]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environments.clean_environment())
     assert process.stdout.readline() == "up\n"
