@@ -49,7 +49,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, rule: Rule) -> tuple[Tensor, Tensor
     scores, _ = _scores(q_, k_, rule)
     lse = _logsumexp(scores)
     out = torch.einsum("bhij,bjhd->bihd", torch.exp(scores - lse[..., None]), v_)
-    return out.to(q.dtype), lse
+    return out.to(q.dtype).contiguous(), lse  # as the compiled kernel lays it out
 
 
 def backward(
