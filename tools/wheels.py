@@ -69,6 +69,10 @@ def fetch(package: str, versions: Iterable[Version], cache: Path) -> list[Versio
     cache.mkdir(parents=True, exist_ok=True)
     withdrawn = []
     for version in versions:
+        marker = cache / f"{package}-{version}.withdrawn"  # so that it is not downloaded again to be told the same
+        if marker.exists():
+            withdrawn.append(version)
+            continue
         with tempfile.TemporaryDirectory(dir=cache, prefix=".fetch-") as folder:
             done = _pip(
                 "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", folder, f"{package}=={version}"
@@ -78,6 +82,7 @@ def fetch(package: str, versions: Iterable[Version], cache: Path) -> list[Versio
                 raise CannotFetch(f"{package} {version} cannot be downloaded: {done.stderr.strip()}")
             if "yanked version" in done.stderr + done.stdout:
                 withdrawn.append(version)
+                marker.touch()
             else:
                 wheels[0].replace(cache / wheels[0].name)
     return withdrawn

@@ -527,3 +527,59 @@ def test_the_wheel_carries_the_evidence_and_stays_small(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         carried = {Path(name).name for name in archive.namelist() if name.startswith("hotfix/versions/evidence/")}
     assert carried == {path.name for path in evidence.FOLDER.glob("*.json")}
+
+
+# -- the package index -------------------------------------------------------------------------------------------------
+
+
+class Pip:
+    """Answers like pip."""
+
+    def __init__(self, monkeypatch, listed: str = "", said: str = "", wheel: bool = True) -> None:
+        self.listed, self.said, self.wheel, self.asked = listed, said, wheel, []
+        monkeypatch.setattr(wheels, "_pip", self)
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        self.asked.append(arguments[-1])
+        if arguments[0] == "index":
+            return subprocess.CompletedProcess(arguments, 0, self.listed, "")
+        folder = Path(arguments[arguments.index("-d") + 1])
+        if self.wheel:
+            (folder / f"{arguments[-1].replace('==', '-')}-py3-none-any.whl").touch()
+        return subprocess.CompletedProcess(arguments, 0 if self.wheel else 1, "", self.said)
+
+
+def test_releases_are_those_of_the_index_from_the_first_swept_one_on(monkeypatch):
+    Pip(monkeypatch, "transformers (5.0.0)\nAvailable versions: 5.0.0, 5.0.0rc1, 4.36.0, 4.35.2\n  INSTALLED: 4.36.0\n")
+    assert wheels.published("transformers") == [Version("4.36.0"), Version("5.0.0")]
+
+
+def test_an_index_that_does_not_answer_is_said(monkeypatch):
+    Pip(monkeypatch, "")
+    with pytest.raises(wheels.CannotFetch, match="cannot list the releases of transformers"):
+        wheels.published("transformers")
+
+
+def test_missing_wheels_are_fetched_once(monkeypatch, tmp_path):
+    pip = Pip(monkeypatch)
+    assert wheels.fetch("transformers", [Version("4.36.0")], tmp_path) == []
+    assert pip.asked == ["transformers==4.36.0"]
+    assert list(wheels.cached("transformers", tmp_path)) == [Version("4.36.0")]
+    assert [path.name for path in tmp_path.iterdir()] == ["transformers-4.36.0-py3-none-any.whl"]
+
+
+def test_a_withdrawn_release_is_left_out(monkeypatch, tmp_path):
+    pip = Pip(
+        monkeypatch, said="WARNING: The candidate selected for download or install is a yanked version: 'transformers'"
+    )
+    assert wheels.fetch("transformers", [Version("4.46.0")], tmp_path) == [Version("4.46.0")]
+    assert wheels.fetch("transformers", [Version("4.46.0")], tmp_path) == [Version("4.46.0")]
+    assert wheels.cached("transformers", tmp_path) == {}
+    assert pip.asked == ["transformers==4.46.0"], "it is downloaded once"
+
+
+def test_a_failed_download_is_said_and_leaves_nothing(monkeypatch, tmp_path):
+    Pip(monkeypatch, said="no such release", wheel=False)
+    with pytest.raises(wheels.CannotFetch, match=r"transformers 4\.36\.0 cannot be downloaded: no such release"):
+        wheels.fetch("transformers", [Version("4.36.0")], tmp_path)
+    assert list(tmp_path.iterdir()) == []
