@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,10 +90,52 @@ def run(
         arguments = ["-c", _UNDER_HOTFIX] if hotfix else []
         folders = _folders(transformers, flash_attn, xformers, extras)
         return _script([*arguments, str(Path(case).resolve())], folders, env, timeout)
+    [result] = run_many(
+        case,
+        [target],
+        transformers=transformers,
+        flash_attn=flash_attn,
+        xformers=xformers,
+        hotfix=hotfix,
+        extras=extras,
+        env=env,
+        timeout=timeout,
+    )
+    return result
+
+
+def run_many(
+    case: str,
+    targets: Sequence[Any],
+    *,
+    transformers: str,
+    flash_attn: str | None = "2.7.4.post1",
+    xformers: str | None = None,
+    hotfix: bool = True,
+    extras: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    timeout: float = 300,
+) -> list[Result]:
+    """Run one case on several targets of one release: one fresh interpreter, and a fork of it for each.
+
+    Args:
+        case: "module:function", as in `run`.
+        targets: objects with `module` and `qualname`, or None.
+        transformers: as in `run`, and so on.
+        flash_attn: as in `run`.
+        xformers: as in `run`.
+        hotfix: as in `run`.
+        extras: as in `run`.
+        env: as in `run`.
+        timeout: seconds, for all of them together.
+
+    Returns:
+        What came of each, in the order of `targets`.
+    """
     order = {
         "case": case,
         "hotfix": hotfix,
-        "target": target and {"module": target.module, "qualname": target.qualname},
+        "targets": [one and {"module": one.module, "qualname": one.qualname} for one in targets],
     }
     first = "import hotfix.auto; " if hotfix else ""
     command = ["-c", f"{first}import sys; from tests.bed.child import main; main(sys.argv[1])"]
@@ -101,18 +143,24 @@ def run(
         at = Path(folder)
         (at / "order.json").write_text(json.dumps(order))
         folders = _folders(transformers, flash_attn, xformers, extras)
-        result = _process([*command, folder], folders, env or {}, at, timeout)
-        if result.error is None and not (at / "result.json").exists():
-            result.error = ("ProcessDied", f"return code {result.returncode}", result.stderr)
-        if result.error is None:
-            import torch
+        process = _process([*command, folder], folders, env or {}, at, timeout)
+        return [_told(process, at, number) for number in range(len(targets))]
 
-            told = json.loads((at / "result.json").read_text())
-            result.error = told["error"] and tuple(told["error"])
-            result.tensors = torch.load(at / "tensors.pt", weights_only=True)
-            result.flash_calls = told["flash_calls"]
-            result.report = told["report"]
-            result.versions = told["versions"]
+
+def _told(process: Result, at: Path, number: int) -> Result:
+    """What one run has written down, or how the process ended if it has not."""
+    import torch
+
+    result = replace(process)
+    if not (at / f"{number}.json").exists():
+        result.error = process.error or ("ProcessDied", f"return code {process.returncode}", process.stderr)
+        return result
+    told = json.loads((at / f"{number}.json").read_text())
+    result.error = told["error"] and tuple(told["error"])
+    result.tensors = torch.load(at / f"{number}.pt", weights_only=True)
+    result.flash_calls = told["flash_calls"]
+    result.report = told["report"]
+    result.versions = told["versions"]
     return result
 
 
