@@ -240,7 +240,7 @@ _MIXTURE_OF_QWEN = {
 _VISION = {"depth": 1, "embed_dim": 32, "hidden_size": 64, "num_heads": 2, "patch_size": 4}
 _VISION_2_5 = {"depth": 1, "hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 48, "num_heads": 2}
 _TOKENS = {"image_token_id": 60, "video_token_id": 61, "vision_start_token_id": 62, "vision_end_token_id": 63}
-_ROPE_3D = {"rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
+_ROPE_3D = {"rope_scaling": {"type": "default", "rope_type": "default", "mrope_section": [2, 3, 3]}}
 _SOUND = {
     "hidden_size": 64,
     "num_filters": 4,
@@ -352,7 +352,9 @@ def build(bed: Bed, target: Target, attn: str = "flash_attention_2") -> Any:
     return bed.model(getattr(module, model), getattr(module, config)(**{**_DECODER, **particular}), attn=attn)
 
 
-def run(bed: Bed, target: Target, model: Any, lengths: tuple[int, ...], row: int = 0) -> dict[str, torch.Tensor]:
+def run(
+    bed: Bed, target: Target, model: Any, lengths: tuple[int, ...], row: int = 0, use_cache: bool = True
+) -> dict[str, torch.Tensor]:
     """Run samples of the batch, padded on the right, and go back through the loss.
 
     Args:
@@ -361,6 +363,7 @@ def run(bed: Bed, target: Target, model: Any, lengths: tuple[int, ...], row: int
         model: from `build`.
         lengths: of the samples, in tokens.
         row: which sample of the whole batch the first one is.
+        use_cache: as the model's forward takes it.
 
     Returns:
         ``outputs``: logits (or last hidden states) of the real tokens, (tokens, width). ``loss``: cross entropy of the
@@ -373,7 +376,7 @@ def run(bed: Bed, target: Target, model: Any, lengths: tuple[int, ...], row: int
     ids = bed.randint(3, 32, len(LENGTHS), max(LENGTHS), seed=1)[batch, :longest]
     mask = torch.stack([torch.arange(longest) < length for length in lengths]).long().to(ids.device)
     embedded = bed.randn(len(LENGTHS), max(LENGTHS), 64, dtype=torch.bfloat16, seed=2)[batch, :longest]
-    given: dict[str, Any] = {"attention_mask": mask, "use_cache": True}
+    given: dict[str, Any] = {"attention_mask": mask, "use_cache": use_cache}
     if kind == "MimiTransformerModel":
         model, given["hidden_states"] = model.decoder_transformer, embedded
     elif kind == "MoshiDepthDecoder":
@@ -383,11 +386,14 @@ def run(bed: Bed, target: Target, model: Any, lengths: tuple[int, ...], row: int
         given["input_ids"] = torch.cat([ids[..., None], codes], dim=-1)
     else:
         given["input_ids"] = ids
+    if use_cache and kind in ("KyutaiSpeechToTextModel", "MoshiModel"):
+        # From 4.54.0 on they make their own cache after the place of the check.
+        given["past_key_values"] = import_module("transformers").DynamicCache()
     if "labels" in inspect.signature(model.forward).parameters:
         given["labels"] = ids.masked_fill(mask == 0, -100)
     returned = model(**given)
-    if returned.past_key_values is None:
-        raise AssertionError(f"{type(model).__name__} made no cache")
+    if (returned.past_key_values is not None) is not use_cache:
+        raise AssertionError(f"{type(model).__name__} under use_cache={use_cache}: {returned.past_key_values}")
     outputs = returned["logits"] if "logits" in returned else returned["last_hidden_state"]
     scores = outputs.float()
     if "logits" not in returned:

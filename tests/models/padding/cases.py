@@ -5,32 +5,43 @@ from __future__ import annotations
 import json
 import os
 import traceback
+from importlib import import_module
 from types import SimpleNamespace
 
 from hotfix.models import fa2_right_padding_check as fix
 
 
 def every_target(bed, target):
-    """The fix's case and the same samples one at a time under eager attention, for each target in $TARGETS.
+    """Run each target in $TARGETS in each of the ways in $WAYS (names of functions below).
 
-    Prints what was raised, by target, as the last line of stdout.
+    Results are called "target way name". The last line of stdout says what was raised, by "target way".
     """
     results, raised = {}, {}
     for key in os.environ["TARGETS"].split():
         module, _, qualname = key.partition(":")
         one = SimpleNamespace(module=module, qualname=qualname)
-        try:
-            results.update({f"{key} flash {name}": value for name, value in fix.case(bed, one).items()})
-        except Exception as error:
-            raised[key] = [type(error).__name__, str(error), traceback.format_exc()]
-            continue
-        results.update({f"{key} eager {name}": value for name, value in one_at_a_time(bed, one).items()})
+        for way in os.environ["WAYS"].split():
+            try:
+                results.update({f"{key} {way} {name}": value for name, value in globals()[way](bed, one).items()})
+            except Exception as error:
+                raised[f"{key} {way}"] = [type(error).__name__, str(error), traceback.format_exc()]
     print(json.dumps(raised))
     return results
 
 
-def one_at_a_time(bed, target):
-    """What the case computes, without padding and with eager attention: one sample after the other."""
+def flash(bed, target):
+    """The fix's own case."""
+    return fix.case(bed, target)
+
+
+def without_cache(bed, target):
+    """The same, where the check does not come into play."""
+    model = fix.build(bed, target)
+    return {**fix.run(bed, target, model, fix.LENGTHS, use_cache=False), **fix.gradients(model)}
+
+
+def eager(bed, target):
+    """The same without padding and without flash attention: one sample after the other."""
     import torch
 
     model = fix.build(bed, target, attn="eager")
@@ -40,3 +51,23 @@ def one_at_a_time(bed, target):
         "loss": torch.stack([one["loss"] for one in ran]).sum(),
         **fix.gradients(model),
     }
+
+
+def saved(bed, target):
+    """Write the case's model to $CHECKPOINTS: where a release lays weights out anew, it has to convert them itself."""
+    fix.build(bed, target).save_pretrained(_checkpoint(target))
+    return {}
+
+
+def loaded(bed, target):
+    """The case, with the weights that `saved` has written."""
+    import torch
+
+    module = import_module(target.module)
+    cls = getattr(module, fix._MODELS[target.qualname.partition(".")[0]][0])
+    model = cls.from_pretrained(_checkpoint(target), attn_implementation="flash_attention_2", dtype=torch.bfloat16)
+    return {**fix.run(bed, target, model.eval(), fix.LENGTHS), **fix.gradients(model)}
+
+
+def _checkpoint(target):
+    return os.path.join(os.environ["CHECKPOINTS"], target.qualname)
