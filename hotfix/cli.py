@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Optional
 
@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "run",
     "fleet": "fleet",
     "lock": "lock",
+    "digest": "digest",
     "completion": "completion",
 }
 """The words and their modules, in the order of ``hotfix --help``."""
@@ -42,7 +43,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         The exit status: 0, 1 where something was found that the user asked to be told of, 2 for bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = build_parser().parse_args(words)
+    first = next((word for word in words if word != "--debug"), "")
+    chosen = build_parser([first] if first in COMMANDS else COMMANDS).parse_args(words)
     try:
         status: int = chosen.run(chosen)
         sys.stdout.flush()
@@ -61,8 +63,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     return status
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command."""
+def build_parser(words: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of the command.
+
+    Args:
+        words: the subcommands that it knows; only their modules are imported.
+    """
     parser = _Parser(
         prog="hotfix",
         description="Live patching for model code: what is broken in this environment, and what is done about it.",
@@ -72,8 +78,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hotfix {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
-    for word, home in COMMANDS.items():
-        module: Any = import_module(f".commands.{home}", __package__)
+    for word in words:
+        module: Any = import_module(f".commands.{COMMANDS[word]}", __package__)
         examples = "\n".join(f"  {line}" for line in module.EXAMPLES)
         one = commands.add_parser(
             word,

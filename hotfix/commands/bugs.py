@@ -28,7 +28,7 @@ PACKAGE = "transformers"
 SECTIONS = ("Symptom", "Cause", "Releases", "Upstream", "Here")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bug:
     """A known bug.
 

@@ -138,10 +138,31 @@ def _edited(target: Target, found: Found, lines: Sequence[str]) -> list[str]:
     if len(places) != target.count:
         raise CommandError(f"{target}: the pattern of the edit matches {len(places)} times, not {target.count}")
     edited = list(lines)
-    for node, new in reversed(places):
+    for node, new in reversed([_narrowed(*place) for place in places]):
         _put(edited, node, new, id(node) in alone)
     first, last = found.lineno - 1, found.lineno - 1 + len(found.text.splitlines())
     return edited[first : len(edited) - (len(lines) - last)]
+
+
+def _narrowed(node: ast.AST, new: Any) -> tuple[ast.AST, Any]:
+    """The smallest part of a node that the edit changes, and what takes its place."""
+    if type(node) is not type(new):
+        return node, new
+    pairs: list[tuple[Any, Any]] = []
+    for name, old in ast.iter_fields(node):
+        now = getattr(new, name)
+        if isinstance(old, list) and isinstance(now, list) and len(old) == len(now):
+            pairs += zip(old, now)
+        else:
+            pairs.append((old, now))
+    different = [pair for pair in pairs if _dumped(pair[0]) != _dumped(pair[1])]
+    if len(different) == 1 and all(isinstance(one, (ast.expr, ast.stmt)) for one in different[0]):
+        return _narrowed(*different[0])
+    return node, new
+
+
+def _dumped(node: Any) -> str:
+    return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
 
 
 def _put(lines: list[str], node: Any, new: Any, alone: bool) -> None:

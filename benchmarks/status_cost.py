@@ -1,0 +1,57 @@
+"""What `hotfix status` costs in an environment of 300 packages, against a bare interpreter's start in the same run.
+
+    python -m benchmarks.status_cost
+
+Aim: under 0.3 s, in a pipe and on a terminal (FORCE_COLOR, which loads rich).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pyperf
+
+from tests.bed import overlay
+
+PACKAGES = 300
+RELEASE = "4.49.0"
+FLASH_ATTN = "2.7.4.post1"
+
+
+def populate(folder: Path) -> None:
+    """Fill a folder with small packages, as an installer would."""
+    for number in range(PACKAGES):
+        name = f"package_{number:03}"
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f'__version__ = "1.{number}"\n')
+        info = folder / f"{name}-1.{number}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.{number}\n")
+        (info / "RECORD").write_text("")
+        (info / "entry_points.txt").write_text(f"[console_scripts]\n{name} = {name}:main\n")
+
+
+def main() -> None:
+    """Run both, and print the ratio."""
+    runner = pyperf.Runner(processes=20, values=3, warmups=1)
+    arguments = runner.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        if not arguments.worker:
+            populate(Path(place))
+            folders = [place, overlay.overlay(RELEASE), overlay.flash_attn(FLASH_ATTN), Path(__file__).parents[1]]
+            os.environ["PYTHONPATH"] = os.pathsep.join(map(str, folders))
+            arguments.inherit_environ = ["PYTHONPATH", "FORCE_COLOR", "TERM"]
+        bare = runner.bench_command("bare interpreter", [sys.executable, "-c", "pass"])
+        status = runner.bench_command("hotfix status", [sys.executable, "-m", "hotfix", "status"])
+        os.environ.update(FORCE_COLOR="1", TERM="xterm-256color")
+        coloured = runner.bench_command("hotfix status, coloured", [sys.executable, "-m", "hotfix", "status"])
+    if not arguments.worker:
+        for one in (bare, status, coloured):
+            print(f"{one.get_name()}: {one.median():.3f} s, {one.median() / bare.median():.1f} x a bare start")
+
+
+if __name__ == "__main__":
+    main()
