@@ -34,7 +34,7 @@ def interpreter(version: str) -> str:
 
 
 def install_bed(session: nox.Session) -> None:
-    session.install("-e", ".[cli]", "--group", "bed")
+    session.install("-e", ".[cli]", "--group", "bed", "--group", "tools")
 
 
 @nox.session
@@ -79,7 +79,6 @@ def sweep(session: nox.Session) -> None:
 def matrix(session: nox.Session) -> None:
     """Every fix's case on every release; `nox -s matrix -- --fix ID --release R` for a part of it."""
     install_bed(session)
-    session.install("--group", "tools")
     session.run("python", "-m", "tools.matrix", *session.posargs)
 
 
@@ -88,6 +87,20 @@ def page(session: nox.Session) -> None:
     """docs/matrix.html, from the evidence and the matrix results."""
     session.install("-e", ".", "--group", "tools")
     session.run("python", "-m", "tools.page", *session.posargs)
+
+
+@nox.session
+def cuda(session: nox.Session) -> None:
+    """A bundle that runs the cases on a machine with a GPU and no network; see docs/parity.md."""
+    install_bed(session)
+    session.run("python", "-m", "tools.cuda_bundle", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation, as a site."""
+    session.install("-e", ".[cli]", "--group", "docs")
+    session.run("mkdocs", "build", "--strict", *session.posargs)
 
 
 @nox.session

@@ -78,7 +78,7 @@ class Trial:
     Attributes:
         raises: what the case raises without hotfix: a pattern, searched for in ``AssertionError: and the message``.
         oracles: releases to take as oracle, by key of the target, or ``*``; an empty string if there is none.
-        tolerance: largest difference from the oracle by dtype (``bfloat16``), as part of the largest number in a tensor.
+        tolerance: largest difference from the oracle by dtype, as part of the largest number in a tensor.
         packages: releases of what is installed beside, by distribution; None where it must not be, empty for any.
     """
 

@@ -8,8 +8,8 @@
 On a release where a target is broken, the case is run without hotfix, where it must fail, and with it, where it must
 give what the oracle gives: the same case, weights and inputs in the next release that is not broken, in which it runs
 and gives tensors of the same names; where there is no such later release, the last such earlier one. On the neighbours,
-the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed. Each run is
-a fresh interpreter.
+the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed. Each
+release is run in fresh interpreters: one without hotfix and one with it, and a fork of them for each target.
 
 The results are one JSON file, docs/data/matrix.json. A cell that was done with another text of the fix is done again.
 """
@@ -28,7 +28,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ TOLERANCE = {"bfloat16": 2e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-1
 PACKAGES: dict[str, str | None] = {"flash-attn": "2.7.4.post1"}
 ORACLES_TRIED = 5  # later ones, and as many earlier ones
 
-Runner = Callable[..., "Result"]
+Runner = Callable[..., "list[Result]"]
 
 
 @dataclass(frozen=True)
@@ -262,41 +262,78 @@ class Trials:
         book: where results go.
         every: all cells, from which the oracles are chosen.
         timeout: seconds for each run.
-        run: how a case is run; `tests.bed.run.run` if None.
+        run: how a case is run; `tests.bed.run.run_many` if None.
     """
 
     def __init__(self, book: Book, every: Iterable[Cell], timeout: float, run: Runner | None = None) -> None:
         from tests.bed import run as bed  # imports torch, which --list needs not
 
-        self.book, self.timeout, self._run = book, timeout, run or bed.run
+        self.book, self.timeout, self._run = book, timeout, run or bed.run_many
         self.examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"))
         self.broken: dict[tuple[str, str], set[Version]] = {}
         for cell in every:
             if cell.verdict == "broken":
                 self.broken.setdefault((cell.fix.id, cell.target.module), set()).add(cell.release)
         self._upstream: dict[tuple[str, str, Version], Result] = {}
+        self._armed: dict[tuple[str, str, Version], Result] = {}
         self._locks: dict[tuple[str, str, Version], threading.Lock] = {}
         self._lock = threading.Lock()
 
     def carry_out(self, todo: Sequence[Cell], jobs: int) -> None:
-        """Run cells, as many at a time as there are jobs, and say what came of each."""
-        began = time.monotonic()
+        """Run cells, as many releases at a time as there are jobs, and say what came of each."""
+        began, finished = time.monotonic(), 0
+        groups: dict[tuple[str, Version], list[Cell]] = {}
+        for cell in todo:
+            groups.setdefault((cell.fix.id, cell.release), []).append(cell)
         with ThreadPoolExecutor(jobs) as pool:
-            running = {pool.submit(self.try_cell, cell): cell for cell in todo}
             try:
-                for number, done in enumerate(as_completed(running), 1):
-                    entry = done.result()
-                    gone = time.monotonic() - began
-                    left = gone / number * (len(todo) - number)
-                    print(
-                        f"[{number}/{len(todo)} {gone / 60:.0f} min, {left / 60:.0f} to go] {running[done]}: "
-                        f"{entry['result']}{_told(entry)}",
-                        flush=True,
-                    )
+                list(pool.map(self._load_oracles, self._first_oracles(todo)))
+                running = [pool.submit(self._try_release, group) for group in groups.values()]
+                for done in as_completed(running):
+                    for cell, entry in done.result():
+                        finished += 1
+                        gone = time.monotonic() - began
+                        left = gone / finished * (len(todo) - finished)
+                        print(
+                            f"[{finished}/{len(todo)} {gone / 60:.0f} min, {left / 60:.0f} to go] {cell}: "
+                            f"{entry['result']}{_told(entry)}",
+                            flush=True,
+                        )
             except KeyboardInterrupt:
                 print("interrupted; what is running is finished, the rest is for the next time", file=sys.stderr)
                 pool.shutdown(cancel_futures=True)
                 raise SystemExit(130) from None
+
+    def _first_oracles(self, todo: Sequence[Cell]) -> list[list[Cell]]:
+        """The cells of one fix whose oracle is, at the first try, one release: they are run in it together."""
+        groups: dict[tuple[str, Version], dict[str, Cell]] = {}
+        for cell in todo:
+            if cell.verdict == "broken" and (candidates := self._candidates(cell)):
+                groups.setdefault((cell.fix.id, candidates[0]), {})[cell.target.key] = cell
+        return [[replace(cell, release=release) for cell in group.values()] for (_, release), group in groups.items()]
+
+    def _load_oracles(self, cells: Sequence[Cell]) -> None:
+        self._run_together(cells, armed=False)
+
+    def _try_release(self, cells: Sequence[Cell]) -> list[tuple[Cell, dict[str, Any]]]:
+        """Run the cells of one fix in one release."""
+        broken = [cell for cell in cells if cell.verdict == "broken"]
+        if len(broken) > 1:
+            self._run_together(broken, armed=False)
+            self._run_together(broken, armed=True)
+        return [(cell, self.try_cell(cell)) for cell in cells]
+
+    def _run_together(self, cells: Sequence[Cell], armed: bool) -> None:
+        """Run the case on several targets of one release, for `_case` to find the results."""
+        held = self._armed if armed else self._upstream
+        wanted = [cell for cell in cells if (cell.fix.id, cell.target.key, cell.release) not in held]
+        by_case: dict[str, list[Cell]] = {}
+        for cell in wanted:
+            by_case.setdefault(f"{cell.home}:{_name_of_case(cell)}", []).append(cell)
+        for case, group in by_case.items():
+            results = self._bed(case, group, armed)
+            for cell, result in zip(group, results, strict=True):
+                held[cell.fix.id, cell.target.key, cell.release] = result
 
     def try_cell(self, cell: Cell) -> dict[str, Any]:
         """Run one cell and enter the result."""
@@ -341,7 +378,7 @@ class Trials:
         entry["result"] = "repaired"
 
     def _neighbour(self, cell: Cell, entry: dict[str, Any]) -> None:
-        probe = self._bed(PROBE, cell, cell.release, armed=True)
+        [probe] = self._bed(PROBE, [cell], armed=True)
         entry["versions"] = probe.versions
         if probe.error:
             raise Failed(f"the probe raises {probe.error[0]}: {_first_line(probe.error[1])}")
@@ -399,32 +436,35 @@ class Trials:
     def _case(self, cell: Cell, release: Version, armed: bool) -> Result:
         case = f"{cell.home}:{_name_of_case(cell)}"
         if armed:
-            return self._bed(case, cell, release, armed)
+            key = (cell.fix.id, cell.target.key, release)
+            result = self._armed.pop(key, None)
+            return result or self._bed(case, [replace(cell, release=release)], armed)[0]
         # Upstream alone: the before of one cell and the oracle of others.
         key = (cell.fix.id, cell.target.key, release)
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self._upstream:
-                self._upstream[key] = self._bed(case, cell, release, armed)
+                self._upstream[key] = self._bed(case, [replace(cell, release=release)], armed)[0]
             return self._upstream[key]
 
-    def _bed(self, case: str, cell: Cell, release: Version, armed: bool) -> Result:
-        packages = {**PACKAGES, **cell.fix.trial.packages}
+    def _bed(self, case: str, cells: Sequence[Cell], armed: bool) -> list[Result]:
+        """Run a case on the targets of cells that share fix and release."""
+        fix, release = cells[0].fix, cells[0].release
+        packages = {**PACKAGES, **fix.trial.packages}
         beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
         extras = [
             f"{name}=={version}" if version else name for name, version in packages.items() if version is not None
         ]
-        switches = {"HOTFIX_ONLY": cell.fix.id, "HOTFIX_OPTIN": cell.fix.id}
         return self._run(
             case,
+            [cell.target for cell in cells],
             transformers=str(release),
             **beside,
             extras=extras,
             hotfix=armed,
-            env=switches if armed else {},
-            target=cell.target,
-            timeout=self.timeout,
+            env={"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id} if armed else {},
+            timeout=self.timeout * len(cells),
         )
 
     def _said(self, cell: Cell, result: Result, verdict: str, state: str) -> None:

@@ -66,12 +66,18 @@ def _apply_rotary_pos_emb_flashatt(self: Any, tensor: torch.Tensor, freqs: torch
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """The input of the rotary kernel is cast up, and nothing of cos and sin is."""
+    """What the rotary kernel rotates is cast up before, and nothing of cos and sin is."""
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-    rotates = any(isinstance(call.func, ast.Name) and call.func.id == "apply_rotary_emb" for call in calls)
-    methods = [call.func for call in calls if isinstance(call.func, ast.Attribute)]
-    cast_up = [ast.unparse(method.value) for method in methods if method.attr == "float"]
-    return rotates and bool(cast_up) and not any("cos" in name or "sin" in name for name in cast_up)
+    rotated = [call.args[0] for call in calls if getattr(call.func, "id", "") == "apply_rotary_emb" and call.args]
+    assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    cast_up = {getattr(node.targets[0], "id", "") for node in assigned if _casts_up(node.value)}
+    tables = [node.func.value for node in calls if _casts_up(node) and isinstance(node.func, ast.Attribute)]
+    tables_are = any(name in ast.unparse(table) for table in tables for name in ("cos", "sin"))
+    return any(_casts_up(one) or getattr(one, "id", None) in cast_up for one in rotated) and not tables_are
+
+
+def _casts_up(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and getattr(expression.func, "attr", "") == "float"
 
 
 @FIX.case

@@ -40,7 +40,10 @@ class Pretender:
         self.report = {"4.40.0": ("absent", "skipped"), "4.42.0": ("fixed", "skipped")}
         self.interrupt_at = None
 
-    def __call__(self, case, *, transformers, hotfix, env, **_) -> Result:
+    def __call__(self, case, targets, **beside) -> list[Result]:
+        return [self.run(case, **beside) for _ in targets]
+
+    def run(self, case, *, transformers, hotfix, env, **_) -> Result:
         if self.interrupt_at == len(self.ran):
             raise KeyboardInterrupt
         self.ran.append((case.partition(":")[2], transformers, hotfix))
