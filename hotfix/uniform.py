@@ -74,7 +74,7 @@ def _message(digests: list[str]) -> str:
     ranks: dict[str, list[int]] = {}
     for rank, digest in enumerate(digests):
         ranks.setdefault(digest, []).append(rank)
-    usual, *others = sorted(ranks, key=lambda digest: (-len(ranks[digest]), ranks[digest]))
+    usual, *others = sorted(ranks, key=lambda digest: (digest == _NO_DIGEST, -len(ranks[digest]), ranks[digest]))
     if not others:
         return "no rank can compute the digest of its patch set"
     parts = [f"{_ranks(ranks[digest])} {_digest(digest, len(ranks[digest]))}" for digest in others]

@@ -159,7 +159,6 @@ def test_ten_thousand_records(tmp_path):
             "target": f"m:f{number}",
             "verdict": "broken",
             "state": "applied",
-            "late": False,
             "reason": "x" * 90,
         }
         for number in range(20)
