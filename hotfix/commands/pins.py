@@ -32,7 +32,8 @@ from . import CommandError
 from .screen import EXTRA
 
 LIMIT = 32 * 1024 * 1024  # bytes; the lock files of the largest projects have a tenth of that
-_DEPTH = 20
+_DEPTH = 20  # of files that include each other
+_LONGEST = 500  # characters of a dependency of conda
 
 
 @dataclass(frozen=True)
@@ -169,12 +170,13 @@ _OPTIONS_WITHOUT_EFFECT = (
     "--prefer-binary", "--require-hashes", "--pre", "--trusted-host", "--use-feature", "--no-build-isolation",
 )  # fmt: skip
 _OPTION = re.compile(r"(-[a-zA-Z](?![a-zA-Z-])|--[a-z-]+)(?:\s*=\s*|\s+|(?<=^-[a-zA-Z]))?(.*)")
-_PER_REQUIREMENT = re.compile(r"\s+--(?:hash|config-settings?|global-option|install-option|build-option)\b.*")
+_PER_REQUIREMENT = re.compile(r"\s--(?:hash|config-settings?|global-option|install-option|build-option)\b.*")
 
 
 class _Requirements:
-    def __init__(self, pins: Pins, markers: dict[str, str]) -> None:
+    def __init__(self, pins: Pins, markers: dict[str, str], numbered: bool = True) -> None:
         self.pins = pins
+        self.numbered = numbered
         self.markers = markers
         self.constraints: list[Pin] = []
         self.seen: set[Path] = set()
@@ -188,7 +190,7 @@ class _Requirements:
 
     def _read(self, text: str, folder: Path, source: str, constraint: bool, depth: int) -> None:
         for number, line in _logical_lines(text):
-            where = f"{source}:{number}"
+            where = f"{source}:{number}" if self.numbered else source
             if line.startswith("-"):
                 self._option(line, folder, where, constraint, depth)
                 continue
@@ -396,7 +398,7 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
             pins.narrow(_of_match_spec(entry, source))
         elif isinstance(entry, dict) and isinstance(entry.get("pip"), list):
             lines = [str(line) for line in entry["pip"] if isinstance(line, (str, int, float))]
-            _Requirements(pins, markers).lines("\n".join(lines), folder, source)
+            _Requirements(pins, markers, numbered=False).lines("\n".join(lines), folder, source)
         elif entry is not None and not isinstance(entry, dict):
             raise CommandError(f"{source}: not a dependency: {_excerpt(str(entry))}")
     return pins
@@ -407,7 +409,7 @@ _MATCH_SPEC = re.compile(r"(?:[^:\s]*::?)?([A-Za-z0-9_][\w.-]*)\s*(?:\[.*\])?\s*
 
 def _of_match_spec(text: str, source: str) -> Pin:
     """Conda's ``name=4.49``, which means 4.49.*, ``name==4.49.0``, ``name>=4,<5``, ``name=4.49.0=build``."""
-    said = _MATCH_SPEC.fullmatch(text.strip())
+    said = _MATCH_SPEC.fullmatch(text.strip()) if len(text) < _LONGEST else None
     if not said:
         raise CommandError(f"{source}: not a dependency: {_excerpt(text)}")
     name, versions = canonicalize_name(said[1]), (said[2] or "").strip()

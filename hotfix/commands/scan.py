@@ -47,6 +47,7 @@ class Scan:
         source: the file or folder.
         asked: the requirement as it stands there, for instance ``transformers==4.49.0``; empty if there is none.
         where: file and line of it.
+        judged: whether anything is known of the releases that it allows.
         pinned: whether it allows one release only.
         allowed: how many of the examined releases it allows.
         findings: the known bugs, crashes first.
@@ -60,6 +61,7 @@ class Scan:
     source: str
     asked: str = ""
     where: str = ""
+    judged: bool = False
     pinned: bool = False
     allowed: int = 0
     findings: tuple[Finding, ...] = ()
@@ -123,9 +125,10 @@ def _judged(pins: Pins, pin: Pin) -> Scan:
     if pin.opaque:
         return Scan(pins.source, asked, pin.where, with_hotfix=with_hotfix, notes=(*notes, f"{pin.opaque}: not judged"))
     allowed = (release,) if release else tuple(one for one in releases if pin.specifier.contains(one))
+    judged = bool(allowed) and (release is None or releases[0] <= release <= releases[-1])
     if not allowed:
         notes.append(f"{asked}: none of the examined releases is allowed ({releases[0]} to {releases[-1]})")
-    elif release and not releases[0] <= release <= releases[-1]:
+    elif not judged:
         notes.append(f"{asked}: outside of the examined releases ({releases[0]} to {releases[-1]})")
     found = []
     for bug in bugs.known().values():
@@ -140,6 +143,7 @@ def _judged(pins: Pins, pin: Pin) -> Scan:
         pins.source,
         asked,
         pin.where,
+        judged,
         release is not None,
         len(allowed),
         tuple(found),
@@ -191,6 +195,7 @@ def to_dict(scan: Scan) -> dict[str, Any]:
         "source": scan.source,
         "requirement": scan.asked,
         "where": scan.where,
+        "judged": scan.judged,
         "pinned": scan.pinned,
         "releases_allowed": scan.allowed,
         "names_hotfix": scan.with_hotfix,

@@ -75,6 +75,8 @@ def heading(scan: Scan) -> str:
     """What was judged, in one line."""
     if not scan.asked:
         return f"{scan.source}: nothing to judge"
+    if not scan.judged:
+        return f"{scan.where}: {scan.asked}: not judged"
     repaired = sum(one.bug.repaired for one in scan.findings)
     count = f"{len(scan.findings)} known bugs, {repaired} of them repaired by hotfix"
     breadth = "" if scan.pinned or not scan.allowed else f" (any of {scan.allowed} releases)"
@@ -88,12 +90,12 @@ def conclusions(scan: Scan) -> list[str]:
         sentences.append("To repair them without an upgrade: add transformers-hotfix to these pins.")
     if scan.upgrade:
         new = f"; it has {scan.carried} known bugs that are not here" if scan.carried else ""
-        verb = "transformers" if scan.pinned else "A lower bound of"
-        sentences.append(f"To end the rest, as far as a release does: {verb} {scan.upgrade}{new}.")
+        wanted = f"transformers{'==' if scan.pinned else '>='}{scan.upgrade}"
+        sentences.append(f"To end the rest, as far as a release does: {wanted}{new}.")
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
-    if scan.asked:
+    if scan.judged:
         sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases cannot be told by a range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
 
@@ -111,7 +113,7 @@ def _extent(scan: Scan, one: Finding) -> str:
     words = []
     if not scan.pinned:
         all_of_them = len(one.releases) == scan.allowed
-        words.append("every release" if all_of_them else f"{len(one.releases)} releases: {_span(one.releases)}")
+        words.append("every release" if all_of_them else f"{len(one.releases)} of {scan.allowed}: {_span(one.releases)}")
     if one.condition:
         words.append(f"if {one.condition} is there")
     return ", ".join(words) or "yes"

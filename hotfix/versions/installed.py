@@ -29,7 +29,11 @@ def find_spec(module: str) -> Optional[ModuleSpec]:
             return None
         path = list(package.submodule_search_locations)
     for finder in sys.meta_path:
-        spec: Optional[ModuleSpec] = finder.find_spec(module, path) if hasattr(finder, "find_spec") else None
+        try:
+            spec: Optional[ModuleSpec] = finder.find_spec(module, path) if hasattr(finder, "find_spec") else None
+        except KeyError:
+            # A folder without __init__.py in a package that is not imported, as an interrupted installation leaves it.
+            continue
         if spec is not None:
             return spec
     return None

@@ -61,6 +61,6 @@ def test_the_page_about_writing_a_fix_is_true(tmp_path):
         for line in wanted:
             line = " ".join(line.split())
             beginning = line[: -len("...")].strip() if line.endswith("...") else None
-            assert line == "..." or any(
-                one == line or (beginning and one.startswith(beginning)) for one in printed
-            ), f"$ {command}\ndid not print\n{line}\nbut\n{output}"
+            assert line == "..." or any(one == line or (beginning and one.startswith(beginning)) for one in printed), (
+                f"$ {command}\ndid not print\n{line}\nbut\n{output}"
+            )
