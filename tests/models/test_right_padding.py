@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
-from functools import lru_cache
+from functools import cache
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -49,7 +49,9 @@ def first_fixed(target):
 
 ENDS = by_release(lambda target: {broken_releases(target)[0], broken_releases(target)[-1]})
 FIXED = by_release(lambda target: [first_fixed(target)])
-# The mixtures of experts lay their weights out anew there; the release converts them when it loads a checkpoint.
+# 5.0.0 lays mixtures of experts out anew, and converts checkpoints of Qwen2-MoE when it loads them. Those of PhiMoE it
+# does not: it makes up their experts and router, and its layer norms have no bias. No release after the last broken one
+# computes the same model, and eager attention is the only reference.
 CONVERTED = "5.0.0"
 
 
@@ -61,7 +63,7 @@ def some(releases, *representative):
 RELEASES = some(ENDS, "4.36.0", "4.41.2", "4.49.0", "4.52.4")
 
 
-@lru_cache(maxsize=None)
+@cache
 def child(release, hotfix, ways, keys, checkpoints=""):
     """Tensors by (target, way, name) and errors by (target, way)."""
     told = {"TARGETS": " ".join(keys), "WAYS": ways, "CHECKPOINTS": checkpoints}
@@ -169,10 +171,20 @@ def test_after_it_equals_eager_attention_one_sample_at_a_time(release):
 
 
 @pytest.mark.bed
+@pytest.mark.parametrize("release", ["4.49.0"])
+def test_padding_on_the_left_and_on_both_sides_is_exact_too(release):
+    after, raised, _ = child(release, True, "elsewhere", (QWEN2,))
+    assert not raised
+    expected = of(patched(release)[0], QWEN2, "eager")["outputs"]
+    for side in "left", "both":
+        assert relative(of(after, QWEN2, "elsewhere")[side], expected) < OUTPUTS
+
+
+@pytest.mark.bed
 @pytest.mark.parametrize("release", some([one for one in FIXED if one != CONVERTED], "4.53.0"))
 def test_after_it_equals_the_first_fixed_release_bit_by_bit(release):
     """But for the gradients of multimodal rotary models in 4.53.0, which adds those of grouped heads up elsewhere."""
-    fixed, raised, result = child(release, False, "flash", tuple(FIXED[release]))
+    fixed, raised, _ = child(release, False, "flash", tuple(FIXED[release]))
     assert not raised
     for key in FIXED[release]:
         (target,) = (one for one in FIX.targets if one.key == key)
@@ -191,8 +203,8 @@ def test_after_it_equals_the_first_fixed_release_bit_by_bit(release):
 @pytest.mark.bed
 @pytest.mark.slow
 def test_after_it_equals_the_first_fixed_release_where_that_converts_the_weights(tmp_path):
-    keys = tuple(FIXED[CONVERTED])
-    assert len(keys) == 2
+    keys = tuple(key for key in FIXED[CONVERTED] if "phimoe" not in key)
+    assert len(keys) == 1
     before, raised, _ = child("4.57.6", True, "saved flash", keys, str(tmp_path))
     after, raised_after, _ = child(CONVERTED, False, "loaded", keys, str(tmp_path))
     assert raised == raised_after == {}

@@ -53,6 +53,22 @@ def eager(bed, target):
     }
 
 
+def elsewhere(bed, target):
+    """The logits of the real tokens where the padding is on the left, and where it is on both sides."""
+    import torch
+
+    model = fix.build(bed, target)
+    longest, results = max(fix.LENGTHS), {}
+    ids = bed.randint(3, 32, len(fix.LENGTHS), longest, seed=1)
+    for name, width, offset in ("left", longest, longest), ("both", longest + 3, longest + 1):
+        given, mask = torch.zeros(2, len(ids), width, dtype=torch.long, device=ids.device)
+        for row, length in enumerate(fix.LENGTHS):
+            given[row, offset - length : offset] = ids[row, :length]
+            mask[row, offset - length : offset] = 1
+        results[name] = model(input_ids=given, attention_mask=mask, use_cache=True).logits[mask.bool()]
+    return results
+
+
 def saved(bed, target):
     """Write the case's model to $CHECKPOINTS: where a release lays weights out anew, it has to convert them itself."""
     fix.build(bed, target).save_pretrained(_checkpoint(target))

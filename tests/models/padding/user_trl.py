@@ -2,8 +2,8 @@
 
     user_trl.py flash_attention_2|eager FOLDER KIND...
 
-A kind is ``dpo``, ``sft``, ``generate left`` or ``generate right``, or one of these and ``checkpointed``. The tokenizer and
-the model are made here. Prints by kind what the Trainer logged, or the error that ended it.
+A kind is ``dpo``, ``sft``, ``generate left`` or ``generate right``, or one of these and ``checkpointed``. The
+tokenizer and the model are made here. Prints by kind what the Trainer logged, or the error that ended it.
 """
 
 import json
@@ -14,7 +14,6 @@ from datasets import Dataset
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Qwen2Config, set_seed
 
-WORDS = "the a cat dog bird sees likes hears one two three red blue and then . ?".split()
 TEXTS = [
     "the cat sees a bird .",
     "a dog likes the red bird and then the cat hears one dog .",
@@ -35,7 +34,9 @@ def main(attention, folder, *kinds):
 
 def train(kind, attention, folder):
     set_seed(0)
-    vocabulary = {word: index for index, word in enumerate(["<pad>", "<eos>", "<unk>", *WORDS])}
+    vocabulary = {
+        word: index for index, word in enumerate(["<pad>", "<eos>", "<unk>", *sorted(set(" ".join(TEXTS).split()))])
+    }
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer = PreTrainedTokenizerFast(
