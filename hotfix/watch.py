@@ -16,7 +16,6 @@ Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be w
 is. A module that was imported before hotfix is handled when hotfix is armed.
 """
 
-import os
 import sys
 
 TYPE_CHECKING = False  # as in typing, which would have to be imported
@@ -35,7 +34,10 @@ class Watcher:
     def __init__(self) -> None:
         self.names = set(ROOTS)
         # The switches are those of the moment of arming, whatever the program does to os.environ later.
-        self.environment = {name: value for name, value in os.environ.items() if name.startswith("HOTFIX")}
+        # Not at the top: the finder outlives its module at exit, and would keep `os` for a second round of clearing.
+        from os import environ
+
+        self.environment = {name: environ[name] for name in environ if name.startswith("HOTFIX")}
 
     def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
         """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""

@@ -51,6 +51,14 @@ def of_release(tmp_path_factory, wheels):
 
 
 @pytest.fixture(scope="session")
+def pip(tmp_path_factory):
+    """The beginning of a pip command line, for any environment; environments that uv made have none of their own."""
+    home = environments.make(tmp_path_factory.mktemp("pip") / "venv")
+    home.install("pip")
+    return [home.python, "-m", "pip", "--python"]
+
+
+@pytest.fixture(scope="session")
 def seen():
     """The cells of the table of reach that this run has seen; written to $REACH_TABLE at the end, if they are all."""
     cells: dict[tuple[str, str], bool] = {}

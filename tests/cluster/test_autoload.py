@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import shutil
-import sys
 import zipfile
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.cluster import environments, toy
 from tests.cluster.environments import RELEASES, ROOT, call
 
 LOADED = "import sys; print(*sorted(name for name in sys.modules if 'hotfix' in name))"
-ARMED = "hotfix hotfix.auto hotfix.watch hotfix_autoload\n"
+ARMED = "hotfix hotfix.watch hotfix_autoload\n"
 
 
 def files(folder):
@@ -44,17 +43,16 @@ def test_the_start_file_names_the_function_that_the_pth_file_calls():
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_installed_it_repairs_and_uninstalled_it_leaves_nothing(release, wheels, of_release):
+def test_installed_it_repairs_and_uninstalled_it_leaves_nothing(release, wheels, of_release, pip):
     environment = of_release(release)
     environment.run("-c", toy.SAY)  # so that the bytecode of the core and the toy is there
     environment.run("-c", "import hotfix.auto; " + toy.SAY)
     before = files(environment.folder)
-    pip = [sys.executable, "-m", "pip", "--python", environment.python]
-    call(*pip, "install", "-q", "--no-deps", "--no-index", wheels["autoload"])
+    call(*pip, environment.python, "install", "-q", "--no-deps", "--no-index", wheels["autoload"])
     idle = environment.run("-c", LOADED)
     assert (idle.stdout, idle.stderr) == (ARMED, "")
     assert environment.run("-c", toy.SAY).stdout == "fixed\n"
-    call(*pip, "uninstall", "-q", "-y", "transformers-hotfix-autoload")
+    call(*pip, environment.python, "uninstall", "-q", "-y", "transformers-hotfix-autoload")
     # An empty __pycache__ may stay: pip leaves the folder, in which everybody's modules have their bytecode.
     assert files(environment.folder) - before <= {f"lib/python{release}/site-packages/__pycache__"}
     done = environment.run("-c", toy.SAY)
@@ -75,13 +73,13 @@ def test_it_may_run_any_number_of_times(armed):
 def test_nothing_is_loaded_at_start_up_that_a_bare_interpreter_has_not_loaded(armed):
     modules = "import sys; print(*sorted(sys.modules))"
     bare = set(armed.run("-c", modules, env={"HOTFIX": "0"}).stdout.split())
-    assert set(armed.run("-c", modules).stdout.split()) - bare == {"hotfix", "hotfix.auto", "hotfix.watch"}
+    assert set(armed.run("-c", modules).stdout.split()) - bare == {"hotfix", "hotfix.watch"}
 
 
 BREAKAGES = {
     "the core is missing": lambda site: shutil.rmtree(site / "hotfix"),
     "the core is an empty shell": lambda site: [path.unlink() for path in (site / "hotfix").glob("*.py")],
-    "auto.py is missing": lambda site: (site / "hotfix" / "auto.py").unlink(),
+    "the watcher is missing": lambda site: (site / "hotfix" / "watch.py").unlink(),
 }
 
 FAILURES = {
