@@ -54,7 +54,7 @@ def of_release(tmp_path_factory, wheels):
 def pip(tmp_path_factory):
     """The beginning of a pip command line, for any environment; environments that uv made have none of their own."""
     home = environments.make(tmp_path_factory.mktemp("pip") / "venv")
-    home.install("pip")
+    home.install("pip<26")  # the last line that works on Python 3.9
     return [home.python, "-m", "pip", "--python"]
 
 
