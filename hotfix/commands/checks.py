@@ -299,8 +299,9 @@ def _python(words: list[str]) -> Union[subprocess.CompletedProcess[bytes], str]:
 def _ways() -> list[str]:
     """The start-up files that are there."""
     ways = []
-    spec = installed.find_spec("sitecustomize")
-    if spec and spec.origin and Path(spec.origin).resolve().parent == _launch_folder():
+    # Not sys.path: what `hotfix run` puts there takes itself off again.
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if any(folder and Path(folder).resolve() == _launch_folder() for folder in folders):
         ways.append("`hotfix run`")
     for suffix in ("pth", "start"):
         ways += [str(file) for folder in _path() for file in folder.glob(f"hotfix_autoload.{suffix}")]

@@ -112,8 +112,8 @@ def _cells(scan: Scan, one: Finding) -> tuple[str, ...]:
 def _extent(scan: Scan, one: Finding) -> str:
     words = []
     if not scan.pinned:
-        all_of_them = len(one.releases) == scan.allowed
-        words.append("every release" if all_of_them else f"{len(one.releases)} of {scan.allowed}: {_span(one.releases)}")
+        some = f"{len(one.releases)} of {scan.allowed}: {_span(one.releases)}"
+        words.append("every release" if len(one.releases) == scan.allowed else some)
     if one.condition:
         words.append(f"if {one.condition} is there")
     return ", ".join(words) or "yes"

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.systems.cli_runs import ROOT, stack
+from tests.systems.cli_runs import ROOT, hotfix, stack
 
 DOCS = ROOT / "docs"
 
@@ -64,3 +64,25 @@ def test_the_page_about_writing_a_fix_is_true(tmp_path):
             assert line == "..." or any(one == line or (beginning and one.startswith(beginning)) for one in printed), (
                 f"$ {command}\ndid not print\n{line}\nbut\n{output}"
             )
+
+
+def test_the_page_about_switches_names_all_of_them():
+    code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "hotfix").glob("*.py"))
+    read = set(re.findall(r'"(HOTFIX_[A-Z]+)"', code))
+    assert {"HOTFIX_ONLY", "HOTFIX_PADDING"} <= read
+    described = set(re.findall(r"^\| `(HOTFIX_[A-Z]+)=", (DOCS / "switches.md").read_text(encoding="utf-8"), re.M))
+    assert described == read
+
+
+def test_the_pages_name_only_commands_and_options_that_exist():
+    from hotfix.cli import COMMANDS
+
+    table = (DOCS / "command.md").read_text(encoding="utf-8")
+    assert all(f"| `hotfix {word}" in table for word in COMMANDS)
+    help_of = {word: hotfix(word, "--help").stdout for word in COMMANDS}
+    pages = [page for page in DOCS.glob("*.md") if page.name not in ("reach.md", "parity.md")]
+    for page in pages:
+        for line in re.findall(r"hotfix ([a-z]+ [^`|\n]*)", page.read_text(encoding="utf-8")):
+            word, _, rest = line.partition(" ")
+            for option in re.findall(r"--[a-z-]{2,}", rest.partition("-- ")[0]) if word in COMMANDS else ():
+                assert option in help_of[word], f"{page.name}: hotfix {line}"

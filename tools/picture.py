@@ -1,0 +1,79 @@
+"""README's picture: what the real command prints on the first of the founding stacks, as SVG.
+
+    python -m tools.picture            write docs/images/status.svg
+    python -m tools.picture --check    exit with 1 if the command prints something else than the picture shows
+
+The command runs in a fresh process with the release and flash-attn on its path, as in the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tests.bed import overlay
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURE = ROOT / "docs" / "images" / "status.svg"
+COLUMNS = 108
+COMMANDS = (("status",), ("scan", "requirements.txt"))
+REQUIREMENTS = "transformers==4.49.0\nflash-attn==2.7.4.post1\ntorch==2.5.1\n"
+RELEASE, FLASH_ATTN = "4.49.0", "2.7.4.post1"
+LINES = 16  # of each command
+
+
+def main() -> int:
+    """Draw or compare."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    chosen = parser.parse_args()
+    svg = draw([(command, printed(command)) for command in COMMANDS])
+    if chosen.check:
+        same = PICTURE.is_file() and PICTURE.read_text(encoding="utf-8") == svg
+        print("the picture is right" if same else f"python -m tools.picture would change {PICTURE.relative_to(ROOT)}")
+        return int(not same)
+    PICTURE.parent.mkdir(exist_ok=True)
+    PICTURE.write_text(svg, encoding="utf-8")
+    return 0
+
+
+def printed(command: tuple[str, ...]) -> str:
+    """What a command prints, with its colours."""
+    import tempfile
+
+    folders = [overlay.overlay(RELEASE), overlay.flash_attn(FLASH_ATTN), ROOT]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
+    colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
+    environment = {**kept, **colours, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    environment.pop("NO_COLOR", None)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "requirements.txt").write_text(REQUIREMENTS)
+        done = subprocess.run(
+            [sys.executable, "-m", "hotfix", *command], env=environment, cwd=folder, capture_output=True, check=True
+        )
+    return done.stdout.decode()
+
+
+def draw(outputs: list[tuple[tuple[str, ...], str]]) -> str:
+    """The picture of a terminal in which the commands were typed. It loads nothing from anywhere."""
+    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    for command, output in outputs:
+        console.print(Text("$ ", style="green") + Text(f"hotfix {' '.join(command)}", style="bold"))
+        lines = [line.rstrip() for line in output.rstrip().splitlines()]
+        if len(lines) > LINES:
+            lines = [*lines[: LINES - 1], "..."]
+        console.print(Text.from_ansi("\n".join(lines)))
+        console.print()
+    svg = console.export_svg(title="hotfix", unique_id="hotfix")
+    return re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.S)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
