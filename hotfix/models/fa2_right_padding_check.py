@@ -6,12 +6,14 @@ Symptom   ``ValueError: You are attempting to perform batched generation with pa
 Cause     A check that means `generate` stands in the forward. There it is a false alarm: with padding on the right
           every real token is computed exactly, with and without a cache. Only `generate` goes wrong, since it samples
           from the logits of the last position, which is padding (it does so under every attention).
-Releases  20 classes in 15 models, 4.36.0 to 5.1.0: the table below.
+Releases  21 classes in 17 models, 4.36.0 to 5.1.0: the table below.
 Upstream  transformers#37866 (dropped in 4.53.0). It stayed in JetMoe to 4.56.1, in Qwen2-MoE and PhiMoE to 4.57.6, in
           Moshi and Kyutai's speech-to-text to 5.1.0.
-Here      The check is taken out of the forwards, and the device synchronisation that it cost with it. `generate` checks
-          once, before its first forward, and still raises; ``HOTFIX_PADDING=warn`` turns that into a warning. The
-          forward is bitwise equal to what it gives for the same batch where the check does not come into play.
+Here      The check is taken out of the forwards, and the device synchronisation that it cost with it. What they compute
+          is bitwise equal to the same release without a cache, and to the first fixed release (but for the gradients of
+          grouped keys and values in Qwen2-VL, Qwen2.5-VL and Qwen2.5-Omni, which 4.53.0 adds up elsewhere).
+          `generate` checks once, before its first forward, with or without a cache, and still raises;
+          ``HOTFIX_PADDING=warn`` turns that into a warning.
 """
 
 from __future__ import annotations
