@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,8 @@ def _judged(
         return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {where}", *said)
     if after["error"]:
         return Proof(fix.id, target, FAILED, "the repaired code raises as well", *said)
+    if before["error"] and not re.search(fix.trial.raises, ": ".join(before["error"])):
+        return Proof(fix.id, target, FAILED, "what it raises without the fix is not this bug", *said, changed)
     if "*" not in target and target not in after["applied"]:
         return Proof(fix.id, target, FAILED, "the fix was not applied", *said, changed)
     if not before["error"] and not changed:
