@@ -125,7 +125,8 @@ def _edited(target: Target, found: Found, lines: Sequence[str]) -> list[str]:
     from ..surgery import Editor
     from . import CommandError
 
-    places: list[tuple[ast.AST, Any]] = []
+    places: list[tuple[Any, Any]] = []
+    originals = {id(node) for node in ast.walk(found.node)}
 
     def recording(node: ast.AST) -> Any:
         new = target.body(node)
@@ -139,13 +140,13 @@ def _edited(target: Target, found: Found, lines: Sequence[str]) -> list[str]:
         raise CommandError(f"{target}: the pattern of the edit matches {len(places)} times, not {target.count}")
     edited = list(lines)
     for node, new in reversed([_narrowed(*place) for place in places]):
-        _put(edited, node, new, id(node) in alone)
+        _put(edited, node, new, id(node) in alone, originals)
     first, last = found.lineno - 1, found.lineno - 1 + len(found.text.splitlines())
     return edited[first : len(edited) - (len(lines) - last)]
 
 
-def _narrowed(node: ast.AST, new: Any) -> tuple[ast.AST, Any]:
-    """The smallest part of a node that the edit changes, and what takes its place."""
+def _narrowed(node: ast.AST, new: Any) -> tuple[Any, Any]:
+    """The smallest part of a node that the edit changes, a node or a block, and what takes its place."""
     if type(node) is not type(new):
         return node, new
     pairs: list[tuple[Any, Any]] = []
@@ -158,21 +159,32 @@ def _narrowed(node: ast.AST, new: Any) -> tuple[ast.AST, Any]:
     different = [pair for pair in pairs if _dumped(pair[0]) != _dumped(pair[1])]
     if len(different) == 1 and all(isinstance(one, (ast.expr, ast.stmt)) for one in different[0]):
         return _narrowed(*different[0])
+    if len(different) == 1 and all(_is_block(one) for one in different[0]):
+        return different[0]
     return node, new
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, ast.stmt) for one in value)
 
 
 def _dumped(node: Any) -> str:
     return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
 
 
-def _put(lines: list[str], node: Any, new: Any, alone: bool) -> None:
-    """Put what replaces a node where it stands in the text. Columns are counted in bytes."""
-    first, last = node.lineno - 1, node.end_lineno - 1
-    if isinstance(node, ast.stmt):
+def _put(lines: list[str], node: Any, new: Any, alone: bool, originals: set[int]) -> None:
+    """Put what replaces a node or a block where it stands in the text. Columns are counted in bytes."""
+    block = node if isinstance(node, list) else [node]
+    first, last = block[0].lineno - 1, block[-1].end_lineno - 1
+    if isinstance(block[0], ast.stmt):
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        wanted = new if isinstance(new, list) else [new]
-        text = "\n".join(ast.unparse(ast.fix_missing_locations(one)) for one in wanted) or ("pass" if alone else "")
-        lines[first : last + 1] = textwrap.indent(text, indent).splitlines()
+        put: list[str] = []
+        for one in new if isinstance(new, list) else [new]:
+            if id(one) in originals and one is not node:  # moved, and written as it was
+                put += lines[one.lineno - 1 : one.end_lineno]
+            else:
+                put += textwrap.indent(ast.unparse(ast.fix_missing_locations(one)), indent).splitlines()
+        lines[first : last + 1] = put or ([f"{indent}pass"] if alone else [])
         return
     head = lines[first].encode()[: node.col_offset].decode()
     tail = lines[last].encode()[node.end_col_offset :].decode()
