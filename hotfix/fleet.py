@@ -96,7 +96,8 @@ class Summary:
         hosts = {host for group in self.groups for host in group.hosts}
         lines = [f"{_count(self.processes, 'process', 'processes')} on {_count(len(hosts), 'host')}"]
         for group in self.groups:
-            ranks = f", ranks {number_ranges(group.ranks)}" if group.ranks else ""
+            plural = "s" * (len(group.ranks) > 1)
+            ranks = f", rank{plural} {number_ranges(group.ranks)}" if group.ranks else ""
             lines.append(f"  {group.digest}  {_count(group.processes, 'process', 'processes')}{ranks}")
             lines += [f"      {sentence}" for sentence in group.differences]
             if group.differences:

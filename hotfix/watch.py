@@ -4,9 +4,9 @@ This file runs at the start of every Python process of a job. It therefore impor
 has not imported already, and none of our own modules before a watched package is really imported.
 
 How it works. One finder stands first in ``sys.meta_path``. For the few names that it waits for, it asks the other
-finders for the module's spec and puts a loader of its own around the loader that they found. When the module is
-executed, the original loader is put back, the module is executed by it, and then the next step of the line
-(`hotfix.registry`) is told the name. Nothing is decided inside ``find_spec``: programs call
+finders for the module's spec and puts a loader of its own (`hotfix.loader`) around the loader that they found. When
+the module is executed, the original loader is put back, the module is executed by it, and then the next step of the
+line (`hotfix.registry`) is told the name. Nothing is decided inside ``find_spec``: programs call
 ``importlib.util.find_spec`` all the time without ever importing what they ask for.
 
 What it waits for. At first only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
@@ -21,7 +21,6 @@ import sys
 TYPE_CHECKING = False  # as in typing, which would have to be imported
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
     from typing import Any, Optional
 
 ROOTS = frozenset({"transformers"})
@@ -49,34 +48,14 @@ class Watcher:
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None:
-                if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, _Loader):
-                    spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]  # it answers as that loader
+                try:
+                    from . import loader
+
+                    loader.wrap(spec, self)
+                except Exception as error:  # hotfix was uninstalled under a running program, for instance
+                    _give_up(error)
                 return spec
         return None
-
-
-class _Loader:
-    """Stands for another loader until the module is executed, and answers everything else as that loader would."""
-
-    def __init__(self, loader: "Any", watcher: "Watcher") -> None:
-        self._loader = loader
-        self._watcher = watcher
-
-    def __getattr__(self, name: "str") -> "Any":
-        return getattr(self._loader, name)
-
-    def exec_module(self, module: "ModuleType") -> "None":
-        """Execute the module by its own loader, and tell the line."""
-        spec: "Any" = module.__spec__
-        name = spec.name
-        module.__loader__ = spec.loader = self._loader
-        # A handle may have been reverted between the search and the execution: then this is an ordinary import.
-        armed = _watcher is self._watcher
-        if armed and name in ROOTS:
-            self._watcher.names.update(_tell("root_imported", name))
-        self._loader.exec_module(module)
-        if armed and name not in ROOTS:
-            _tell("module_imported", name)
 
 
 _watcher: "Any" = None
@@ -99,9 +78,9 @@ def disarm() -> None:
     _watcher = None
 
 
-def armed() -> bool:
-    """Whether the watcher is in place."""
-    return _watcher is not None
+def armed(watcher: "Optional[Watcher]" = None) -> bool:
+    """Whether a watcher is in place; this one, if one is given."""
+    return _watcher is not None and watcher in (None, _watcher)
 
 
 def look_again() -> None:
@@ -110,10 +89,10 @@ def look_again() -> None:
     if watcher is None:
         return
     for root in ROOTS & sys.modules.keys():
-        watcher.names.update(_tell("root_imported", root))
+        watcher.names.update(tell("root_imported", root))
     for name in list(sys.modules):
         if name not in ROOTS and (name in watcher.names or name.rpartition(".")[2] in TAILS):
-            _tell("module_imported", name, late=True)
+            tell("module_imported", name, late=True)
 
 
 def environment() -> "dict[str, str]":
@@ -121,7 +100,7 @@ def environment() -> "dict[str, str]":
     return (_watcher or Watcher()).environment
 
 
-def _tell(event: str, name: str, **details: bool) -> "set[str]":
+def tell(event: str, name: str, **details: bool) -> "set[str]":
     """The next step of the line. Whatever fails there, nobody's import may fail of it, unless it was asked for."""
     try:
         from . import registry
@@ -130,7 +109,15 @@ def _tell(event: str, name: str, **details: bool) -> "set[str]":
     except Exception as error:
         if type(error).__module__ == "hotfix.errors":
             raise
-        sys.stderr.write(f"hotfix: does nothing in this process ({type(error).__name__}: {error})\n")
-        disarm()
+        _give_up(error)
         return set()
     return named
+
+
+def _give_up(error: Exception) -> None:
+    """Leave the process alone from now on; raise, where the user wants no run without hotfix."""
+    told = environment()
+    disarm()
+    if any(told.get(name, "").strip() not in ("", "0") for name in ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")):
+        raise error
+    sys.stderr.write(f"hotfix: does nothing in this process ({type(error).__name__}: {error})\n")
