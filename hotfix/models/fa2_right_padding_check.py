@@ -11,7 +11,8 @@ Upstream  transformers#37866 (dropped in 4.53.0). It stayed in JetMoe to 4.56.1,
           Moshi and Kyutai's speech-to-text to 5.1.0.
 Here      The check is taken out of the forwards, and the device synchronisation that it cost with it. What they compute
           is bitwise equal to the same release without a cache, and to the first fixed release (but for the gradients of
-          grouped keys and values in Qwen2-VL, Qwen2.5-VL and Qwen2.5-Omni, which 4.53.0 adds up elsewhere).
+          grouped keys and values in Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and the Mistral of 4.41, which 4.53.0 adds up
+          elsewhere; and but for PhiMoE, which 5.0.0 has made another model).
           `generate` checks once, before its first forward, with or without a cache, and still raises;
           ``HOTFIX_PADDING=warn`` turns that into a warning.
 """

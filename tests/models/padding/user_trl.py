@@ -84,11 +84,11 @@ def sft(model, tokenizer, common, kind):
 
 
 def generate(model, tokenizer, common, kind):
-    """Seq2SeqTrainer's predict_with_generate on a decoder; training batches are always padded on the right."""
+    """Seq2SeqTrainer's predict_with_generate on a decoder; every batch is padded on the side that the kind names."""
     from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments
 
     def collate(rows):
-        side = "right" if model.training else kind.split()[1]
+        side = kind.split()[1]
         texts = [row["text"] for row in rows]
         given = tokenizer(texts, padding=True, return_tensors="pt", padding_side=side, return_token_type_ids=False)
         return {**given, "labels": given["input_ids"].masked_fill(given["attention_mask"] == 0, -100)}
