@@ -59,7 +59,7 @@ class Layer(Base):
     @logged
     def forward(self, x, mask=None):
         if mask is not None:
-            total = sum(mask)
+            total = functools.reduce(int.__add__, mask)
             if total == 0:
                 raise ValueError("padding")
         return super().forward(x) + 1
