@@ -201,3 +201,12 @@ def test_a_broken_registry_leaves_the_import_alone(world: World) -> None:
     assert done.stdout == "7\n"
     assert done.stderr.count("\n") == 1
     assert "hotfix: does nothing in this process (JSONDecodeError" in done.stderr
+
+
+def test_a_broken_registry_stops_a_program_that_wants_no_run_without_hotfix(world: World) -> None:
+    world.write("evidence/index.json", "{not json")
+    for switch in ({"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-scale"}, {"HOTFIX_PIN": "0123456789ab"}):
+        done = world.run("import hotfix.auto\nimport transformers.toy\nprint('ran')", check=False, **switch)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert "JSONDecodeError" in done.stderr
