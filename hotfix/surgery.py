@@ -51,6 +51,8 @@ def treat(fix: Fix, target: Target, judgement: Judgement, module: types.ModuleTy
             _bring_companions(fix)
             reason = operate(fix, target, module, late)
             state = State.APPLIED
+            if fix.kind == "silent":
+                reason += " Numbers change with it: those of this release are wrong."
         except Refusal as refusal:
             state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
             _dismiss_companions(fix)
@@ -375,6 +377,15 @@ class Editor(ast.NodeTransformer):
             # What is new stands, for tracebacks, on the line of what it replaces.
             ast.copy_location(one, node)
         return new
+
+
+def statements(text: str, at: ast.AST) -> list[ast.stmt]:
+    """Statements of ours for an edit to put in, from text; for tracebacks all of them stand where `at` does."""
+    written = source.parse(text).body
+    for statement in written:
+        for node in ast.walk(statement):
+            ast.copy_location(node, at)
+    return written
 
 
 def _frame(code: types.CodeType) -> tuple[Any, ...]:
