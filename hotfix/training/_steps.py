@@ -1,0 +1,154 @@
+"""What the cases of this shelf share: one optimizer step of the real Trainer, in all its shapes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.bed import Bed
+
+# What the matrix runs the Trainer with: the Accelerate of the day of transformers 4.46 and 4.47.
+PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.1.1", "flash-attn": None}
+
+
+def both_ways(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
+    """Train on the samples in micro-batches of one, and on all of them as one batch.
+
+    Args:
+        make_model: returns the same model at each call.
+        samples: what `default_data_collator` takes.
+
+    Returns:
+        ``accumulated loss`` as the Trainer reports it and ``accumulated gradient of …`` as the optimizer gets it, and
+        the same for ``whole batch``. If the Trainer is right they are equal but for rounding, as long as the loss of
+        the batch is the mean of the losses of its samples, or the Trainer counts the labels.
+    """
+    accumulated = one_step(make_model(), samples, gradient_accumulation_steps=len(samples))
+    whole = one_step(make_model(), samples, per_device_train_batch_size=len(samples))
+    return {
+        **{f"accumulated {name}": value for name, value in accumulated.items()},
+        **{f"whole batch {name}": value for name, value in whole.items()},
+    }
+
+
+def one_step(
+    model: Any, samples: Sequence[dict[str, Any]], loss_function: Any = None, **arguments: Any
+) -> dict[str, torch.Tensor]:
+    """Train for one optimizer step, without clipping, on the CPU.
+
+    Args:
+        model: is not changed, since the learning rate is 0.
+        samples: the data set.
+        loss_function: passed to the Trainer as ``compute_loss_func`` unless it is None.
+        **arguments: further `TrainingArguments`; by default the batches have one sample.
+
+    Returns:
+        ``loss`` as reported, and ``gradient of NAME`` for each parameter.
+    """
+    import torch
+    from transformers import Trainer, TrainingArguments
+
+    gradients: dict[str, torch.Tensor] = {}
+
+    def remember(*step: Any) -> None:
+        gradients.update(
+            {f"gradient of {name}": one.grad.clone() for name, one in model.named_parameters() if one.grad is not None}
+        )
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    optimizer.register_step_pre_hook(remember)
+    with tempfile.TemporaryDirectory() as folder:
+        defaults: dict[str, Any] = {"per_device_train_batch_size": 1, "max_steps": 1, "max_grad_norm": 0.0}
+        quiet: dict[str, Any] = {"report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_cpu": True}
+        trainer = Trainer(
+            model=model,
+            args=TrainingArguments(folder, **{**defaults, **quiet, **arguments}),
+            train_dataset=list(samples),
+            optimizers=(optimizer, None),
+            **({} if loss_function is None else {"compute_loss_func": loss_function}),
+        )
+        loss = trainer.train().training_loss
+    return {"loss": torch.tensor(loss), **gradients}
+
+
+def on_two_ranks(work: Callable[[int], dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """Run `work` in two forks of this process, the ranks of a job on the CPU; what is armed here is armed there.
+
+    Args:
+        work: takes its rank.
+
+    Returns:
+        What both have returned together.
+
+    Raises:
+        torch.multiprocessing.ProcessRaisedException: one of them has failed; with its traceback.
+    """
+    import torch
+    from torch.multiprocessing import start_processes
+
+    import_module("transformers.trainer")  # once for both; and this process is the one that is asked what was done
+    with tempfile.TemporaryDirectory() as folder:
+        start_processes(_rank, (work, folder, _free_port()), nprocs=2, start_method="fork")
+        told: dict[str, torch.Tensor] = {}
+        for rank in range(2):
+            told.update(torch.load(Path(folder) / f"{rank}.pt", weights_only=True))
+    return told
+
+
+def _rank(rank: int, work: Callable[[int], dict[str, torch.Tensor]], folder: str, port: int) -> None:
+    import torch
+
+    torch.set_num_threads(1)  # threads do not survive a fork
+    job = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in job.items()}, MASTER_ADDR="127.0.0.1")
+    torch.save(work(rank), Path(folder) / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port
+
+
+def small_llama(bed: Bed) -> Any:
+    """A model that takes the number of labels of a step and normalises its loss by it."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=32,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=32,
+    )
+    return bed.fill(LlamaForCausalLM(config))
+
+
+def small_bert(bed: Bed) -> Any:
+    """A model whose forward takes no loss arguments in the releases of 2024; without dropout."""
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(
+        vocab_size=32,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=16,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        num_labels=3,
+    )
+    return bed.fill(BertForSequenceClassification(config))

@@ -1,0 +1,69 @@
+"""The Trainer does not tell the models that normalise their loss how many labels a step has.
+
+Symptom   Silent. With ``gradient_accumulation_steps=N`` loss and gradients of all causal language models, and of every
+          other model whose forward takes ``**kwargs``, are about N times too large. They are N times too large where
+          all micro-batches have equally many labels; where not, short ones weigh as much as long ones besides.
+Cause     A condition is the wrong way round: ``num_items_in_batch`` goes to the models that cannot use it. The others,
+          and ``compute_loss_func``, take the mean over the micro-batch, and the Trainer does not divide it, since the
+          number of labels is known to it.
+Releases  4.47.0 and 4.48.0. 4.47.1 was right, the change came back with the next minor release.
+Upstream  transformers#35121 (fixed in 4.47.1), transformers#35651 (fixed in 4.48.1)
+Here      The number is passed on to all, as in the releases before; models that cannot use it do not get it from
+          `Trainer.compute_loss`. Bitwise equal to 4.47.1 and 4.48.1.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import TYPE_CHECKING, Optional
+
+from hotfix.registry import Fix, Trial
+from hotfix.training._steps import PACKAGES, both_ways, small_llama
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
+
+FIX = Fix(
+    id="trainer-ga-num-items-dropped",
+    title="Loss and gradients are gradient_accumulation_steps times too large for models that take loss arguments",
+    kind="silent",
+    upstream=("transformers#35121", "transformers#35651"),
+    fixed_in="4.47.1, 4.48.1",
+    needle="self.compute_loss(model, inputs)",
+    trial=Trial(packages=PACKAGES),
+)
+
+_WITHOUT = "loss = self.compute_loss(model, inputs)"
+_WITH = "loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)"
+
+
+@FIX.edits(("transformers.trainer:Trainer.training_step", ">=4.47.0,<=4.48.0,!=4.47.1"))
+def number_for_all(node: ast.AST) -> Optional[list[ast.stmt]]:
+    """Take the branch of the condition that passes the number on."""
+    if not isinstance(node, ast.If) or ast.unparse(node.test) != "self.model_accepts_loss_kwargs":
+        return None
+    branches = [[ast.unparse(statement) for statement in branch] for branch in (node.body, node.orelse)]
+    return node.orelse if branches == [[_WITHOUT], [_WITH]] else None
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """The loss is computed without the number where the model could use it, and with it where not."""
+    return any(number_for_all(node) is not None for node in ast.walk(function))
+
+
+@FIX.case
+def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+    """A Llama: four micro-batches of one text with 2, 5, 7 and 8 labels, and one batch of all four."""
+    ids = bed.randint(0, 32, 4, 9, seed=1).cpu()
+    labels = ids.clone()
+    for row, first in enumerate((7, 4, 2, 1)):
+        labels[row, :first] = -100  # what comes first is no label in any release
+    return both_ways(
+        partial(small_llama, bed), [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+    )

@@ -1,0 +1,139 @@
+"""What the tests of the Trainer's fixes run: a step in micro-batches and in one batch, on one rank and on two.
+
+A kind is how a loss is normalised: an encoder takes the mean over its batch; a decoder divides by the number of labels
+that the Trainer gives it; a loss function of the user's does the same, and takes the mean where it is given none.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+
+from hotfix.training import _steps
+
+KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
+DECODERS = KINDS[1:3]
+
+
+def every_kind(bed, target):
+    """``KIND: accumulated …`` and ``KIND: whole batch …``, as `_steps.one_step` names it."""
+    kinds = KINDS if target is None else target.qualname.split(", ")
+    return {f"{kind}: {name}": value for kind in kinds for name, value in both_ways(bed, kind).items()}
+
+
+def both_ways(bed, kind):
+    loss = summed_or_mean if "loss function" in kind else None
+    make, data = (_steps.small_llama, texts(bed)) if "decoder" in kind else (_steps.small_bert, classified(bed))
+    step = partial(_steps.one_step, samples=data, loss_function=loss)
+    told = {
+        "accumulated": step(make(bed), gradient_accumulation_steps=len(data)),
+        "whole batch": step(make(bed), per_device_train_batch_size=len(data)),
+    }
+    return {f"{way} {name}": value for way, values in told.items() for name, value in values.items()}
+
+
+def texts(bed, firsts=(7, 4, 2, 1)):
+    """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
+
+    What comes first in a text is never predicted, and releases differ in whether they count it.
+    """
+    ids = bed.randint(0, 32, 4, 9, seed=1).cpu()
+    labels = ids.clone()
+    for row, first in enumerate(firsts):
+        labels[row, :first] = -100
+    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+
+
+def classified(bed):
+    ids, labels = bed.randint(0, 32, 4, 9, seed=1).cpu(), bed.randint(0, 3, 4, seed=2).cpu()
+    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+
+
+def summed_or_mean(outputs, labels, num_items_in_batch=None):
+    """A user's loss function, as the documentation of ``compute_loss_func`` wants it."""
+    from torch.nn.functional import cross_entropy
+
+    logits = outputs["logits"]
+    if labels.dim() > 1:
+        logits, labels = logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()
+    reduction = "mean" if num_items_in_batch is None else "sum"
+    return cross_entropy(logits.float(), labels, reduction=reduction) / (num_items_in_batch or 1)
+
+
+def ranks_and_one_process(bed, target):
+    """Two ranks with two micro-batches of one sample each, and one process with one batch of all four.
+
+    Returns:
+        ``KIND, rank RANK: …`` and ``KIND, whole batch: …``.
+    """
+    kinds = {"encoder": (_steps.small_bert, classified(bed)), "decoder": (_steps.small_llama, texts(bed, (1, 1, 1, 1)))}
+
+    def train(rank):
+        told = {}
+        for kind, (make, data) in kinds.items():
+            values = _steps.one_step(make(bed), data, gradient_accumulation_steps=2, ddp_backend="gloo")
+            told.update({f"{kind}, rank {rank}: {name}": value for name, value in values.items()})
+        return told
+
+    results = _steps.on_two_ranks(train)  # first: what runs here has threads, and threads do not survive a fork
+    for kind, (make, data) in kinds.items():
+        values = _steps.one_step(make(bed), data, per_device_train_batch_size=len(data))
+        results.update({f"{kind}, whole batch: {name}": value for name, value in values.items()})
+    return results
+
+
+def applied_and_reverted(bed, target):
+    """Put two fixes on one function, take them out in the order in which they came, and compare its code each time."""
+    import torch
+    from transformers import Trainer
+
+    import hotfix
+
+    function = Trainer.training_step
+    stock = function.__code__
+
+    def alone(fix):
+        with hotfix.apply(only=[fix]):
+            return function.__code__
+
+    fixes = ("trainer-ga-multiplied-loss", "trainer-ga-num-items-dropped")
+    first, second = alone(fixes[0]), alone(fixes[1])
+    handles = [hotfix.apply(only=[fix]) for fix in fixes]
+    both = function.__code__
+    handles[0].revert()
+    left = function.__code__
+    handles[1].revert()
+    told = {
+        "each changes it": len({stock, first, second, both}) == 4,
+        "the other stays": left == second,
+        "nothing stays": function.__code__ is stock,
+        "it is the same function": Trainer.training_step is function,
+        "it stands where it stood": both.co_filename == stock.co_filename
+        and {line for *_, line in both.co_lines() if line} <= {line for *_, line in stock.co_lines() if line},
+        "it takes what it took": both.co_varnames[: both.co_argcount] == stock.co_varnames[: stock.co_argcount],
+    }
+    return {name: torch.tensor(value) for name, value in told.items()}
+
+
+def under_an_engine(bed, target):
+    """`Trainer.training_step` over a stand-in for DeepSpeed, whose engine divides in its own backward pass.
+
+    Returns:
+        What the engine is given and what is reported, for a loss of 8 in four micro-batches that is a mean.
+    """
+    import torch
+    from accelerate.utils import DistributedType
+    from transformers import Trainer, TrainingArguments
+
+    given = []
+    accelerator = SimpleNamespace(
+        distributed_type=DistributedType.DEEPSPEED, gradient_accumulation_steps=1, backward=given.append
+    )
+    trainer = Trainer(
+        model=_steps.small_bert(bed),
+        args=TrainingArguments("unused", gradient_accumulation_steps=4, use_cpu=True, report_to=[]),
+    )
+    trainer.accelerator, trainer.optimizer = accelerator, None
+    trainer.compute_loss = lambda *arguments, **number: torch.tensor(8.0, requires_grad=True) * 1
+    reported = trainer.training_step(trainer.model, {"input_ids": torch.zeros(1)}, None)
+    return {"given": given[0], "reported": reported}
