@@ -271,6 +271,7 @@ _MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "codebook_vocab_size": 32,
             "audio_pad_token_id": 192,
             "codec_config": {"model_type": "mimi", **_SOUND},
+            "rope_theta": 10000.0,  # its default has changed in 5.0.0
         },
     ),
     "MimiTransformerModel": ("MimiModel", "MimiConfig", _SOUND),
