@@ -43,13 +43,13 @@ FIX = Fix(
 # The loss is a mean over its own micro-batch, since nobody was told how many labels there are in the whole step.
 _IS_MEAN = "num_items_in_batch is None or not (self.model_accepts_loss_kwargs or self.compute_loss_func is not None)"
 # DeepSpeed's engine divides in its own backward pass; so does Accelerate, if its launcher was told the number.
-_IS_DIVIDED_LATER = (
+IS_DIVIDED_LATER = (
     "self.accelerator.distributed_type == DistributedType.DEEPSPEED or self.accelerator.gradient_accumulation_steps > 1"
 )
 _MULTIPLICATION = "loss *= self.args.gradient_accumulation_steps"
 _DIVIDE = f"""\
 share = loss / self.args.gradient_accumulation_steps if {_IS_MEAN} else loss
-loss = loss if {_IS_DIVIDED_LATER} else share
+loss = loss if {IS_DIVIDED_LATER} else share
 """
 
 

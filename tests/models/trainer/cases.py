@@ -119,21 +119,43 @@ def under_an_engine(bed, target):
     """`Trainer.training_step` over a stand-in for DeepSpeed, whose engine divides in its own backward pass.
 
     Returns:
-        What the engine is given and what is reported, for a loss of 8 in four micro-batches that is a mean.
+        What the engine is given and what is reported, for a loss of 8 in four micro-batches that is a mean; and whether
+        a model that takes the number of labels is told it.
     """
     import torch
     from accelerate.utils import DistributedType
     from transformers import Trainer, TrainingArguments
 
-    given = []
+    given, numbers = [], []
     accelerator = SimpleNamespace(
         distributed_type=DistributedType.DEEPSPEED, gradient_accumulation_steps=1, backward=given.append
     )
-    trainer = Trainer(
-        model=_steps.small_bert(bed),
-        args=TrainingArguments("unused", gradient_accumulation_steps=4, use_cpu=True, report_to=[]),
-    )
-    trainer.accelerator, trainer.optimizer = accelerator, None
-    trainer.compute_loss = lambda *arguments, **number: torch.tensor(8.0, requires_grad=True) * 1
-    reported = trainer.training_step(trainer.model, {"input_ids": torch.zeros(1)}, None)
-    return {"given": given[0], "reported": reported}
+
+    def compute_loss(model, inputs, num_items_in_batch=None):
+        numbers.append(num_items_in_batch)
+        return torch.tensor(8.0, requires_grad=True) * 1
+
+    reported = []
+    for model, number in ((_steps.small_bert(bed), None), (_steps.small_llama(bed), 5)):
+        arguments = TrainingArguments("unused", gradient_accumulation_steps=4, use_cpu=True, report_to=[])
+        trainer = Trainer(model=model, args=arguments)
+        trainer.accelerator, trainer.optimizer, trainer.compute_loss = accelerator, None, compute_loss
+        reported.append(trainer.training_step(model, {"input_ids": torch.zeros(1)}, number))
+    return {"given": given[0], "reported": reported[0], "told": torch.tensor(numbers[1] is not None)}
+
+
+def composed(bed, target):
+    """An encoder and a decoder in one model, which hands all that it does not know to the encoder."""
+    from transformers import BertConfig, EncoderDecoderConfig, EncoderDecoderModel
+
+    part = BertConfig(
+        vocab_size=32, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(part, part, decoder_start_token_id=1, pad_token_id=0)
+    told = {}
+    for steps in (1, 4):
+        model = bed.fill(EncoderDecoderModel(config=config))
+        values = _steps.one_step(model, texts(bed), gradient_accumulation_steps=steps)
+        told.update({f"{steps}: {name}": value for name, value in values.items()})
+    return told
