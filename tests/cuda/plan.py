@@ -198,6 +198,14 @@ _ROTARY_RELEASES = {
 }
 
 
+# Where the next fixed release is no oracle: it has fused the weights of the experts, which are then filled otherwise.
+# These two are compared with the last release before the bug.
+_INSTEAD = {
+    "PhimoeModel._update_causal_mask": ("4.52.4", "4.47.1"),
+    "Qwen2MoeModel._update_causal_mask": ("4.52.4", "4.47.1"),
+}
+
+
 def _cases() -> Iterator[Entry]:
     for fix in (flash_rotary_dtype.FIX, fa2_right_padding_check.FIX, var_attention_dtype.FIX):
         for target in fix.targets:
@@ -225,6 +233,8 @@ def _cases() -> Iterator[Entry]:
 
 def _padding_releases(target: Target) -> tuple[str, str]:
     """A release in which the target is broken, and the next of ours in which nothing of its class is."""
+    if target.qualname in _INSTEAD:
+        return _INSTEAD[target.qualname]
     kind = (target.module, target.qualname.partition(".")[0])
     ranges = [
         SpecifierSet(one.releases)
