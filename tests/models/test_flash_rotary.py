@@ -76,7 +76,7 @@ PROBE = "tests.models.rotary_probes"
     ],
 )
 def test_a_release_that_needs_nothing_is_left_exactly_as_it_is(release: str, verdicts: tuple[str, str]) -> None:
-    result = run(f"{PROBE}:code_files", transformers=release).require()
+    result = run(f"{PROBE}:code_files", transformers=release, env={"HOTFIX_ONLY": FIX.id}).require()
     assert [outcome(result, number) for number in (0, 1)] == [(verdict, "skipped") for verdict in verdicts]
     assert result.tensors["functions of hotfix in the module"].item() == 0
 

@@ -243,7 +243,7 @@ def test_the_slow_path_is_untouched(folder, both, mode, dtype):
 
 def test_the_evidence_names_all_seven_revisions_for_both_names():
     targets = json.loads(gate.evidence_file(FIX).read_text())["targets"]
-    assert list(targets) == list(names("*.basic_var"))
+    assert set(targets) == set(names("*.basic_var"))
     for name, entry in targets.items():
         broken, fixed = ([rev for revs in entry[verdict].values() for rev in revs] for verdict in ("broken", "fixed"))
         assert broken + fixed == ["75ba1e2", "a9ca763", "eb9956d", "ff9f756", "74138aa", "bd84ce5", "2236c79"], name
