@@ -92,6 +92,8 @@ def _section(book: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield from _entries(entries)
         yield ""
+        yield "Bitwise means the same dtype, too. A distance is norm(difference) / norm(reference), of the worst tensor."
+        yield ""
         yield "Kernels that ran, with the versions beside them:"
         yield ""
         yield from sorted({_kernels(one) for one in entries.values()})

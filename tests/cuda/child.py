@@ -75,7 +75,8 @@ def kernels(device: str, flash_calls: dict[str, int], operators: dict[str, int])
         for name, count in flash_calls.items()
         if count
     }
-    return {**ran, **{f"xformers {name}": f"xformers' operator {name}, {count} x" for name, count in operators.items()}}
+    owner = "xformers'" if device == "cuda" else "the CPU bed's"
+    return {**ran, **{f"xformers {name}": f"{owner} operator {name}, {count} x" for name, count in operators.items()}}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -183,15 +183,10 @@ def releases(chosen: list[Entry]) -> dict[str, list[str]]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: the cases that the fixes bring, each on its targets.
 
-_BROKEN_IN = ("4.52.4", "4.49.0", "4.41.2", "4.53.1")  # of these, the first in which a decoder refuses padding
-_FIXED_IN = (
-    "4.42.4",
-    "4.50.0",
-    "4.53.1",
-    "4.56.2",
-    "5.0.0",
-    "5.2.0",
-)  # and the first of these in which it no longer does
+# A decoder that refuses padding is taken in the first of these releases that is broken, and compared with the next of
+# those below it. Releases from 4.42 to 4.44 would refuse the numpy of today's machines.
+_BROKEN_IN = ("4.52.4", "4.49.0", "4.41.2", "4.53.1")
+_FIXED_IN = ("4.47.1", "4.50.0", "4.53.1", "4.56.2", "5.2.0")
 _ROTARY_RELEASES = {
     flash_rotary_dtype.QWEN2_5_VL: ("4.49.0", "4.50.0"),
     flash_rotary_dtype.QWEN2_5_OMNI: ("4.52.4", "4.53.1"),

@@ -214,7 +214,7 @@ def machine(device: str) -> dict[str, Any]:
             "torch": torch.__version__,
             "CUDA of torch": torch.version.cuda,
             "triton": _installed("triton"),
-            "platform": platform.platform(),
+            "platform": f"{platform.system()} {platform.machine()}",
         },
     }
     if device == "cuda":
