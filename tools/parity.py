@@ -92,7 +92,7 @@ def _section(book: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield from _entries(entries)
         yield ""
-        yield "Bitwise means the same dtype, too. A distance is norm(difference) / norm(reference), of the worst tensor."
+        yield "Bitwise means the same dtype, too. Distance: norm(difference) / norm(reference) of the worst tensor."
         yield ""
         yield "Kernels that ran, with the versions beside them:"
         yield ""
