@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from hotfix.errors import Refusal
-from hotfix.registry import Fix
+from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +42,7 @@ FIX = Fix(
     fixed_in="2236c79",
     trusts_shape=True,  # forks have no releases that a sweep could examine
     needle="normalize(",
+    trial=Trial(packages={"xformers": "0.0.35"}),
 )
 
 JUDGED = ("SelfAttention.forward",)
