@@ -350,10 +350,12 @@ def targeted_modules(root: str) -> set[str]:
     release = installed.version(root)
     examined = str(release) in _index()["examined"].get(root, ())
     modules = set()
+    # Many targets have one range.
+    may_be_broken = cache(lambda releases: release is not None and SpecifierSet(releases).contains(release))
     for entry in list(_selected.values()):
         for key, releases in entry.aims.items():
             module = key.partition(":")[0]
-            safe = examined and release and releases and not SpecifierSet(releases).contains(release)
+            safe = examined and releases and not may_be_broken(releases)
             if module.partition(".")[0] == root and not safe:
                 modules.add(module)
     return modules
