@@ -202,6 +202,18 @@ def transformers() -> Iterator[Finding]:
         yield Finding("warning", "transformers", found, advice)
 
 
+def known_bugs() -> Iterator[Finding]:
+    """How much is known to be wrong in the release that is installed and is not repaired here, and what ends it."""
+    from . import bugs, scan
+
+    carried = scan.of_environment()
+    kinds = [one.bug.kind for one in carried.findings if not one.bug.repaired]
+    if kinds:
+        found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong numbers without a word"
+        ends = f"{bugs.PACKAGE}=={carried.upgrade} ends what a release ends; " if carried.upgrade else ""
+        yield Finding("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
+
+
 def flash_attention() -> Iterator[Finding]:
     """Whether flash-attn can be imported: built for another torch, it makes whole models unimportable."""
     version = installed.version("flash-attn")
@@ -270,6 +282,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     ourselves,
     switches,
     transformers,
+    known_bugs,
     flash_attention,
     sources,
     strangers,

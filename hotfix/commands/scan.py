@@ -110,6 +110,21 @@ def judge(pins: Pins) -> list[Scan]:
     return [_judged(pins, pin) for pin in wanted]
 
 
+def of_environment() -> Scan:
+    """Judge what is installed beside hotfix."""
+    from packaging.specifiers import SpecifierSet
+
+    from ..versions import installed
+    from . import bugs, pins
+
+    found = pins.Pins("this environment", complete=True)
+    for name in {bugs.PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
+        version = installed.version(name)
+        if version is not None:
+            found.add(pins.Pin(name, SpecifierSet(f"=={version}"), found.source))
+    return judge(found)[0]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: one requirement.
 

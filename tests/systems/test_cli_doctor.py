@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -58,6 +59,16 @@ def test_metadata_that_is_not_of_the_code_is_found(tmp_path):
 def test_a_release_that_was_not_examined_is_found(tmp_path):
     text = found(findings("--quick", path=[release(tmp_path / "a", "4.49.1.dev0")]), "transformers", "warning")
     assert "4.49.1.dev0 is not among" in text
+
+
+def test_the_release_to_move_to_is_named_for_what_is_not_repaired(tmp_path):
+    release(tmp_path, "4.39.2")
+    text = found(findings("--quick", path=[tmp_path]), "known bugs", "note")
+    ends = re.search(r"(\d+) that hotfix does not repair; .* transformers==([\d.]+) ends", text)
+    assert ends, text
+    write(tmp_path / "requirements.txt", "transformers==4.39.2\n")
+    [scanned] = hotfix("scan", str(tmp_path / "requirements.txt"), "--json").json["scans"]
+    assert ends[2] == scanned["upgrade"]
 
 
 def test_a_release_without_sources_is_found(tmp_path):
