@@ -146,7 +146,8 @@ def _write_calls(folder: Path) -> None:
 # -- flash_attn_2_cuda -----------------------------------------------------------------------
 #
 # Signatures and layouts are those that flash-attn 2.7 and 2.8 call. So are the refusals: a real
-# kernel takes two dtypes only, and a bug that hands it float32 must crash here as on a GPU.
+# kernel takes two dtypes only, and a bug that hands it float32 must crash here as on a GPU. Autocast
+# reaches no compiled kernel, but would reach the products that ours is made of: it is off in them.
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dropout_p: float) -> None:
@@ -174,6 +175,7 @@ def _rounded(length: int) -> int:
     return (length + 127) // 128 * 128
 
 
+@torch.autocast("cpu", enabled=False)
 def fwd(q, k, v, out, alibi, dropout_p, scale, causal, left, right, softcap, softmax, generator):
     """Attention over equally long sequences, (batch, length, heads, head_dim)."""
     _check(q, k, v, dropout_p)
@@ -183,6 +185,7 @@ def fwd(q, k, v, out, alibi, dropout_p, scale, causal, left, right, softcap, sof
     return result, lse, q.new_empty(0), torch.zeros(2, dtype=torch.int64)
 
 
+@torch.autocast("cpu", enabled=False)
 def bwd(
     dout, q, k, v, out, lse, dq, dk, dv, alibi,
     dropout_p, scale, causal, left, right, softcap, deterministic, generator, rng_state,
@@ -208,6 +211,7 @@ def _pieces(cu_q, cu_k, alibi, rule_of):
         yield slice(q0, q1), slice(k0, k1), rule_of(slopes)
 
 
+@torch.autocast("cpu", enabled=False)
 def varlen_fwd(
     q, k, v, out, cu_q, cu_k, seqused_k, leftpad_k, block_table, alibi, max_q, max_k,
     dropout_p, scale, zero_tensors, causal, left, right, softcap, softmax, generator,
@@ -227,6 +231,7 @@ def varlen_fwd(
     return result, lse, q.new_empty(0), torch.zeros(2, dtype=torch.int64)
 
 
+@torch.autocast("cpu", enabled=False)
 def varlen_bwd(
     dout, q, k, v, out, lse, dq, dk, dv, cu_q, cu_k, alibi, max_q, max_k,
     dropout_p, scale, zero_tensors, causal, left, right, softcap, deterministic, generator,

@@ -4,7 +4,8 @@
 forward and backward together in an autograd function. All of that is the real code here. On a torch without CUDA the
 dispatch asks one operator, the one for AMD (`fmha.ck`); `registered` puts these two classes in its place.
 
-They compute in float32 from the definition: ``softmax(scale * q k^T + bias) v``, and its gradients.
+They compute in float32 from the definition: ``softmax(scale * q k^T + bias) v``, and its gradients; under autocast too,
+which reaches no compiled operator.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def _operators() -> tuple[type, type]:
     return Forward, Backward
 
 
+@torch.autocast("cpu", enabled=False)
 def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float) -> tuple[Tensor, Tensor]:
     """Attend.
 
@@ -96,6 +98,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float) -
     return out.to(q.dtype).contiguous(), scores.logsumexp(-1)
 
 
+@torch.autocast("cpu", enabled=False)
 def gradients(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:

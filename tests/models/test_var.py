@@ -65,6 +65,7 @@ def xformers():
             del sys.modules[name]
 
 
+@torch.autocast("cpu", enabled=False)
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False):
     """A stand-in for flash-attn's function: the refusals of the real kernel, and what its documentation promises."""
     cpu._check(q, k, v, dropout_p)
@@ -146,6 +147,19 @@ def outcomes(module=""):
 
 def names(module):
     return f"{module}:{XFORMERS}", f"{module}:{FLASH}"
+
+
+def test_the_stand_ins_compute_in_float32_under_autocast_as_kernels_do():
+    q, k, v = (Bed("cpu").randn(1, 14, 2, 16, dtype=torch.bfloat16, seed=seed) for seed in range(3))
+
+    def computed():
+        out, lse = xformers_cpu.attend(q, k, v, None, 0.25)
+        back = xformers_cpu.gradients(out, q, k, v, None, 0.25, out, lse)
+        return [out, lse, *back, flash_attn_func(q, k, v, softmax_scale=0.25)]
+
+    with autocast(torch.bfloat16):
+        under_autocast = computed()
+    assert same(under_autocast, computed())
 
 
 # -- broken before, right after ----------------------------------------------------------------------------------------
