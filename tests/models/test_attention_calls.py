@@ -1,0 +1,50 @@
+"""The fixes of how models call flash-attn, on real releases: wrong before, right after, gone where not needed.
+
+Bounds and helpers are those of `test_wave_attention`. All that is asked of one release runs in one process.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from hotfix.models import fa2_s_aux_none
+from tests.models.test_wave_attention import BOUND, WAVE, different, off, outcomes, ran
+
+pytestmark = pytest.mark.bed
+
+
+def part(tensors, case):
+    prefix = f"{case}: "
+    return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}
+
+
+def repaired(case, release, fix, oracle):
+    """What a release gives with all fixes, and its oracle: one is changed and changed back, the other not touched."""
+    [target, *_] = fix.targets
+    result, right = ran(case, release, True, target).require(), ran(case, oracle, True, target, fix.id).require()
+    assert verdicts(result, fix)[str(target)] == "broken"
+    assert "broken" not in verdicts(right, fix).values()
+    assert part(result.tensors, "armed")["operations"] > 0
+    for counts in part(result.tensors, "reverted"), part(right.tensors, "armed"):
+        assert counts.pop("functions") > 0
+        assert set(map(int, counts.values())) == {0}
+    assert not different(part(result.tensors, "case"), part(right.tensors, "case"))
+    return result.tensors, right.tensors
+
+
+def verdicts(result, fix):
+    return {target: verdict for target, (verdict, _) in outcomes(result, fix).items()}
+
+
+def assert_eager(told):
+    assert max(off(told["flash"], told["eager"])) < BOUND
+
+
+# -- v5-fa2-s-aux-none -------------------------------------------------------------------------------------------------
+
+
+def test_models_without_sinks_run():
+    fix, case = fa2_s_aux_none.FIX, f"{WAVE}.sinks:without_sinks"
+    assert ran(case, "5.6.0", False).error[:2] == ("AttributeError", "'NoneType' object has no attribute 'to'")
+    after, _ = repaired(case, "5.6.0", fix, "5.6.1")
+    assert_eager(part(after, "padded"))
