@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from hotfix.models import fa2_s_aux_none
+from hotfix.models import fa2_s_aux_none, fa_value_dtype_check
 from tests.models.test_wave_attention import BOUND, WAVE, different, off, outcomes, ran
 
 pytestmark = pytest.mark.bed
@@ -48,3 +48,16 @@ def test_models_without_sinks_run():
     assert ran(case, "5.6.0", False).error[:2] == ("AttributeError", "'NoneType' object has no attribute 'to'")
     after, _ = repaired(case, "5.6.0", fix, "5.6.1")
     assert_eager(part(after, "padded"))
+
+
+# -- fa-peft-dtype-check -----------------------------------------------------------------------------------------------
+
+
+def test_float32_queries_are_refused_before_and_cast_after():
+    fix = fa_value_dtype_check.FIX
+    for case in "under_autocast", "float32_norms":
+        error = ran(f"{WAVE}.dtypes:{case}", "4.48.3", False).error
+        assert error[:2] == ("RuntimeError", "FlashAttention only support fp16 and bf16 data type")
+    after, fixed = repaired(f"{WAVE}.dtypes:mixed", "4.48.3", fix, "4.49.0")
+    assert_eager(part(after, "autocast"))
+    assert not different(part(after, "norms"), part(fixed, "norms"))
