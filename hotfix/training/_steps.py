@@ -152,3 +152,15 @@ def small_bert(bed: Bed) -> Any:
         num_labels=3,
     )
     return bed.fill(BertForSequenceClassification(config))
+
+
+def texts(bed: Bed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]]:
+    """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
+
+    What comes first in a text is never predicted, and releases differ in whether they count it.
+    """
+    ids = bed.randint(0, 32, 4, 9, seed=1).cpu()
+    labels = ids.clone()
+    for row, first in enumerate(firsts):
+        labels[row, :first] = -100
+    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]

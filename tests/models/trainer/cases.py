@@ -10,6 +10,7 @@ from functools import partial
 from types import SimpleNamespace
 
 from hotfix.training import _steps
+from hotfix.training._steps import texts
 
 KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
 DECODERS = KINDS[1:3]
@@ -30,18 +31,6 @@ def both_ways(bed, kind):
         "whole batch": step(make(bed), per_device_train_batch_size=len(data)),
     }
     return {f"{way} {name}": value for way, values in told.items() for name, value in values.items()}
-
-
-def texts(bed, firsts=(7, 4, 2, 1)):
-    """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
-
-    What comes first in a text is never predicted, and releases differ in whether they count it.
-    """
-    ids = bed.randint(0, 32, 4, 9, seed=1).cpu()
-    labels = ids.clone()
-    for row, first in enumerate(firsts):
-        labels[row, :first] = -100
-    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
 
 
 def classified(bed):
@@ -158,4 +147,42 @@ def composed(bed, target):
         model = bed.fill(EncoderDecoderModel(config=config))
         values = _steps.one_step(model, texts(bed), gradient_accumulation_steps=steps)
         told.update({f"{steps}: {name}": value for name, value in values.items()})
+    return told
+
+
+def divided_once(bed, target):
+    """Micro-batches and one batch without the fix, with it, and when it has been taken out.
+
+    Returns:
+        ``WHEN, KIND: accumulated …`` and ``WHEN, KIND: whole batch …``. The kind "number in a dictionary" is a decoder,
+        with the number of micro-batches in ``accelerator_config``.
+    """
+    import torch
+    from transformers import Trainer
+
+    import hotfix
+
+    function = Trainer.create_accelerator_and_postprocess
+    stock, told = function.__code__, {}
+
+    def measure(when):
+        told.update({f"{when}, {name}": value for name, value in every_kind(bed, decoders).items()})
+        settings = {"num_steps": 4, "sync_each_batch": False}
+        values = _steps.one_step(
+            _steps.small_llama(bed), texts(bed), accelerator_config={"gradient_accumulation_kwargs": settings}
+        )
+        told.update({f"{when}, number in a dictionary: accumulated {name}": value for name, value in values.items()})
+        whole = {name: value for name, value in told.items() if name.startswith(f"{when}, decoder: whole batch")}
+        told.update({name.replace("decoder", "number in a dictionary"): value for name, value in whole.items()})
+        told[f"{when}, the dictionary is as it was"] = torch.tensor(
+            settings == {"num_steps": 4, "sync_each_batch": False}
+        )
+
+    decoders = SimpleNamespace(qualname=", ".join(DECODERS))
+    measure("before")
+    with hotfix.apply(only=["v5-trainer-ga-double-division"]):
+        measure("after")
+    told["nothing stays"] = torch.tensor(
+        function is Trainer.create_accelerator_and_postprocess and function.__code__ is stock
+    )
     return told
