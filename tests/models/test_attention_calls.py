@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from hotfix.models import fa2_s_aux_none, fa_value_dtype_check
+from hotfix.models import fa2_s_aux_none, fa_value_dtype_check, vision_fa2_crash
+from tests.bed.run import run_many
 from tests.models.test_wave_attention import BOUND, WAVE, different, off, outcomes, ran
 
 pytestmark = pytest.mark.bed
@@ -21,7 +22,14 @@ def part(tensors, case):
 def repaired(case, release, fix, oracle):
     """What a release gives with all fixes, and its oracle: one is changed and changed back, the other not touched."""
     [target, *_] = fix.targets
-    result, right = ran(case, release, True, target).require(), ran(case, oracle, True, target, fix.id).require()
+    result, right = ran(case, release, True, target), ran(case, oracle, True, target, fix.id)
+    assert_repaired(fix, target, result, right)
+    return result.tensors, right.tensors
+
+
+def assert_repaired(fix, target, result, right):
+    result.require()
+    right.require()
     assert verdicts(result, fix)[str(target)] == "broken"
     assert "broken" not in verdicts(right, fix).values()
     assert part(result.tensors, "armed")["operations"] > 0
@@ -29,7 +37,6 @@ def repaired(case, release, fix, oracle):
         assert counts.pop("functions") > 0
         assert set(map(int, counts.values())) == {0}
     assert not different(part(result.tensors, "case"), part(right.tensors, "case"))
-    return result.tensors, right.tensors
 
 
 def verdicts(result, fix):
@@ -61,3 +68,19 @@ def test_float32_queries_are_refused_before_and_cast_after():
     after, fixed = repaired(f"{WAVE}.dtypes:mixed", "4.48.3", fix, "4.49.0")
     assert_eager(part(after, "autocast"))
     assert not different(part(after, "norms"), part(fixed, "norms"))
+
+
+# -- qwenvl-vision-fa2-crash -------------------------------------------------------------------------------------------
+
+
+def test_vision_and_audio_encoders_keep_their_samples_apart():
+    fix, case = vision_fa2_crash.FIX, f"{WAVE}.encoders:everything"
+    before = run_many(case, fix.targets, transformers="4.53.0", hotfix=False)
+    assert {one.error[0] for one in before} == {"AttributeError", "IndexError"}
+    after = run_many(case, fix.targets, transformers="4.53.0")
+    fixed = run_many(case, fix.targets, transformers="4.53.1", env={"HOTFIX_ONLY": fix.id})
+    for target, one, other in zip(fix.targets, after, fixed):
+        assert_repaired(fix, target, one, other)
+        told, right = part(one.tensors, "samples"), part(other.tensors, "samples")
+        assert max(off(told["flash"][None], told["eager"][None])) < BOUND
+        assert told["sdpa"].equal(right["sdpa"])

@@ -1,0 +1,45 @@
+"""Cases for qwenvl-vision-fa2-crash; ``eager`` is what eager attention in float32 gives, one sample at a time."""
+
+from __future__ import annotations
+
+from hotfix.models import vision_fa2_crash
+from tests.models.wave import traces
+
+
+def everything(bed, target):
+    return traces.told(bed, target, samples=samples, case=vision_fa2_crash.case)
+
+
+def samples(bed, target):
+    """Two images or sounds at once, under FlashAttention and under SDPA; and each of them alone."""
+    import torch
+
+    eager, inputs = vision_fa2_crash.encoder_and_inputs(bed, target, attn="eager", dtype=torch.float32)
+    told = {"eager": torch.cat([given(eager, one) for one in each(inputs)])}
+    for attn in "sdpa", "flash_attention_2":
+        model, inputs = vision_fa2_crash.encoder_and_inputs(bed, target, attn=attn)
+        told[attn.partition("_")[0]] = given(model, inputs)
+    bed.assert_flash("flash_attn_varlen_func")
+    return told
+
+
+def given(model, inputs):
+    import torch
+
+    with torch.no_grad():
+        output = model(**inputs)
+    return getattr(output, "last_hidden_state", output)
+
+
+def each(inputs):
+    """The two samples, each for itself."""
+    if "grid_thw" in inputs:
+        grid = inputs["grid_thw"]
+        pieces = inputs["hidden_states"].split(grid.prod(dim=1).tolist())
+        return [{"hidden_states": piece, "grid_thw": row[None]} for piece, row in zip(pieces, grid)]
+    frames, kept = inputs["feature_lens"], inputs["aftercnn_lens"]
+    pieces = inputs["input_features"].split(frames.tolist(), dim=1)
+    return [
+        {"input_features": piece, "feature_lens": length[None], "aftercnn_lens": rest[None]}
+        for piece, length, rest in zip(pieces, frames, kept)
+    ]
