@@ -14,13 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from hotfix.models import fa2_right_padding_check, flash_rotary_dtype, var_attention_dtype
-from hotfix.registry import Target
+from hotfix.models import (
+    fa2_right_padding_check,
+    fa2_s_aux_none,
+    fa2_unpadded_batch,
+    fa_value_dtype_check,
+    flash_rotary_dtype,
+    generate_fa2_nameerror,
+    var_attention_dtype,
+    vision_fa2_crash,
+)
+from hotfix.registry import Fix, Target
 
 FLASH_ATTN, XFORMERS = "2.7.4.post1", "0.0.35"
 ROUNDING = {"bfloat16": 2e-2, "float16": 4e-3}
@@ -75,7 +85,8 @@ class Entry:
         target: ``module:qualname``.
         dtype: of weights and activations.
         off: the run without hotfix.
-        raises: what it raises: a pattern, searched for in ``AssertionError: and the message``.
+        raises: part of ``AssertionError: and the message`` that it raises; if empty, it raises anything, or gives other
+            tensors than ``fixed``.
         references: by name.
     """
 
@@ -161,12 +172,14 @@ _VAR = {
 
 
 def entries(size: str) -> list[Entry]:
-    """The plan.
+    """The plan: every target of the founding fixes, and them at the widths of real models; of the others one target.
+
+    The fixes of the Trainer and of processors are not in it: they decide what is divided and resized, on any device.
 
     Args:
         size: a key of `SIZES`; the cases that the fixes bring have sizes of their own.
     """
-    return [*_cases(), *_wide(SIZES[size])]
+    return [*_cases(), *_others(), *_wide(SIZES[size])]
 
 
 def releases(chosen: list[Entry]) -> dict[str, list[str]]:
@@ -224,6 +237,25 @@ def _cases() -> Iterator[Entry]:
                 references, raises = {"fixed": later, "unchecked": same}, _PADDING
             where = f"{target.module.rpartition('modeling_')[2].rpartition('.')[2]}:{target.qualname}"
             yield Entry(f"case/{fix.id}/{where}", fix.id, target.key, "bfloat16", off, raises, references)
+
+
+# The last broken release of the first target, and the release that it is compared with.
+OTHERS: dict[ModuleType, tuple[str, str]] = {
+    fa2_s_aux_none: ("5.6.0", "5.6.1"),
+    fa2_unpadded_batch: ("4.55.0", "4.55.1"),
+    fa_value_dtype_check: ("4.48.3", "4.49.0"),
+    generate_fa2_nameerror: ("4.55.2", "4.55.3"),
+    vision_fa2_crash: ("4.53.0", "4.53.1"),
+}
+
+
+def _others() -> Iterator[Entry]:
+    for module, (broken, fixed) in OTHERS.items():
+        fix: Fix = module.FIX
+        target = fix.targets[0]
+        off = Run(f"{module.__name__}:case", {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN)
+        references = {"fixed": Reference(replace(off, transformers=fixed))}
+        yield Entry(f"case/{fix.id}", fix.id, target.key, "bfloat16", off, fix.trial.raises, references)
 
 
 def _padding_releases(target: Target) -> tuple[str, str]:

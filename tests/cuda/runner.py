@@ -15,7 +15,6 @@ import json
 import math
 import os
 import platform
-import re
 import shutil
 import signal
 import subprocess
@@ -143,8 +142,10 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
         done[name] = place.run(run)
     off, on = done["off"], done["on"]
     problems = []
-    if not re.search(re.escape(entry.raises), off.error):
+    if entry.raises not in off.error:
         problems.append(f"without hotfix: expected {entry.raises!r}, got {off.error or 'no error'!r}")
+    elif not off.error and not any(_differences(entry.references["fixed"], off, done["fixed"], None)):
+        problems.append("without hotfix: no error, and the same as fixed")
     if on.error:
         problems.append(f"with hotfix: {on.error}")
     states = [one for one in (on.told["report"] or {}).get("outcomes", ()) if one["fix"] == entry.fix]

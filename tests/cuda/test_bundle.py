@@ -13,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from hotfix.registry import shelf  # noqa: E402
 from tests.cuda import plan, runner  # noqa: E402
 from tools import cuda_bundle, parity  # noqa: E402
 
@@ -109,16 +110,35 @@ def test_nan_is_never_right():
         assert list(runner._differences(plan.Reference(plan.Run("a:case"), bound), on, on, None))
 
 
-def test_every_fix_is_in_the_plan_in_both_dtypes_and_every_target_has_a_case():
-    from hotfix.registry import shelf
+FOUNDING = {"flash-rotary-dtype", "fa2-right-padding-check", "var-attention-dtype"}
 
+
+def test_every_fix_of_models_is_in_the_plan():
+    own = {id for id, entry in shelf().items() if entry.home.startswith("hotfix.models.")}
+    assert {one.fix for one in plan.entries("real")} == own
+
+
+def test_the_founding_fixes_are_in_the_plan_in_both_dtypes_and_every_target_has_a_case():
     planned = plan.entries("real")
-    assert {one.fix for one in planned} == {"flash-rotary-dtype", "fa2-right-padding-check", "var-attention-dtype"}
-    assert {one.fix for one in planned} <= set(shelf())
-    for id in {one.fix for one in planned}:
+    for id in FOUNDING:
         assert {one.dtype for one in planned if one.fix == id} == {"bfloat16", "float16"}
         targets = {target.key for target in shelf()[id].load().targets}
         assert {one.target for one in planned if one.fix == id and one.name.startswith("case/")} == targets
+
+
+def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
+    entry = next(one for one in plan.entries("real") if one.fix == "fa2-posids-varlen-unpadded-batch")
+    report = {"outcomes": [{"fix": entry.fix, "state": "applied"}]}
+    told = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
+    right, wrong = {"x": torch.ones(2)}, {"x": torch.zeros(2)}
+
+    def examined(before):
+        run = lambda place, run: runner.Done(told, before if run == entry.off else right)  # noqa: E731
+        monkeypatch.setattr(runner.Place, "run", run)
+        return runner.examine(entry, runner.Place("cpu"))["problems"]
+
+    assert examined(wrong) == []
+    assert examined(right) == ["without hotfix: no error, and the same as fixed"]
 
 
 def test_building_flash_attn_is_followed_to_its_failure(tmp_path):
