@@ -1,0 +1,104 @@
+"""Sliding windows under flash attention on real releases: the keys that a query sees are counted, before and after.
+
+Which keys a query sees is found by changing one token after the other and looking for logits that change, bit by bit.
+Where flash attention in bfloat16 is compared with attention in float32, inputs are the same bfloat16 numbers, so that
+only weights and output are rounded: 1.6e-3 of the norm were measured, the bound is 4e-3.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hotfix.models import flash_window_off_by_one as off_by_one
+from hotfix.models._windows import WINDOW
+from tests.bed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.bed
+
+CASES = "tests.models.wave.windows"
+UNTOUCHED = "tools.probes:untouched"
+UNPADDED, PADDING_CHECK = "fa2-posids-varlen-unpadded-batch", "fa2-right-padding-check"
+
+
+@cache
+def tensors(case, release, *fixes):
+    """What a case gives with these fixes alone, or without hotfix."""
+    armed = {"HOTFIX_ONLY": ",".join(fixes)} if fixes else {}
+    return run(case, transformers=release, hotfix=bool(fixes), env=armed).require().tensors
+
+
+def seen(width, tokens=12):
+    """The matrix of which keys are seen by which query, if the last `width` are."""
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    return ((distance >= 0) & (distance < width)).long()
+
+
+def off(got, expected):
+    return ((got.float() - expected.float()).norm() / expected.float().norm()).item()
+
+
+def different(one, other):
+    assert one.keys() == other.keys()
+    return [name for name in one if not one[name].equal(other[name])]
+
+
+def assert_untouched(release, fix, verdicts):
+    result = run(UNTOUCHED, transformers=release, target=fix.targets[0], env={"HOTFIX_ONLY": fix.id}).require()
+    assert int(result.tensors["functions"]) > 0
+    assert {name for name in ("changed", "ours", "operations") if result.tensors[name]} == set()
+    rows = [row for row in result.report["outcomes"] if row["fix"] == fix.id]
+    assert {(row["verdict"], row["state"]) for row in rows} <= {(verdict, "skipped") for verdict in verdicts}
+
+
+# -- fa-sliding-window-off-by-one --------------------------------------------------------------------------------------
+
+WINDOW_OFF = off_by_one.FIX.id
+
+
+@pytest.mark.parametrize(
+    ("release", "module"),
+    [
+        ("4.36.0", "transformers.models.mistral.modeling_mistral"),
+        ("4.42.4", "transformers.models.qwen2.modeling_qwen2"),
+        ("4.55.4", off_by_one.UTILS),
+    ],
+)
+def test_a_query_sees_exactly_the_window_after_and_one_key_more_before(release, module):
+    case = "hotfix.models.flash_window_off_by_one:case"
+    target = next(one for one in off_by_one.FIX.targets if one.module == module)
+    before = run(case, transformers=release, target=target, hotfix=False).require().tensors
+    after = run(case, transformers=release, target=target, env={"HOTFIX_ONLY": WINDOW_OFF}).require().tensors
+    assert before["keys seen"].equal(seen(WINDOW + 1))
+    assert after["keys seen"].equal(seen(WINDOW))
+    assert min(off(before[name], after[name]) for name in ("alone", "padded")) > 0.1
+
+
+def test_the_common_function_is_attention_in_float32_over_the_window():
+    case = f"{CASES}:common"
+    after, before = tensors(case, "4.47.1", WINDOW_OFF), tensors(case, "4.47.1")
+    for name in "causal", "to both sides":
+        assert off(after[name], after[f"expected {name}"]) < 4e-3
+        assert off(before[name], before[f"expected {name}"]) > 0.1
+
+
+def test_with_the_fix_of_unpadded_batches_both_hold_and_each_is_taken_out_alone():
+    told = tensors(f"{CASES}:together", "4.54.0", WINDOW_OFF, UNPADDED)
+    assert told["both"].equal(tensors(f"{CASES}:plain", "4.56.0")["logits"])
+    assert told["batch"].equal(tensors(f"{CASES}:plain", "4.54.0", UNPADDED)["logits"])
+    assert told["neither"].equal(told["reverted"])
+    assert told["as it was"].item()
+    names = ("neither", "window", "batch", "both")
+    assert not any(told[one].equal(told[other]) for one in names for other in names if one != other)
+
+
+def test_right_padded_batches_with_a_cache_have_the_window_too():
+    told = tensors(f"{CASES}:right_padded", "4.42.4", WINDOW_OFF, PADDING_CHECK)
+    assert told["with a cache"].equal(told["without"])
+    assert told["without"].equal(tensors(f"{CASES}:right_padded", "4.56.0")["without"])
+
+
+def test_the_fixed_release_is_left_exactly_as_it_is():
+    assert_untouched("4.56.0", off_by_one.FIX, {"fixed", "absent"})

@@ -1,0 +1,90 @@
+"""Cases for the fixes of sliding windows under flash attention."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+
+from hotfix.models._windows import WINDOW, decoder
+
+
+def common(bed, target):
+    """The function that all models share, and attention in float32 over the window, under ``expected …``."""
+    import torch
+    from transformers.modeling_flash_attention_utils import _flash_attention_forward
+
+    tokens, lengths = 12, (12, 7)
+    q, k, v = (bed.randn(2, tokens, heads, 16, dtype=torch.bfloat16, seed=seed) for seed, heads in enumerate((4, 2, 2)))
+    mask = torch.stack([torch.arange(tokens) < length for length in lengths]).long()
+    keys, values = (one.float().repeat_interleave(2, dim=2) for one in (k, v))
+    scores = torch.einsum("bihd,bjhd->bhij", q.float(), keys) / 4
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    told = {}
+    for name, is_causal in ("causal", True), ("to both sides", False):
+        options = {"is_causal": is_causal, "sliding_window": WINDOW}
+        whole = _flash_attention_forward(q[:1], k[:1], v[:1], None, tokens, **options)
+        padded = _flash_attention_forward(q, k, v, mask, tokens, **options)
+        told[name] = torch.cat([whole[0], padded[0], padded[1, : lengths[1]]])
+
+        hidden = (distance.abs() >= WINDOW) | ((distance < 0) & is_causal)
+        expected = []
+        for sample, length in (0, tokens), (0, tokens), (1, lengths[1]):
+            weights = scores[sample, :, :length, :length].masked_fill(hidden[:length, :length], -torch.inf).softmax(-1)
+            expected.append(torch.einsum("hij,jhd->ihd", weights, values[sample, :length]))
+        told[f"expected {name}"] = torch.cat(expected)
+    bed.assert_flash("flash_attn_func", "flash_attn_varlen_func")
+    return told
+
+
+def together(bed, target):
+    """A batch without padding in 4.54.0 to 4.55.0: with both fixes, with one taken out, then with none."""
+    import torch
+    from transformers import modeling_flash_attention_utils as utils
+
+    import hotfix
+
+    hotfix.revert()
+    pristine = _codes(utils)
+    model, ids = decoder(bed, "mistral"), bed.randint(3, 64, 3, 12, seed=1)
+
+    def logits():
+        with torch.no_grad():
+            return model(ids, use_cache=False).logits
+
+    told = {"neither": logits()}
+    window = hotfix.apply(only=["fa-sliding-window-off-by-one"])
+    told["window"] = logits()
+    batch = hotfix.apply(only=["fa2-posids-varlen-unpadded-batch"])
+    told["both"] = logits()
+    window.revert()
+    told["batch"] = logits()
+    batch.revert()
+    told["reverted"] = logits()
+    told["as it was"] = torch.tensor(pristine.items() <= _codes(utils).items())  # flash-attn's have come meanwhile
+    return told
+
+
+def plain(bed, target):
+    """What `together` runs, without hotfix."""
+    import torch
+
+    with torch.no_grad():
+        return {"logits": decoder(bed, "mistral")(bed.randint(3, 64, 3, 12, seed=1), use_cache=False).logits}
+
+
+def _codes(module) -> dict[str, tuple[int, CodeType]]:
+    functions = {name: one for name, one in vars(module).items() if isinstance(one, FunctionType)}
+    return {name: (id(one), one.__code__) for name, one in functions.items()}
+
+
+def right_padded(bed, target):
+    """A right-padded batch of Mistral with a cache, which needs the other fix, and without one."""
+    import torch
+
+    model, ids = decoder(bed, "mistral"), bed.randint(3, 64, 2, 12, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, 7:] = 0
+    told = {}
+    for name, use_cache in ("with a cache", True), ("without", False):
+        with torch.no_grad():
+            told[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
+    return told
