@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from hotfix.models import fa2_s_aux_none, fa_value_dtype_check, vision_fa2_crash
+from hotfix.models import fa2_s_aux_none, fa_value_dtype_check, gpt2_fa2_causality, vision_fa2_crash
 from tests.bed.run import run_many
 from tests.models.test_wave_attention import BOUND, WAVE, different, off, outcomes, ran
 
@@ -84,3 +84,16 @@ def test_vision_and_audio_encoders_keep_their_samples_apart():
         told, right = part(one.tensors, "samples"), part(other.tensors, "samples")
         assert max(off(told["flash"][None], told["eager"][None])) < BOUND
         assert told["sdpa"].equal(right["sdpa"])
+
+
+# -- gpt2-fa2-padding-loses-causality ----------------------------------------------------------------------------------
+
+
+def test_a_padded_gpt2_does_not_see_the_future():
+    fix, case = gpt2_fa2_causality.FIX, f"{WAVE}.padded_gpt2:everything"
+    before = ran(case, "4.57.6", False, fix.targets[0]).require().tensors
+    after, _ = repaired(case, "4.57.6", fix, "5.0.0")
+    for way in "padded", "continued":
+        assert min(off(before[f"{way}: flash"], before[f"{way}: eager"])) > 0.1
+        assert_eager(part(after, way))
+    assert after["padded: sdpa"].equal(before["padded: sdpa"])
