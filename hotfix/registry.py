@@ -107,7 +107,8 @@ class Fix:
         targets: the places that it changes.
         companions: places that are changed along with the first target that is repaired (`accompanies`).
         needle: a piece of text that every broken source contains; lets the sweep skip files quickly.
-        spared: functions that the matcher calls broken and that are left alone: why, by ``module:qualname``.
+        spared: what the matcher calls broken and is left alone: why, by ``module:qualname``. A pattern in place of the
+            name spares what upstream has not repaired either.
         trial: how the matrix tries the case.
     """
 

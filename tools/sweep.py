@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import fnmatch
 import inspect
 import multiprocessing
 import re
@@ -573,14 +574,21 @@ def _forgotten_copies(number: int, fix: Fix, library: Library, seen: _Seen, find
                 if (module, qualname) not in table:
                     copies[f"{module}:{qualname}"].add(version)
     for name, versions in sorted(copies.items()):
-        if name not in fix.spared:
+        if name not in fix.spared and not _never_repaired(name, versions, fix, library):
             where = ", ".join(evidence.runs(versions, library.releases))
             findings.problems.append(
                 f"{fix.id}: forgotten copy {name} in {where} ({evidence.specifier(versions, library.releases)!r})"
             )
-    for name in sorted(set(fix.spared) - set(copies)):
+    for name in sorted(name for name in fix.spared if not fnmatch.filter(copies, name)):
         findings.problems.append(f"{fix.id}: spares {name}, which is no copy of the bug")
     _check_needle(number, fix, library, seen, places, findings)
+
+
+def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Library) -> bool:
+    """Whether a pattern spares a copy: upstream has not repaired it in the last release that has the file."""
+    module = name.partition(":")[0]
+    there = [version for version in library.releases if module in library.modules[version]]
+    return there[-1] in versions and any(fnmatch.fnmatchcase(name, pattern) for pattern in fix.spared)
 
 
 def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[int, str]]:

@@ -40,7 +40,11 @@ def both_ways(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) 
 
 
 def one_step(
-    model: Any, samples: Sequence[dict[str, Any]], loss_function: Any = None, **arguments: Any
+    model: Any,
+    samples: Sequence[dict[str, Any]],
+    loss_function: Any = None,
+    prepare: Optional[Callable[[Any], None]] = None,
+    **arguments: Any,
 ) -> dict[str, torch.Tensor]:
     """Train for one optimizer step, without clipping, on the CPU.
 
@@ -48,6 +52,7 @@ def one_step(
         model: is not changed, since the learning rate is 0.
         samples: the data set.
         loss_function: passed to the Trainer as ``compute_loss_func`` unless it is None.
+        prepare: takes the Trainer before it starts.
         **arguments: further `TrainingArguments`; by default the batches have one sample.
 
     Returns:
@@ -75,6 +80,8 @@ def one_step(
             optimizers=(optimizer, None),
             **({} if loss_function is None else {"compute_loss_func": loss_function}),
         )
+        if prepare is not None:
+            prepare(trainer)
         loss = trainer.train().training_loss
     return {"loss": torch.tensor(loss), **gradients}
 

@@ -8,7 +8,11 @@ Cause     The Trainer normalises the loss over the whole step before the backwar
 Releases  5.2.0 to 5.5.3
 Upstream  transformers#45305, transformers#45349 (fixed in 5.5.4)
 Here      Accelerate is told that there is one micro-batch, whether the number comes from the training arguments or
-          from ``accelerator_config``, whose dictionary is left alone. Bitwise equal to 5.5.4.
+          from ``accelerator_config``, whose dictionary is left alone. Bitwise equal to 5.5.4, with one exception: a
+          model that takes the number of labels and ignores it (ga-loss-kwargs-swallowed-vlm) is divided by Accelerate
+          alone, so its gradients are right in these releases; in 5.5.4 they are N times too large. They stay as they
+          are. A ``compute_loss`` of one's own that ignores the number is as in 5.5.4: its Trainer has to set
+          ``model_accepts_loss_kwargs = False``.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from typing import TYPE_CHECKING, Optional
 
 from hotfix import surgery
 from hotfix.registry import Fix, Trial
+from hotfix.training import _swallowed
 from hotfix.training._steps import both_ways, small_llama, texts
 
 if TYPE_CHECKING:
@@ -38,21 +43,38 @@ FIX = Fix(
     trial=Trial(packages={"accelerate": "1.15.0", "flash-attn": None}),
 )
 
-_CREATE = "Trainer.create_accelerator_and_postprocess"
-_PLUGIN = "GradientAccumulationPlugin(**grad_acc_kwargs)"
+_CREATE, _STEP = "Trainer.create_accelerator_and_postprocess", "Trainer.training_step"
+_RELEASES = ">=5.2.0,<=5.5.3"
 _TOLD = "grad_acc_kwargs['num_steps'] = self.args.gradient_accumulation_steps"
 _DIVISION = "loss = loss / self.current_gradient_accumulation_steps"
-
+_BACKWARD = "self.accelerator.backward(loss, **kwargs)"
 
 # Accelerate may divide where the Trainer does not, as up to 4.46.0: both definitions are judged.
-@FIX.edits((f"transformers.trainer:{_CREATE}", ">=5.2.0,<=5.5.3"), judged=(_CREATE, "Trainer.training_step"))
+_JUDGED = (_CREATE, _STEP)
+
+
+@FIX.edits((f"transformers.trainer:{_CREATE}", _RELEASES), judged=_JUDGED)
 def one_micro_batch_for_accelerate(node: ast.AST) -> Optional[ast.expr]:
     """Where Accelerate is told how it accumulates, tell it that there is one micro-batch."""
-    if not isinstance(node, ast.Call) or ast.unparse(node) != _PLUGIN:
+    if not isinstance(node, ast.Call) or ast.unparse(node) != "GradientAccumulationPlugin(**grad_acc_kwargs)":
         return None
     [plugin] = surgery.statements("GradientAccumulationPlugin(**{**grad_acc_kwargs, 'num_steps': 1})", at=node)
     assert isinstance(plugin, ast.Expr)
     return plugin.value
+
+
+@FIX.edits((f"transformers.trainer:{_STEP}", _RELEASES), judged=_JUDGED)
+def divided_where_nobody_else_does(node: ast.AST) -> Optional[list[ast.stmt]]:
+    """Divide what goes into the backward pass where Accelerate was the only one who did."""
+    if not isinstance(node, ast.Expr) or ast.unparse(node) != _BACKWARD:
+        return None
+    return surgery.statements(
+        f"""\
+from {_swallowed.__name__} import divisor
+self.accelerator.backward(loss / divisor(self, num_items_in_batch), **kwargs)
+""",
+        at=node,
+    )
 
 
 @FIX.recognises

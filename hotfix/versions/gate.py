@@ -163,9 +163,12 @@ def _stranger(target: Target, module: types.ModuleType, read: Reader) -> Optiona
         if name != module.__name__:
             continue
         try:
-            function = surgery.resolve(module, qualname).function
+            site = surgery.resolve(module, qualname)
         except Refusal as refusal:
             return f"{refusal}."
+        function = site.function
+        if isinstance(site.raw, type) and site.raw.__module__ == name:
+            continue  # a class of this module, judged as a whole
         if function is None:
             return f"{qualname} is no longer a Python function."
         code = surgery.first_code(function)

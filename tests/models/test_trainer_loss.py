@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from hotfix.training.ga_double_division import FIX as DOUBLE
+from hotfix.training.ga_loss_kwargs_swallowed import FIX as SWALLOWED
 from tests.bed.run import run
 from tests.models.test_trainer_accumulation import CASES, assert_equal_both_ways, factors
 from tests.models.trainer.cases import DECODERS
@@ -16,8 +17,9 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.bed
 
 
-def bed(case, release, accelerate, **options):
-    return run(case, transformers=release, flash_attn=None, extras=[f"accelerate=={accelerate}"], **options).require()
+def bed(case, release, accelerate, *others, **options):
+    extras = [f"accelerate=={accelerate}", *others]
+    return run(case, transformers=release, flash_attn=None, extras=extras, **options).require()
 
 
 def outcomes(result, fix):
@@ -40,6 +42,9 @@ def test_the_loss_is_divided_once(release, accelerate):
         for name, value in result.tensors.items():
             if name.startswith(f"after, {kind}: whole batch"):
                 assert value.equal(result.tensors[name.replace("after", "before", 1)]), name
+    # BERT takes the number of labels and ignores it: Accelerate is the only one who divides, and goes on doing so.
+    for when in ("before", "after"):
+        assert factors(result, f"{when}, encoder") == pytest.approx((1, 4), rel=1e-5)
     flags = {name: bool(value) for name, value in result.tensors.items() if value.dtype.is_floating_point is False}
     assert flags == {
         "before, the dictionary is as it was": True,
@@ -49,9 +54,31 @@ def test_the_loss_is_divided_once(release, accelerate):
 
 
 def test_a_release_that_divides_once_is_left_exactly_as_it_is():
-    [target] = DOUBLE.targets
-    result = bed("tools.probes:untouched", "5.5.4", "1.15.0", target=target)
+    result = bed("tools.probes:untouched", "5.5.4", "1.15.0", target=DOUBLE.targets[0])
     counts = {name: int(value) for name, value in result.tensors.items()}
     assert counts.pop("functions") > 50
     assert counts == {"changed": 0, "ours": 0, "operations": 0}
-    assert outcomes(result, DOUBLE) == {str(target): ("fixed", "skipped")}
+    assert outcomes(result, DOUBLE) == {str(target): ("fixed", "skipped") for target in DOUBLE.targets}
+
+
+# -- ga-loss-kwargs-swallowed-vlm --------------------------------------------------------------------------------------
+
+
+def test_a_model_that_ignores_the_number_says_so():
+    told = bed(f"{CASES}:swallowed", "4.51.3", "1.15.0", "peft==0.15.2", hotfix=False).tensors
+    factors_of = {when: told.pop(f"{when}: loss").tolist() for when in ("before", "after", "adapted", "reverted")}
+    assert factors_of == pytest.approx({"before": 4, "after": 1, "adapted": 1, "reverted": 4}, rel=1e-5)
+    for when, factor in factors_of.items():
+        assert told.pop(f"{when}: gradients").tolist() == pytest.approx([factor, factor], rel=1e-5)
+    assert len(told) == 5
+    assert [name for name, value in told.items() if not value] == []
+
+
+def test_where_accelerate_divides_too_both_fixes_together_are_right():
+    result = bed(f"{CASES}:swallowed_and_divided", "5.2.0", "1.15.0")
+    for kind in (*DECODERS, "swallowing"):
+        assert_equal_both_ways(result, kind)
+    assert factors(result, "encoder") == pytest.approx((1, 4), rel=1e-5)
+    target = "transformers.models.vipllava.modeling_vipllava:VipLlavaForConditionalGeneration.__init__"
+    assert outcomes(result, SWALLOWED)[target] == ("broken", "applied")
+    assert outcomes(result, DOUBLE) == {str(one): ("broken", "applied") for one in DOUBLE.targets}

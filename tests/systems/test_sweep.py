@@ -125,6 +125,16 @@ def test_a_copy_may_be_spared_with_a_reason(tmp_path, three):
     assert problems(tmp_path, rotary_fix(spared={f"{NAME.format('two')}:rotate": "It is never called."}), three) == []
 
 
+def test_a_pattern_spares_what_upstream_has_not_repaired_either(tmp_path, three):
+    fix = rotary_fix(spared={"transformers.*": "It has no oracle."})
+    for release in "4.41.0", "4.42.0":
+        three[release].update(modeling("two", BROKEN))
+    assert problems(tmp_path, fix, three) == []
+    three["4.42.0"].update(modeling("two", FIXED))
+    (problem,) = problems(tmp_path, fix, three)
+    assert f"forgotten copy {NAME.format('two')}:rotate in 4.41.0" in problem
+
+
 def test_sparing_what_is_no_copy_is_a_problem(tmp_path, three):
     (problem,) = problems(tmp_path, rotary_fix(spared={f"{NAME.format('two')}:rotate": "Gone."}), three)
     assert "which is no copy of the bug" in problem

@@ -178,11 +178,90 @@ def divided_once(bed, target):
             settings == {"num_steps": 4, "sync_each_batch": False}
         )
 
-    decoders = SimpleNamespace(qualname=", ".join(DECODERS))
+    decoders = SimpleNamespace(qualname=", ".join(KINDS[:3]))
     measure("before")
     with hotfix.apply(only=["v5-trainer-ga-double-division"]):
         measure("after")
     told["nothing stays"] = torch.tensor(
         function is Trainer.create_accelerator_and_postprocess and function.__code__ is stock
     )
+    return told
+
+
+def swallowed(bed, target):
+    """Factors of `_swallowed.compared` for a model that swallows the number, in the situations that its fix is about.
+
+    Returns:
+        ``WHEN: …``: before, with the fix, with a low-rank adapter around the model, and when it has been taken out.
+        ``… is …``: what must not change is as it was.
+    """
+    import peft
+    import torch
+    from transformers.models.llava import modeling_llava as module
+
+    import hotfix
+    from hotfix.training import _swallowed
+    from hotfix.training import ga_loss_kwargs_swallowed as swallowing
+
+    kind = module.LlavaForConditionalGeneration
+    stock, told = kind.__init__.__code__, {}
+    data = swallowing.samples(bed, kind.__name__)
+    make = partial(swallowing.build, bed, module, kind.__name__)
+
+    def adapted():
+        settings = peft.LoraConfig(target_modules=["q_proj"], init_lora_weights=False, r=2)
+        torch.manual_seed(0)
+        return peft.get_peft_model(make(), settings)
+
+    def measure(when, make):
+        told.update({f"{when}: {name}": value for name, value in _swallowed.compared(make, data).items()})
+
+    def alone():
+        values = _steps.one_step(make(), data, per_device_train_batch_size=4)
+        with_function = _steps.one_step(make(), data, summed_or_mean, gradient_accumulation_steps=4)
+        return [*values.values(), *with_function.values()]
+
+    class Own(kind):
+        def forward(self, *args, num_items_in_batch=None, **kwargs):
+            return super().forward(*args, **kwargs)
+
+    class Inheriting(kind):
+        pass
+
+    def says(some):
+        return getattr(some(make().config), "accepts_loss_kwargs", None)
+
+    measure("before", make)
+    before = alone()
+    with hotfix.apply(only=[swallowing.FIX.id]):
+        measure("after", make)
+        measure("adapted", adapted)
+        told["one batch, and a loss function of one's own, is as before"] = torch.tensor(
+            all(one.equal(other) for one, other in zip(before, alone()))
+        )
+        told["a subclass without a forward is repaired"] = torch.tensor(says(Inheriting) is False)
+        told["a subclass with a forward is left alone"] = torch.tensor(says(Own) is None)
+        original, kind.forward = kind.forward, summed_or_mean
+        told["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is None)
+        kind.forward = original
+    measure("reverted", make)
+    told["its code is what it was"] = torch.tensor(kind.__init__.__code__ is stock)
+    return told
+
+
+def swallowed_and_divided(bed, target):
+    """`every_kind`, and a model that swallows the number, where Accelerate divides as well; all fixes may be armed."""
+    from transformers.models.vipllava import modeling_vipllava as module
+
+    from hotfix.training import ga_loss_kwargs_swallowed as swallowing
+
+    name = "VipLlavaForConditionalGeneration"
+    data = swallowing.samples(bed, name)
+    told = every_kind(bed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
+    for way, steps in {
+        "accumulated": {"gradient_accumulation_steps": 4},
+        "whole batch": {"per_device_train_batch_size": 4},
+    }.items():
+        values = _steps.one_step(swallowing.build(bed, module, name), data, **steps)
+        told.update({f"swallowing: {way} {name}": value for name, value in values.items()})
     return told

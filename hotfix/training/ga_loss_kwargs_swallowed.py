@@ -1,0 +1,469 @@
+"""Models take the number of labels of a step from the Trainer and ignore it, and then nobody divides their loss.
+
+Symptom   Silent. With ``gradient_accumulation_steps=N`` loss and gradients of these models are N times too large.
+Cause     The Trainer gives ``num_items_in_batch`` to every model whose forward has ``**kwargs``, and leaves dividing to
+          the model, unless its class says ``accepts_loss_kwargs = False``. These have ``**kwargs``, take the mean over
+          the micro-batch, and say nothing. (ConvNext and EncoderDecoderModel hand the number to a part of themselves
+          that refuses it, and raise a TypeError in the first step.)
+Releases  The table below: 38 classes, 4.48.0 to 5.16.1. The Trainer of 4.47 asks no class: nothing is repaired there.
+Upstream  transformers#36753, transformers#37208, transformers#40333, transformers#43651, transformers#47688. Some
+          classes say it later, others pass the number on to their loss; the fixed release differs by class.
+Here      The constructor says ``accepts_loss_kwargs = False``, and the Trainer divides the mean by N, as it did before
+          4.46. Each micro-batch weighs the same, as in the classes that say it upstream; in those that pass the number
+          on each label does, which comes to the same where the micro-batches have equally many. With one micro-batch
+          nothing changes. A ``compute_loss_func`` gets the number as before. A subclass with a forward of its own is
+          left alone, and so is a forward that somebody else has put in place of the class's.
+          In 5.2.0 to 5.5.3 Accelerate divides all losses once more: v5-trainer-ga-double-division.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from copy import deepcopy
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from hotfix.registry import Fix, Trial
+from hotfix.training._swallowed import compared, declared_mean, is_asked, swallows
+
+if TYPE_CHECKING:
+    import ast
+
+    import torch
+
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
+
+_OF_4_47 = (
+    "musicgen MusicgenForConditionalGeneration",
+    "musicgen_melody MusicgenMelodyForConditionalGeneration",
+    "phi PhiForTokenClassification",
+    "phi3 Phi3ForTokenClassification",
+    "recurrent_gemma RecurrentGemmaForCausalLM",
+    "speech_encoder_decoder SpeechEncoderDecoderModel",
+)
+_WITHOUT_CASE = (
+    "cohere_asr CohereAsrForConditionalGeneration",
+    "gemma4 Gemma4ForConditionalGeneration",
+    "minicpmv4_6 MiniCPMV4_6ForConditionalGeneration",
+    "minimax_m3_vl MiniMaxM3SparseForConditionalGeneration",
+    "moonshine_streaming MoonshineStreamingForConditionalGeneration",
+    "parakeet ParakeetForTDT",
+)
+
+
+def _target(words: str) -> str:
+    model, name = words.split()
+    return f"transformers.models.{model}.modeling_{model}:{name}"
+
+
+FIX = Fix(
+    id="ga-loss-kwargs-swallowed-vlm",
+    title="Loss and gradients are gradient_accumulation_steps times too large: the model ignores num_items_in_batch",
+    kind="silent",
+    upstream=(
+        "transformers#36753",
+        "transformers#37208",
+        "transformers#40333",
+        "transformers#43651",
+        "transformers#47688",
+    ),
+    fixed_in="by class, from 4.49.0 to 5.17.0",
+    needle="labels is not None",
+    spared={
+        "transformers.*": "Upstream has not repaired it.",
+        **dict.fromkeys(map(_target, _OF_4_47), "It was so up to 4.47.1, whose Trainer does not ask the class."),
+        **dict.fromkeys(map(_target, _WITHOUT_CASE), "It is broken; there is no case that shows it yet."),
+    },
+    trial=Trial(packages={"accelerate": "1.15.0", "flash-attn": None}, tolerance={"float64": 1e-4}),
+)
+
+# Model, class, and the releases in which upstream has it wrong.
+TABLE = (
+    ("aya_vision", "AyaVisionForConditionalGeneration", ">=4.50.0,<=4.51.3"),
+    ("blip_2", "Blip2ForConditionalGeneration", ">=4.52.1,<=5.16.1"),
+    ("blip_2", "Blip2Model", ">=4.52.1,<=5.16.1"),
+    ("bloom", "BloomForCausalLM", ">=4.48.0,<=4.48.2"),
+    ("convnext", "ConvNextForImageClassification", ">=4.56.0,<=4.56.2"),
+    ("convnextv2", "ConvNextV2ForImageClassification", ">=4.56.0,<=4.56.2"),
+    ("encoder_decoder", "EncoderDecoderModel", ">=4.48.0,<=4.49.0"),
+    ("falcon_mamba", "FalconMambaForCausalLM", ">=4.48.0,<=5.16.1"),
+    ("gemma3", "Gemma3ForConditionalGeneration", ">=4.50.0,<=4.56.2"),
+    ("gemma3", "Gemma3ForSequenceClassification", ">=4.54.0,<=5.8.1"),
+    ("gemma3n", "Gemma3nForConditionalGeneration", ">=4.53.0,<=5.5.4"),
+    ("glm4v", "Glm4vForConditionalGeneration", ">=4.53.0,<=4.55.4"),
+    ("gpt_neox", "GPTNeoXForCausalLM", "==4.48.3"),
+    ("janus", "JanusForConditionalGeneration", ">=4.52.1,<=4.53.3"),
+    ("llama4", "Llama4ForConditionalGeneration", ">=4.51.0,<=5.16.1"),
+    ("llava", "LlavaForConditionalGeneration", ">=4.49.0,<=4.51.3"),
+    ("llava_next", "LlavaNextForConditionalGeneration", ">=4.49.0,<=4.51.3"),
+    ("llava_next_video", "LlavaNextVideoForConditionalGeneration", ">=4.49.0,<=4.51.3"),
+    ("llava_onevision", "LlavaOnevisionForConditionalGeneration", ">=4.49.0,<=4.51.3"),
+    ("mamba2", "Mamba2ForCausalLM", ">=4.48.0,<=4.51.3"),
+    ("mamba", "MambaForCausalLM", ">=4.48.0,<=5.16.1"),
+    ("mistral3", "Mistral3ForConditionalGeneration", ">=4.50.0,<=4.51.3"),
+    ("modernbert", "ModernBertForMaskedLM", ">=4.48.0,<=4.52.4"),
+    ("modernbert_decoder", "ModernBertDecoderForCausalLM", ">=4.54.0,<=5.16.1"),
+    ("moonshine", "MoonshineForConditionalGeneration", ">=4.54.0,<=5.14.1"),
+    ("paligemma", "PaliGemmaForConditionalGeneration", ">=4.48.3,<=4.51.3"),
+    ("phi4_multimodal", "Phi4MultimodalForCausalLM", ">=4.51.0,<=5.16.1"),
+    ("qwen2_5_omni", "Qwen2_5OmniThinkerForConditionalGeneration", ">=4.54.0,<=5.16.1"),
+    ("qwen2_5_vl", "Qwen2_5_VLForConditionalGeneration", ">=4.53.0,<=4.55.4"),
+    ("qwen2_vl", "Qwen2VLForConditionalGeneration", ">=4.53.0,<=4.55.4"),
+    ("qwen3_omni_moe", "Qwen3OmniMoeThinkerForConditionalGeneration", ">=4.57.1,<=5.16.1"),
+    ("segformer", "SegformerForImageClassification", ">=5.0.0,<=5.8.1"),
+    ("swin", "SwinForImageClassification", ">=5.0.0,<=5.8.1"),
+    ("video_llava", "VideoLlavaForConditionalGeneration", ">=4.49.0,<=4.51.3"),
+    ("vipllava", "VipLlavaForConditionalGeneration", ">=4.49.0,<=5.16.1"),
+    ("xglm", "XGLMForCausalLM", ">=5.4.0,<=5.16.1"),
+    ("xlstm", "xLSTMForCausalLM", ">=4.54.0,<=5.16.1"),
+    ("zamba2", "Zamba2ForSequenceClassification", ">=5.0.0,<=5.3.0"),
+)
+
+# These have been so for longer than the Trainer has asked: up to 4.47.1 it is not the class that is wrong.
+_OLDER = ("bloom", "encoder_decoder", "falcon_mamba", "mamba", "mamba2")
+_ASKING = "transformers.trainer:Trainer.__init__"
+
+for _model, _class, _releases in TABLE:
+    FIX.edits(
+        (f"{_target(f'{_model} {_class}')}.__init__", _releases),
+        judged=(_class, _ASKING) if _model in _OLDER else (_class,),
+    )(declared_mean)
+
+
+@FIX.recognises
+def is_broken(model: ast.AST, trainer: ast.AST | None = None) -> bool:
+    """The class swallows the number, and the Trainer asks it, if that is looked at."""
+    return swallows(model) and (trainer is None or is_asked(trainer))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the case.
+
+_TEXT = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+_VISION = {
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "image_size": 8,
+    "patch_size": 4,
+    "projection_dim": 16,
+    "head_dim": 8,
+}
+_CLIP = {**_VISION, "model_type": "clip_vision_model"}
+_SIGLIP = {**_VISION, "model_type": "siglip_vision_model"}
+_LLAMA = {**_TEXT, "model_type": "llama"}
+_QWEN2 = {**_TEXT, "model_type": "qwen2"}
+_IMAGES = {"image_token_index": 60, "image_token_id": 60}
+_QWEN_TOKENS = {"image_token_id": 60, "video_token_id": 61, "vision_start_token_id": 62, "vision_end_token_id": 63}
+_ROPE_3D = {
+    "rope_scaling": {"type": "default", "rope_type": "default", "mrope_section": [1, 1, 2]},
+    "rope_theta": 10000.0,
+}
+_QWEN_VISION = {"depth": 1, "embed_dim": 16, "hidden_size": 32, "num_heads": 2, "patch_size": 4}
+_QWEN_VISION_2_5 = {"depth": 1, "hidden_size": 16, "out_hidden_size": 32, "intermediate_size": 24, "num_heads": 2}
+_STATES = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "state_size": 4,
+    "num_hidden_layers": 2,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+_PIXELS = {"num_labels": 3}
+_NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+_MOE = {
+    "num_experts": 2,
+    "num_local_experts": 2,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 16,
+    "intermediate_size_mlp": 48,
+}
+_LLAVA = {"vision_config": _CLIP, "text_config": _LLAMA, **_IMAGES, "vision_feature_layer": -1}
+
+# What makes each model small, by the name of its configuration.
+_CONFIGS: dict[str, dict[str, Any]] = {
+    "AyaVision": {"vision_config": _SIGLIP, "text_config": {**_TEXT, "model_type": "cohere2"}, **_IMAGES},
+    "Blip2": {
+        "vision_config": _VISION,
+        "qformer_config": {**_TEXT, "encoder_hidden_size": 16, **_NO_DROPOUT},
+        "text_config": {**_TEXT, "model_type": "opt", "ffn_dim": 48, "word_embed_proj_dim": 32, "dropout": 0.0},
+        **_IMAGES,
+        "num_query_tokens": 4,
+    },
+    "Bloom": {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4, **_NO_DROPOUT},
+    "ConvNext": {**_PIXELS, "hidden_sizes": [8, 16], "depths": [1, 1], "num_stages": 2, "image_size": 32},
+    "ConvNextV2": {**_PIXELS, "hidden_sizes": [8, 16], "depths": [1, 1], "num_stages": 2, "image_size": 32},
+    "EncoderDecoder": {
+        "encoder": {**_TEXT, **_NO_DROPOUT, "model_type": "bert"},
+        "decoder": {
+            **_TEXT,
+            **_NO_DROPOUT,
+            "model_type": "bert",
+            "is_decoder": True,
+            "add_cross_attention": True,
+        },
+        "decoder_start_token_id": 1,
+        "pad_token_id": 0,
+    },
+    "FalconMamba": _STATES,
+    "GPTNeoX": _TEXT,
+    "Gemma3": {
+        "vision_config": _SIGLIP,
+        "text_config": {**_TEXT, "model_type": "gemma3_text"},
+        **_IMAGES,
+        "mm_tokens_per_image": 4,
+        "num_labels": 3,
+    },
+    "Gemma3n": {
+        "text_config": {
+            **_TEXT,
+            "vocab_size_per_layer_input": 64,
+            "hidden_size_per_layer_input": 8,
+            "num_kv_shared_layers": 0,
+            "laurel_rank": 4,
+            "altup_num_inputs": 2,
+            "layer_types": ["full_attention", "full_attention"],
+            "activation_sparsity_pattern": [0.0, 0.0],
+        },
+        "audio_config": {
+            "hidden_size": 16,
+            "conf_num_attention_heads": 2,
+            "conf_num_hidden_layers": 1,
+            "sscp_conv_channel_size": [4, 4],
+            "vocab_size": 8,
+            "vocab_offset": 56,
+        },
+        "vision_config": {"hidden_size": 2048, "vocab_size": 8, "vocab_offset": 48},
+    },
+    "Glm4v": {
+        "text_config": {**_TEXT, **_ROPE_3D},
+        "vision_config": {**_QWEN_VISION_2_5, "image_size": 28, "patch_size": 14},
+        **_QWEN_TOKENS,
+    },
+    "Janus": {
+        "text_config": _LLAMA,
+        "vision_config": {**_VISION, "model_type": "janus_vision_model", "num_image_tokens": 4},
+        "vq_config": {
+            "embed_dim": 8,
+            "num_embeddings": 8,
+            "base_channels": 32,
+            "channel_multiplier": [1, 1],
+            "num_res_blocks": 1,
+            "projection_dim": 8,
+            "image_token_embed_dim": 8,
+        },
+    },
+    "Llama4": {
+        "text_config": {**_TEXT, **_MOE, "num_local_experts": 1, "num_experts_per_tok": 1},
+        "vision_config": {
+            **_VISION,
+            "intermediate_size": 64,
+            "vision_output_dim": 32,
+            "projector_input_dim": 16,
+            "projector_output_dim": 16,
+        },
+        **_IMAGES,
+    },
+    "Llava": _LLAVA,
+    "LlavaNext": {**_LLAVA, "image_grid_pinpoints": [[8, 8]]},
+    "LlavaNextVideo": {**_LLAVA, "image_grid_pinpoints": [[8, 8]], "video_token_index": 61},
+    "LlavaOnevision": {
+        **_LLAVA,
+        "vision_config": _SIGLIP,
+        "text_config": _QWEN2,
+        "image_grid_pinpoints": [[8, 8]],
+        "video_token_index": 61,
+    },
+    "Mamba2": {**_STATES, "num_heads": 8, "head_dim": 8, "n_groups": 2, "chunk_size": 8},
+    "Mamba": _STATES,
+    "Mistral3": {
+        **_LLAVA,
+        "vision_config": {**_VISION, "model_type": "pixtral"},
+        "text_config": {**_TEXT, "model_type": "mistral"},
+    },
+    "ModernBertDecoder": {**_TEXT, "cls_token_id": 3, "sep_token_id": 4},
+    "ModernBert": {**_TEXT, "cls_token_id": 3, "sep_token_id": 4, "reference_compile": False},
+    "Moonshine": {
+        "vocab_size": 64,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "encoder_num_hidden_layers": 1,
+        "decoder_num_hidden_layers": 1,
+        "encoder_num_attention_heads": 2,
+        "decoder_num_attention_heads": 2,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 1,
+    },
+    "PaliGemma": {
+        "vision_config": _SIGLIP,
+        "text_config": {**_TEXT, "model_type": "gemma"},
+        **_IMAGES,
+        "projection_dim": 32,
+    },
+    "Phi4Multimodal": {
+        **_TEXT,
+        "vision_config": {**_VISION, "image_size": 28, "crop_size": 28, "image_token_id": 60},
+        "audio_config": {
+            "hidden_size": 16,
+            "intermediate_size": 24,
+            "num_blocks": 1,
+            "num_attention_heads": 2,
+            "ext_pw_out_channel": 16,
+            "depthwise_seperable_out_channel": 16,
+            "nemo_conv_channels": 16,
+            "audio_token_id": 61,
+        },
+    },
+    "Qwen2VL": {**_TEXT, **_ROPE_3D, **_QWEN_TOKENS, "vision_config": _QWEN_VISION},
+    "Qwen2_5OmniThinker": {
+        "text_config": {**_TEXT, **_ROPE_3D},
+        "vision_config": _QWEN_VISION_2_5,
+        "audio_config": {
+            "d_model": 16,
+            "encoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "encoder_ffn_dim": 24,
+            "num_mel_bins": 8,
+            "output_dim": 32,
+        },
+        "image_token_index": 60,
+        "video_token_index": 61,
+        "audio_token_index": 59,
+    },
+    "Qwen2_5_VL": {**_TEXT, **_ROPE_3D, **_QWEN_TOKENS, "vision_config": _QWEN_VISION_2_5},
+    "Qwen3OmniMoeThinker": {
+        "text_config": {**_TEXT, **_MOE, **_ROPE_3D},
+        "vision_config": {**_QWEN_VISION_2_5, "num_position_embeddings": 4, "deepstack_visual_indexes": [0]},
+        "audio_config": {
+            "d_model": 16,
+            "encoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "encoder_ffn_dim": 24,
+            "num_mel_bins": 8,
+            "output_dim": 32,
+            "downsample_hidden_size": 8,
+        },
+        "image_token_id": 60,
+        "video_token_id": 61,
+        "audio_token_id": 59,
+    },
+    "Segformer": {
+        **_PIXELS,
+        "hidden_sizes": [8, 16],
+        "depths": [1, 1],
+        "num_encoder_blocks": 2,
+        "sr_ratios": [1, 1],
+        "num_attention_heads": [1, 2],
+        "patch_sizes": [3, 3],
+        "strides": [2, 2],
+        "mlp_ratios": [2, 2],
+        "hidden_dropout_prob": 0.0,
+        "drop_path_rate": 0.0,
+        "classifier_dropout_prob": 0.0,
+    },
+    "Swin": {
+        **_PIXELS,
+        "image_size": 32,
+        "embed_dim": 8,
+        "depths": [1, 1],
+        "num_heads": [1, 2],
+        "window_size": 4,
+        "drop_path_rate": 0.0,
+    },
+    "VideoLlava": {**_LLAVA, "video_token_index": 61},
+    "VipLlava": {**_LLAVA, "vision_feature_layers": [-1, -1]},
+    "XGLM": {
+        "vocab_size": 64,
+        "d_model": 32,
+        "ffn_dim": 48,
+        "num_layers": 2,
+        "attention_heads": 4,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+        "pad_token_id": 0,
+    },
+    "Zamba2": {
+        **_TEXT,
+        "num_labels": 3,
+        "mamba_d_state": 8,
+        "n_mamba_heads": 4,
+        "chunk_size": 8,
+        "layers_block_type": ["mamba", "hybrid"],
+        "num_mem_blocks": 1,
+        "use_mamba_kernels": False,
+        "use_mem_rope": True,
+    },
+    "xLSTM": {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "num_heads": 4, "pad_token_id": 0},
+}
+
+
+@FIX.case
+def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+    """A tiny model of the target's class: four micro-batches of one sample, and one batch of four."""
+    module, name = import_module(target.module), target.qualname.partition(".")[0]
+    return compared(partial(build, bed, module, name), samples(bed, name))
+
+
+def build(bed: Bed, module: Any, name: str) -> Any:
+    """The tiny model of a class in the table."""
+    family = name.removesuffix("Model").partition("For")[0]
+    config = getattr(module, f"{family}Config")(**deepcopy(_CONFIGS[family]))
+    with without_towers(module) if family == "Gemma3n" else nullcontext():
+        return bed.fill(getattr(module, name)(config))
+
+
+@contextmanager
+def without_towers(module: Any) -> Iterator[None]:
+    """Sound and images are not looked at; what looks at them would need timm."""
+    import torch
+
+    original = module.AutoModel.from_config
+
+    def from_config(config: Any) -> Any:
+        return original(config) if "text" in config.model_type else torch.nn.Identity()
+
+    with patch.object(module.AutoModel, "from_config", from_config):
+        yield
+
+
+def samples(bed: Bed, name: str) -> list[dict[str, Any]]:
+    """Four samples with equally many labels each."""
+    ids = bed.randint(5, 48, 4, 9, seed=1)
+    labels = ids.clone()
+    labels[:, :5] = -100
+    columns = {"input_ids": ids, "labels": labels}
+    if "Classification" in name:
+        columns["labels"] = bed.randint(0, 3, 4, seed=2)
+    if "Image" in name:
+        columns["pixel_values"] = bed.randn(4, 3, 32, 32)
+        del columns["input_ids"]
+    if name.startswith("Moonshine"):
+        columns["input_values"] = bed.randn(4, 4000)
+        del columns["input_ids"]
+    if name.startswith("Blip2"):
+        columns["pixel_values"] = bed.randn(4, 3, 8, 8)
+        ids[:, 1:5] = 60  # an image takes the place of four tokens
+    if name.startswith("Gemma3For"):
+        columns["token_type_ids"] = ids * 0
+    return [{key: column[row].cpu() for key, column in columns.items()} for row in range(4)]
