@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -20,8 +21,8 @@ def main(folder: str) -> None:
     """Run the case that `order.json` in `folder` names, on each of its targets.
 
     Hotfix is armed already, if it is to be; `transformers` has not been imported. One target runs in this process. Of
-    several, each runs in a fork of its own, made when torch and transformers' common part are loaded and no model is:
-    a clean start for each, without the seconds that loading costs.
+    several, each runs in a fork of its own, made when torch and transformers' common part (and the Trainer, where there
+    is Accelerate) are loaded and no model is: a clean start for each, without the seconds that loading costs.
     """
     at = Path(folder)
     order = json.loads((at / "order.json").read_text())
@@ -32,6 +33,8 @@ def main(folder: str) -> None:
         return
     torch.set_num_threads(1)  # threads do not survive a fork
     importlib.import_module("transformers.modeling_utils")
+    if importlib.util.find_spec("accelerate"):
+        importlib.import_module("transformers.trainer")
     for number in range(len(order["targets"])):
         child = os.fork()
         if child == 0:
