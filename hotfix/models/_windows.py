@@ -41,15 +41,25 @@ _JAMBA = {
     "use_mamba_kernels": False,
 }
 
-# For the last part of a package's name: how its classes begin, and what is added to `_DECODER`.
-_FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "jamba": ("Jamba", _JAMBA),
-    "mistral": ("Mistral", {}),
-    "mixtral": ("Mixtral", _MIXTURE),
-    "phi3": ("Phi3", {}),
-    "qwen2": ("Qwen2", {"use_sliding_window": True}),
-    "qwen2_moe": ("Qwen2Moe", {"use_sliding_window": True, **_MIXTURE_OF_QWEN}),
-    "starcoder2": ("Starcoder2", {}),
+_WITH_VISION = {
+    "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
+    "vision_config": {"depth": 1, "embed_dim": 32, "hidden_size": 64, "num_heads": 2, "patch_size": 4},
+    "image_token_id": 60,
+    "video_token_id": 61,
+    "vision_start_token_id": 62,
+    "vision_end_token_id": 63,
+}
+
+# For the last part of a package's name: how its classes begin and end, and what is added to `_DECODER`.
+_FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "jamba": ("Jamba", "ForCausalLM", _JAMBA),
+    "mistral": ("Mistral", "ForCausalLM", {}),
+    "mixtral": ("Mixtral", "ForCausalLM", _MIXTURE),
+    "phi3": ("Phi3", "ForCausalLM", {}),
+    "qwen2": ("Qwen2", "ForCausalLM", {"use_sliding_window": True}),
+    "qwen2_moe": ("Qwen2Moe", "ForCausalLM", {"use_sliding_window": True, **_MIXTURE_OF_QWEN}),
+    "qwen2_vl": ("Qwen2VL", "ForConditionalGeneration", {"use_sliding_window": True, **_WITH_VISION}),
+    "starcoder2": ("Starcoder2", "ForCausalLM", {}),
 }
 
 
@@ -65,13 +75,13 @@ def decoder(bed: Bed, family: str, layers: int = 2, **options: Any) -> Any:
     from packaging.version import Version
 
     transformers = import_module("transformers")
-    name, particular = _FAMILIES[family]
+    name, kind, particular = _FAMILIES[family]
     given: dict[str, Any] = {**_DECODER, **particular, "num_hidden_layers": layers}
     if "use_sliding_window" in given:
         # Up to 4.42.4 the layers below this number have the window, later those from it on.
         given["max_window_layers"] = layers if Version(transformers.__version__) < Version("4.43.0") else 0
-    config = getattr(transformers, f"{name}Config")(**given)
-    return bed.model(getattr(transformers, f"{name}ForCausalLM"), config, **options)
+    config = getattr(transformers, name + "Config")(**given)
+    return bed.model(getattr(transformers, name + kind), config, **options)
 
 
 def keys_seen(model: Any, input_ids: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,7 @@ from functools import cache
 
 import pytest
 
+from hotfix.models import flash_window_mask_cut as mask_cut
 from hotfix.models import flash_window_off_by_one as off_by_one
 from hotfix.models._windows import WINDOW
 from tests.bed.run import run
@@ -102,3 +103,31 @@ def test_right_padded_batches_with_a_cache_have_the_window_too():
 
 def test_the_fixed_release_is_left_exactly_as_it_is():
     assert_untouched("4.56.0", off_by_one.FIX, {"fixed", "absent"})
+
+
+# -- fa2-sliding-window-mask-slicing -----------------------------------------------------------------------------------
+
+MASK_CUT = mask_cut.FIX.id
+
+
+def test_a_padded_batch_is_continued_past_the_window_as_in_the_fixed_release():
+    case = "hotfix.models.flash_window_mask_cut:case"
+    target = next(one for one in mask_cut.FIX.targets if "qwen2." in one.module)
+    before = run(case, transformers="4.45.2", target=target, hotfix=False).require().tensors
+    after = run(case, transformers="4.45.2", target=target, env={"HOTFIX_ONLY": MASK_CUT}).require().tensors
+    fixed = run(case, transformers="4.46.1", target=target, hotfix=False).require().tensors
+    assert min(off(*pair) for pair in zip(before["logits"], fixed["logits"])) > 0.5
+    assert not different(after, fixed)
+
+
+@pytest.mark.parametrize(("release", "error"), [("4.36.0", "KeyError"), ("4.41.2", "ValueError")])
+def test_continued_tokens_are_bitwise_what_a_forward_without_a_cache_gives(release, error):
+    case = f"{CASES}:continued"
+    assert run(case, transformers=release, hotfix=False).error[0] == error
+    told = tensors(case, release, MASK_CUT, WINDOW_OFF, PADDING_CHECK)
+    for name in "by one", "by several":
+        assert told[name].equal(told[f"{name} whole"]), name
+
+
+def test_the_release_that_cuts_no_mask_is_left_exactly_as_it_is():
+    assert_untouched("4.46.1", mask_cut.FIX, {"fixed", "absent"})

@@ -88,3 +88,39 @@ def right_padded(bed, target):
         with torch.no_grad():
             told[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
     return told
+
+
+def continued(bed, target):
+    """Mistral continues a batch past the window: logits of one token after the other, of a part of several, and whole.
+
+    ``whole`` is what a forward without a cache gives: of ``by one`` the same tokens, and of ``by several`` those of a
+    batch without padding.
+    """
+    import torch
+
+    model, ids = decoder(bed, "mistral"), bed.randint(3, 64, 3, 12, seed=1)
+    padded = torch.ones_like(ids)
+    padded[1, :2] = padded[2, :4] = 0
+    told = {}
+    for name, mask, lengths in (
+        ("by one", padded, (6, *6 * (1,))),
+        ("by several", torch.ones_like(padded), (2, 6, 4)),
+    ):
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        with torch.no_grad():
+            steps, cache, end = [], None, 0
+            for length in lengths:
+                start, end = end, end + length
+                output = model(
+                    ids[:, start:end],
+                    attention_mask=mask[:, :end] if mask is padded else None,
+                    position_ids=positions[:, start:end],
+                    past_key_values=cache,
+                    use_cache=True,
+                )
+                cache = output.past_key_values
+                steps.append(output.logits)
+            whole = model(ids, attention_mask=mask, position_ids=positions, use_cache=False).logits
+        told[name] = torch.cat(steps, dim=1)[mask.bool()]
+        told[f"{name} whole"] = whole[mask.bool()]
+    return told
