@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from hotfix.models import fa2_s_aux_none, fa_value_dtype_check, gpt2_fa2_causality, vision_fa2_crash
+from hotfix.models import (
+    fa2_ignored_lengths,
+    fa2_s_aux_none,
+    fa_value_dtype_check,
+    gpt2_fa2_causality,
+    vision_fa2_crash,
+)
 from tests.bed.run import run_many
 from tests.models.test_wave_attention import BOUND, WAVE, different, off, outcomes, ran
 
@@ -97,3 +103,16 @@ def test_a_padded_gpt2_does_not_see_the_future():
         assert min(off(before[f"{way}: flash"], before[f"{way}: eager"])) > 0.1
         assert_eager(part(after, way))
     assert after["padded: sdpa"].equal(before["padded: sdpa"])
+
+
+# -- fa2-varlen-kwargs-ignored -----------------------------------------------------------------------------------------
+
+
+def test_packed_sequences_with_their_lengths_stay_apart():
+    fix, case = fa2_ignored_lengths.FIX, f"{WAVE}.packed_lengths:everything"
+    before = ran(case, "4.53.0", False, fix.targets[0]).require().tensors
+    after = ran(case, "4.53.0", True, fix.targets[0])
+    assert_repaired(fix, fix.targets[0], after, ran(case, "4.53.1", True, fix.targets[0], fix.id))
+    for model in "cohere2", "qwen2_5_vl":
+        assert min(off(before[f"{model}: flash"], before[f"{model}: eager"])) > 0.1
+        assert_eager(part(after.tensors, model))
