@@ -21,12 +21,21 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from hotfix.models import (
+    fa2_ignored_lengths,
     fa2_right_padding_check,
     fa2_s_aux_none,
     fa2_unpadded_batch,
     fa_value_dtype_check,
     flash_rotary_dtype,
+    flash_window_mask_cut,
+    flash_window_off_by_one,
     generate_fa2_nameerror,
+    gpt2_fa2_causality,
+    qwen_decode_left_padding,
+    qwen_image_temporal,
+    qwen_second_per_grid,
+    qwen_temporal_collapse,
+    qwen_text_positions,
     var_attention_dtype,
     vision_fa2_crash,
 )
@@ -241,10 +250,19 @@ def _cases() -> Iterator[Entry]:
 
 # The last broken release of the first target, and the release that it is compared with.
 OTHERS: dict[ModuleType, tuple[str, str]] = {
+    fa2_ignored_lengths: ("4.53.0", "4.53.1"),
     fa2_s_aux_none: ("5.6.0", "5.6.1"),
     fa2_unpadded_batch: ("4.55.0", "4.55.1"),
     fa_value_dtype_check: ("4.48.3", "4.49.0"),
+    flash_window_mask_cut: ("4.45.2", "4.46.1"),
+    flash_window_off_by_one: ("4.41.2", "4.56.0"),
     generate_fa2_nameerror: ("4.55.2", "4.55.3"),
+    gpt2_fa2_causality: ("4.57.6", "5.0.0"),
+    qwen_decode_left_padding: ("4.56.2", "4.57.1"),
+    qwen_image_temporal: ("5.5.3", "5.5.4"),
+    qwen_second_per_grid: ("5.17.0", "5.18.0"),
+    qwen_temporal_collapse: ("5.5.4", "5.6.0"),
+    qwen_text_positions: ("4.56.2", "4.57.1"),
     vision_fa2_crash: ("4.53.0", "4.53.1"),
 }
 
