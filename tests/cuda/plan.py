@@ -255,7 +255,7 @@ OTHERS: dict[ModuleType, tuple[str, str]] = {
     fa2_unpadded_batch: ("4.55.0", "4.55.1"),
     fa_value_dtype_check: ("4.48.3", "4.49.0"),
     flash_window_mask_cut: ("4.45.2", "4.46.1"),
-    flash_window_off_by_one: ("4.41.2", "4.56.0"),
+    flash_window_off_by_one: ("4.53.3", "4.56.0"),
     generate_fa2_nameerror: ("4.55.2", "4.55.3"),
     gpt2_fa2_causality: ("4.57.6", "5.0.0"),
     qwen_decode_left_padding: ("4.56.2", "4.57.1"),
