@@ -15,6 +15,7 @@ operators, its Triton rotary kernel (interpreted, `TRITON_INTERPRET=1`).
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import json
 import os
 import sys
@@ -49,12 +50,14 @@ DECIDERS = frozenset(
 )
 
 _library: torch.library.Library | None = None
+_torchvision: torch.library.Library | None = None
 
 
 def install() -> None:
     """Make torch look like CUDA to the `DECIDERS`, and to nobody else. Called by torch."""
     _pretend_cuda()
     _tolerate_no_device()
+    _stand_in_for_torchvision()
     if os.environ.get("BED_CALLS"):
         atexit.register(_write_calls, Path(os.environ["BED_CALLS"]))
 
@@ -137,6 +140,25 @@ def _tolerate_no_device() -> None:
             return None if self.none else super().__exit__(*error)
 
     torch.cuda.device = device  # type: ignore[misc]
+
+
+def _stand_in_for_torchvision() -> None:
+    """Define the two operators without which torchvision refuses to be imported, if it cannot load them itself.
+
+    On the package index are wheels for CUDA, whose compiled operators need its libraries. Nothing that transforms
+    images is among them: that is Python, on the operators of torch.
+    """
+    global _torchvision
+    found = importlib.util.find_spec("torchvision")
+    if found is None or found.origin is None:
+        return
+    try:
+        for compiled in Path(found.origin).parent.glob("_C*.so"):
+            torch.ops.load_library(str(compiled))
+    except OSError:
+        _torchvision = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            _torchvision.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 def _write_calls(folder: Path) -> None:

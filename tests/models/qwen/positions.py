@@ -7,6 +7,7 @@ from importlib import import_module
 import hotfix
 from hotfix import surgery
 from hotfix.models import _qwen, qwen_decode_left_padding, qwen_text_positions
+from tests.models.qwen.twice import before_and_after
 
 VIDEOS = (
     "qwen25vl-image-temporal-positions",
@@ -14,24 +15,6 @@ VIDEOS = (
     "qwen25vl-v5-temporal-position-collapse",
 )
 RATES = (60.0, 30.0, 24.0, 12.5, 7.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.7)  # frames a second; two of them make one of tokens
-
-
-def before_and_after(*fixes):
-    """Run a case in one process twice: as the release is, and with fixes that come late."""
-
-    def decorate(case):
-        def twice(bed, target):
-            before = case(bed, target)
-            with hotfix.apply(only=fixes):
-                after = case(bed, target)
-            return {
-                **{f"before: {name}": value for name, value in before.items()},
-                **{f"after: {name}": value for name, value in after.items()},
-            }
-
-        return twice
-
-    return decorate
 
 
 @before_and_after("qwen2vl-text-position-ids-from-mrope")

@@ -1,0 +1,46 @@
+"""What the cases of this shelf share: packages, a picture, and what becomes of it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.registry import Target
+
+# What the matrix runs the processors with: torchvision brings pillow, and the fast processors need it.
+PACKAGES: dict[str, Optional[str]] = {"torchvision": "0.28.0", "flash-attn": None}
+
+SMALL = {"shortest_edge": 4 * 28 * 28, "longest_edge": 100 * 28 * 28}
+
+
+def owner(target: Target) -> Any:
+    """The class to which the target belongs."""
+    return getattr(import_module(target.module), target.qualname.partition(".")[0])
+
+
+def picture(height: int = 420, width: int = 560) -> Any:
+    """Stripes, circles and a gradient, as a PIL image."""
+    import numpy
+    from PIL import Image
+
+    rows, columns = numpy.mgrid[:height, :width]
+    stripes = (rows * 7 + columns * 3) % 256
+    circles = numpy.hypot(rows - height / 2, columns - width / 2) * 2 % 256
+    gradient = columns * 255 // width
+    return Image.fromarray(numpy.stack([stripes, circles, gradient], axis=-1).astype(numpy.uint8))
+
+
+def pixels(processor: Any, **arguments: Any) -> dict[str, torch.Tensor]:
+    """Patches of the picture, and how many there are: frames, rows and columns."""
+    output = processor(images=picture(), return_tensors="pt", **arguments)
+    return {name: output[name] for name in ("pixel_values", "image_grid_thw")}
+
+
+def edges(processor: Any) -> torch.Tensor:
+    """The smallest and the largest number of pixels that a processor makes of a picture."""
+    import torch
+
+    return torch.tensor([processor.size[name] for name in ("shortest_edge", "longest_edge")])

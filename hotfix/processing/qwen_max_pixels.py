@@ -1,0 +1,133 @@
+"""A limit of pixels that is given to an image processor of Qwen's for one call, or at loading, is ignored.
+
+Symptom   Silent. ``processor(..., max_pixels=...)``, and before 5.0.0 ``from_pretrained(..., max_pixels=...)`` too,
+          have no effect: pictures have as many tokens as without it, up to 16384 with the configuration of Qwen3-VL.
+Cause     Fast processors look at ``min_pixels`` and ``max_pixels`` only if both are given. In 4.50 all processors look
+          at ``size`` alone, which was computed before `from_pretrained` set the attributes that it was given.
+Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: 4.50.0 to 4.50.3, fast 4.54.0
+          to 5.17.0 (from 4.51.0 on in truth: its older form is left alone). The same in video processors and in other
+          models: the table below.
+Upstream  transformers#41955, transformers#48916; fixed in 4.51.0 (attributes) and in 5.18.0 (calls)
+Here      The limit that is missing is that of ``size``, and in 4.50 the attributes are looked at. Bitwise equal to
+          4.51.0 and to 5.18.0.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from hotfix import surgery
+from hotfix.processing import _pictures
+from hotfix.registry import Fix, Trial
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
+
+def _model(name: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
+    return f"transformers.models.{name}.{kind.format(name)}:{qualname}", releases
+
+
+SLOW, FAST, PIL = "image_processing_{}", "image_processing_{}_fast", "image_processing_pil_{}"
+VIDEO = "video_processing_{}"
+FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
+TABLE = (
+    _model("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.3"),
+    _model("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.3"),
+    _model("qwen2_vl", FAST, "Qwen2VLImageProcessorFast._further_process_kwargs", ">=4.54.0,<=5.3.0"),
+    _model("qwen2_vl", SLOW, "Qwen2VLImageProcessor._standardize_kwargs", FIVE),
+    _model("qwen2_vl", PIL, "Qwen2VLImageProcessorPil._standardize_kwargs", FIVE),
+    _model("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor._further_process_kwargs", FOUR),
+    _model("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor._standardize_kwargs", FIVE),
+    _model("glm_image", FAST, "GlmImageImageProcessorFast._further_process_kwargs", FOUR),
+    _model("glm_image", SLOW, "GlmImageImageProcessor._standardize_kwargs", FIVE),
+    _model("glm_image", PIL, "GlmImageImageProcessorPil._standardize_kwargs", FIVE),
+    _model("video_llama_3", FAST, "VideoLlama3ImageProcessorFast._further_process_kwargs", FOUR),
+    _model("video_llama_3", SLOW, "VideoLlama3ImageProcessor._standardize_kwargs", FIVE),
+    _model("video_llama_3", PIL, "VideoLlama3ImageProcessorPil._standardize_kwargs", FIVE),
+    _model("video_llama_3", VIDEO, "VideoLlama3VideoProcessor._further_process_kwargs", FOUR),
+    _model("video_llama_3", VIDEO, "VideoLlama3VideoProcessor._standardize_kwargs", FIVE),
+    _model("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor._standardize_kwargs", FIVE),
+    _model("paddleocr_vl", PIL, "PaddleOCRVLImageProcessorPil._standardize_kwargs", FIVE),
+    _model("hunyuan_vl", SLOW, "HunYuanVLImageProcessor._standardize_kwargs", ">=5.13.0,<=5.17.0"),
+    _model("hunyuan_vl", PIL, "HunYuanVLImageProcessorPil._standardize_kwargs", ">=5.13.0,<=5.17.0"),
+    _model("minimax_m3_vl", SLOW, "MiniMaxM3VLImageProcessor._standardize_kwargs", ">=5.15.0,<=5.17.0"),
+    _model("cohere_compass", SLOW, "CohereCompassImageProcessor._standardize_kwargs", ">=5.16.0,<=5.17.0"),
+    _model("cohere_compass", PIL, "CohereCompassImageProcessorPil._standardize_kwargs", ">=5.16.0,<=5.17.0"),
+)
+
+FIX = Fix(
+    id="qwen2vl-max-pixels-ignored",
+    title="max_pixels for one call, or at loading, is ignored by Qwen's image processors",
+    kind="silent",
+    upstream=("transformers#41955", "transformers#48916"),
+    fixed_in="4.51.0, 5.18.0",
+    needle="max_pixels is not None",
+    order=-1,  # before qwen2vl-image-size-mutation changes the statement behind which the attributes are looked at
+    trial=Trial(
+        packages=_pictures.PACKAGES,
+        oracles={"*": "5.18.0", **{name: "4.51.0" for name, _ in TABLE if name.endswith(".preprocess")}},
+    ),
+)
+
+_BOTH = "min_pixels is not None and max_pixels is not None"
+_OF_THE_PROCESSOR = ("size = self.size", "size = {**self.size}")
+# A limit that was given to the processor itself yields to a size that is given for one call.
+_COMPLETED = """\
+if (min_pixels is None) != (max_pixels is None):
+    own = (getattr(self, "min_pixels", None), getattr(self, "max_pixels", None))
+    if size is None or size == self.size or (min_pixels, max_pixels) != own:
+        limits = self.size if size is None else size
+        min_pixels = limits["shortest_edge"] if min_pixels is None else min_pixels
+        max_pixels = limits["longest_edge"] if max_pixels is None else max_pixels
+"""
+_LOOKED_AT = """\
+limits = ("shortest_edge", getattr(self, "min_pixels", None)), ("longest_edge", getattr(self, "max_pixels", None))
+size = {**size, **{edge: pixels for edge, pixels in limits if pixels is not None}}
+"""
+
+
+@FIX.edits(*TABLE)
+def limited(node: ast.AST) -> Any:
+    """Add what is missing before the question whether both are given; in 4.50, look at the attributes."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == _BOTH:
+        return [*surgery.statements(_COMPLETED, at=node), node]
+    if isinstance(node, ast.Assign) and ast.unparse(node) in _OF_THE_PROCESSOR:
+        return [node, *surgery.statements(_LOOKED_AT, at=node)]
+    return None
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """Both have to be given; or only ``size`` is looked at and then overwritten."""
+    matches = any(limited(node) is not None for node in ast.walk(function))
+    if function.name == "preprocess":
+        parts = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.Attribute))}
+        return matches and "self.max_pixels" not in parts and "size['longest_edge'] = max_pixels" in parts
+    return matches and function.name in ("_further_process_kwargs", "_standardize_kwargs")
+
+
+@FIX.case
+def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+    """Sizes that a processor goes by where a limit was given for one call, or at loading; Qwen2-VL with a picture."""
+    import torch
+
+    cls = _pictures.owner(target)
+    limit = _pictures.SMALL["longest_edge"]
+    if target.qualname.endswith(".preprocess"):
+        loaded = cls.from_dict({"min_pixels": 3136, "max_pixels": 1003520}, max_pixels=limit)
+        return _pictures.pixels(loaded)
+    processor = cls()
+    told = {}
+    for name, arguments in {"largest": {"max_pixels": limit}, "smallest": {"min_pixels": 12544}}.items():
+        # From 5.4.0 on the first of these does what the other has done before.
+        settled = getattr(processor, "_standardize_kwargs", None) or processor._further_process_kwargs
+        size = settled(size=processor.size, resample=3, **arguments)["size"]
+        told[name] = torch.tensor([size["shortest_edge"], size["longest_edge"]])
+    if "image_processing" in target.module and "qwen2_vl" in target.module:
+        told.update(_pictures.pixels(processor, max_pixels=limit))
+    return told

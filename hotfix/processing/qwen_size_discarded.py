@@ -1,0 +1,92 @@
+"""The image processors of Qwen's models and of relatives throw away the size that they are given.
+
+Symptom   Silent. ``size`` in ``preprocessor_config.json``, or as an argument, has no effect: pictures are resized to
+          3136 to 1003520 pixels. Qwen3-VL, whose configuration says 65536 to 16777216, sees large pictures at a
+          sixteenth of their pixels, and makes other numbers of tokens than it was trained with.
+Cause     ``if size is wrong: raise ... else: size = default`` has the default for every size that is right.
+Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: slow 4.50.0 to 4.57.6, fast
+          4.50.0 to 4.53.3. GLM-4V: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3. PaddleOCR-VL: fast 5.0.0 to 5.3.0.
+Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V), 5.0.0 (slow) and 5.4.0 (PaddleOCR-VL)
+Here      The default is for no size. Bitwise equal to those releases.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Optional
+
+from hotfix import surgery
+from hotfix.processing import _pictures
+from hotfix.registry import Fix, Trial
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.bed import Bed
+    from hotfix.registry import Target
+
+
+FIX = Fix(
+    id="qwen2vl-image-processor-size-discarded",
+    title="Qwen's image processors throw away the size that they are given",
+    kind="silent",
+    upstream=("transformers#42910",),
+    fixed_in="4.54.0, 4.56.0, 5.0.0, 5.4.0",
+    needle='raise ValueError("size must contain',
+    trial=Trial(packages=_pictures.PACKAGES),
+)
+
+
+def _model(name: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
+    return f"transformers.models.{name}.image_processing_{name}{kind}:{qualname}", releases
+
+
+TABLE = (
+    _model("qwen2_vl", "", "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=4.57.6"),
+    _model("qwen2_vl", "_fast", "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
+    _model("glm4v", "", "Glm4vImageProcessor.__init__", ">=4.53.0,<=4.55.4"),
+    _model("glm4v", "", "Glm4vImageProcessor.preprocess", ">=4.53.0,<=4.55.4"),
+    _model("glm4v", "_fast", "Glm4vImageProcessorFast.__init__", ">=4.53.0,<=4.53.3"),
+    _model("paddleocr_vl", "_fast", "PaddleOCRVLImageProcessorFast.__init__", ">=5.0.0,<=5.3.0"),
+)
+
+_IS_WRONG = "size is not None and ('shortest_edge' not in size or 'longest_edge' not in size)"
+
+
+@FIX.edits(*TABLE)
+def default_for_none(node: ast.AST) -> Optional[ast.If]:
+    """Take the default only where there is no size."""
+    if not isinstance(node, ast.If) or ast.unparse(node.test) != _IS_WRONG or len(node.orelse) != 1:
+        return None
+    default = node.orelse[0]
+    if not isinstance(default, ast.Assign) or ast.unparse(default.targets[0]) != "size":
+        return None
+    [without] = surgery.statements("if size is None: pass", at=default)
+    assert isinstance(without, ast.If)
+    return ast.If(test=node.test, body=node.body, orelse=[ast.If(test=without.test, body=[default], orelse=[])])
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """Where a size is not wrong it is replaced."""
+    return any(default_for_none(node) is not None for node in ast.walk(function))
+
+
+@FIX.case
+def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+    """Sizes of a processor that is given one and of one that is not, and what they make of a picture.
+
+    Pixels are compared for Qwen2-VL only: PaddleOCR-VL resizes in another way from 5.4.0 on. The fast processor of
+    GLM-4V cannot process anything in these releases.
+    """
+    cls = _pictures.owner(target)
+    if target.qualname.endswith(".preprocess"):
+        return _pictures.pixels(cls(), size=dict(_pictures.SMALL))
+    told = {}
+    for name, processor in {"small": cls(size=dict(_pictures.SMALL)), "default": cls()}.items():
+        told[f"{name}: size"] = _pictures.edges(processor)
+        if "glm4v_fast" not in target.module:
+            seen = _pictures.pixels(processor)
+            told[f"{name}: image_grid_thw"] = seen["image_grid_thw"]
+            told.update({f"{name}: pixel_values": seen["pixel_values"]} if "qwen2_vl" in target.module else {})
+    return told
