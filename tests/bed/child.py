@@ -14,6 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+# What is common where a package is there.
+LOADED_WITH = {"accelerate": "transformers.trainer", "torchvision": "torchvision.transforms.v2"}
 PACKAGES = ("transformers", "torch", "flash_attn", "xformers", "triton", "trl", "accelerate")
 
 
@@ -21,8 +23,8 @@ def main(folder: str) -> None:
     """Run the case that `order.json` in `folder` names, on each of its targets.
 
     Hotfix is armed already, if it is to be; `transformers` has not been imported. One target runs in this process. Of
-    several, each runs in a fork of its own, made when torch and transformers' common part (and the Trainer, where there
-    is Accelerate) are loaded and no model is: a clean start for each, without the seconds that loading costs.
+    several, each runs in a fork of its own, made when torch and transformers' common part are loaded and no model is: a
+    clean start for each, without the seconds that loading costs.
     """
     at = Path(folder)
     order = json.loads((at / "order.json").read_text())
@@ -33,8 +35,9 @@ def main(folder: str) -> None:
         return
     torch.set_num_threads(1)  # threads do not survive a fork
     importlib.import_module("transformers.modeling_utils")
-    if importlib.util.find_spec("accelerate"):
-        importlib.import_module("transformers.trainer")
+    for package, module in LOADED_WITH.items():
+        if importlib.util.find_spec(package):
+            importlib.import_module(module)
     for number in range(len(order["targets"])):
         child = os.fork()
         if child == 0:
