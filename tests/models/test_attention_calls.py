@@ -1,4 +1,4 @@
-"""The fixes of how models call flash-attn, on real releases: wrong before, right after, gone where not needed.
+"""The fixes of how models call their attention, on real releases: wrong before, right after, gone where not needed.
 
 Bounds and helpers are those of `test_wave_attention`. All that is asked of one release runs in one process.
 """
@@ -11,6 +11,7 @@ from hotfix.models import (
     fa2_ignored_lengths,
     fa2_s_aux_none,
     fa_value_dtype_check,
+    glm4v_bool_mask,
     gpt2_fa2_causality,
     vision_fa2_crash,
 )
@@ -90,6 +91,18 @@ def test_vision_and_audio_encoders_keep_their_samples_apart():
         told, right = part(one.tensors, "samples"), part(other.tensors, "samples")
         assert max(off(told["flash"][None], told["eager"][None])) < BOUND
         assert told["sdpa"].equal(right["sdpa"])
+
+
+# -- glm4v-bool-mask ---------------------------------------------------------------------------------------------------
+
+
+def test_images_stay_apart_under_eager_attention():
+    fix, case = glm4v_bool_mask.FIX, f"{WAVE}.encoders:under_eager"
+    before = ran(case, "4.53.0", False, fix.targets[0]).require().tensors
+    after, _ = repaired(case, "4.53.0", fix, "4.53.1")
+    gaps = [max(off(told["images: together"][None], told["images: eager"][None])) for told in (before, after)]
+    assert gaps[0] > 0.1
+    assert gaps[1] < 1e-5
 
 
 # -- gpt2-fa2-padding-loses-causality ----------------------------------------------------------------------------------

@@ -1,13 +1,28 @@
-"""Cases for qwenvl-vision-fa2-crash; ``eager`` is what eager attention in float32 gives, one sample at a time."""
+"""Cases for qwenvl-vision-fa2-crash and glm4v-bool-mask.
+
+``eager`` is what eager attention in float32 gives, one sample at a time.
+"""
 
 from __future__ import annotations
 
-from hotfix.models import vision_fa2_crash
+from hotfix.models import glm4v_bool_mask, vision_fa2_crash
 from tests.models.wave import traces
 
 
 def everything(bed, target):
     return traces.told(bed, target, samples=samples, case=vision_fa2_crash.case)
+
+
+def under_eager(bed, target):
+    return traces.told(bed, target, images=two_images, case=glm4v_bool_mask.case)
+
+
+def two_images(bed, target):
+    """Two images at once under eager attention in float32, and each of them alone."""
+    import torch
+
+    model, inputs = vision_fa2_crash.encoder_and_inputs(bed, target, attn="eager", dtype=torch.float32)
+    return {"together": given(model, inputs), "eager": torch.cat([given(model, one) for one in each(inputs)])}
 
 
 def samples(bed, target):
