@@ -52,6 +52,7 @@ _WITH_VISION = {
 
 # For the last part of a package's name: how its classes begin and end, and what is added to `_DECODER`.
 _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "gemma2": ("Gemma2", "ForCausalLM", {"head_dim": 16, "query_pre_attn_scalar": 16}),
     "jamba": ("Jamba", "ForCausalLM", _JAMBA),
     "mistral": ("Mistral", "ForCausalLM", {}),
     "mixtral": ("Mixtral", "ForCausalLM", _MIXTURE),
@@ -64,7 +65,7 @@ _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def decoder(bed: Bed, family: str, layers: int = 2, **options: Any) -> Any:
-    """A small decoder all of whose layers have a sliding window.
+    """A small decoder all of whose layers, or in Gemma2 every second from the first on, have a sliding window.
 
     Args:
         bed: where it runs.

@@ -13,6 +13,7 @@ import pytest
 
 from hotfix.models import flash_window_mask_cut as mask_cut
 from hotfix.models import flash_window_off_by_one as off_by_one
+from hotfix.models import gemma2_flash_window as gemma2_window
 from hotfix.models._windows import WINDOW
 from tests.bed.run import run
 
@@ -131,3 +132,32 @@ def test_continued_tokens_are_bitwise_what_a_forward_without_a_cache_gives(relea
 
 def test_the_release_that_cuts_no_mask_is_left_exactly_as_it_is():
     assert_untouched("4.46.1", mask_cut.FIX, {"fixed", "absent"})
+
+
+# -- gemma2-fa2-no-window ----------------------------------------------------------------------------------------------
+
+NO_WINDOW = gemma2_window.FIX.id
+
+
+def test_training_of_gemma2_has_a_window_and_none_before():
+    case, target = "hotfix.models.gemma2_flash_window:case", gemma2_window.FIX.targets[0]
+    before = run(case, transformers="4.43.0", target=target, hotfix=False).require().tensors
+    after = run(case, transformers="4.43.0", target=target, env={"HOTFIX_ONLY": NO_WINDOW}).require().tensors
+    assert before["keys seen"].equal(seen(12))
+    assert after["keys seen"].equal(seen(WINDOW + 1))
+    assert not different(after, run(case, transformers="4.48.2", target=target, hotfix=False).require().tensors)
+
+
+@pytest.mark.parametrize("release", ["4.44.0", "4.46.3"])
+def test_padded_batches_of_gemma2_past_the_window_are_eager_attention_in_float32(release):
+    case = f"{CASES}:gemma2"
+    before = run(case, transformers=release, hotfix=False)
+    assert before.error[:2] == ("ValueError", "too many values to unpack (expected 4)")
+    told = tensors(case, release, NO_WINDOW, WINDOW_OFF)
+    assert max(off(told[name], told["eager"]) for name in ("padded", "with a cache")) < 2.5e-2
+    alone = tensors(case, release, NO_WINDOW)
+    assert min(off(alone[name], alone["eager"]) for name in ("padded", "with a cache")) > 0.1
+
+
+def test_a_gemma2_that_has_its_window_is_left_exactly_as_it_is():
+    assert_untouched("4.48.2", gemma2_window.FIX, {"fixed", "absent"})

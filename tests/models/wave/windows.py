@@ -124,3 +124,23 @@ def continued(bed, target):
         told[name] = torch.cat(steps, dim=1)[mask.bool()]
         told[f"{name} whole"] = whole[mask.bool()]
     return told
+
+
+def gemma2(bed, target):
+    """What the fix of Gemma2 computes in its case of padded batches, beside attention in float32 without a cache."""
+    import torch
+
+    from hotfix.models.gemma2_flash_window import continued
+
+    ids = bed.randint(3, 64, 3, 12, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, :5] = mask[2, :9] = 0
+    told = {}
+    with torch.no_grad():
+        model = decoder(bed, "gemma2")
+        told["padded"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
+        told["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
+        bed.assert_flash("flash_attn_varlen_func")
+        eager = decoder(bed, "gemma2", attn="eager", dtype=torch.float32)
+        rows = [eager(row[None, kept.bool()], use_cache=False).logits[0] for row, kept in zip(ids, mask)]
+    return {**told, "eager": torch.cat(rows)}
