@@ -103,7 +103,7 @@ def on_two_ranks(work: Callable[[int], dict[str, torch.Tensor]]) -> dict[str, to
 
     import_module("transformers.trainer")  # once for both; and this process is the one that is asked what was done
     with tempfile.TemporaryDirectory() as folder:
-        start_processes(_rank, (work, folder, _free_port()), nprocs=2, start_method="fork")
+        start_processes(_rank, (work, folder, free_port()), nprocs=2, start_method="fork")
         told: dict[str, torch.Tensor] = {}
         for rank in range(2):
             told.update(torch.load(Path(folder) / f"{rank}.pt", weights_only=True))
@@ -120,7 +120,8 @@ def _rank(rank: int, work: Callable[[int], dict[str, torch.Tensor]], folder: str
     torch.distributed.destroy_process_group()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
@@ -170,4 +171,10 @@ def texts(bed: Bed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]
     labels = ids.clone()
     for row, first in enumerate(firsts):
         labels[row, :first] = -100
+    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+
+
+def classified(bed: Bed) -> list[dict[str, Any]]:
+    """Four texts with a class each."""
+    ids, labels = bed.randint(0, 32, 4, 9, seed=1).cpu(), bed.randint(0, 3, 4, seed=2).cpu()
     return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]

@@ -25,6 +25,10 @@ def overlay(release: str, extras: Sequence[str] = ()) -> Path:
         extras: further requirements, resolved together with it, such as "trl==0.15.2".
     """
     requirements = [f"transformers=={release}", *sorted(extras)]
+    if any(one.startswith("deepspeed==") for one in extras):
+        # Built from its sources, beside the torch that is here, without its compiled operators.
+        options = ["--no-build-isolation-package", "deepspeed"]
+        return _folder(f"transformers-{release}", requirements, options, {"DS_BUILD_OPS": "0"})
     return _folder(f"transformers-{release}", requirements, [])
 
 

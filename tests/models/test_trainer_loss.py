@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from hotfix.training.deepspeed_double_scaling import FIX as SCALED
 from hotfix.training.ga_double_division import FIX as DOUBLE
 from hotfix.training.ga_loss_kwargs_swallowed import FIX as SWALLOWED
 from tests.bed.run import run
@@ -82,3 +83,27 @@ def test_where_accelerate_divides_too_both_fixes_together_are_right():
     target = "transformers.models.vipllava.modeling_vipllava:VipLlavaForConditionalGeneration.__init__"
     assert outcomes(result, SWALLOWED)[target] == ("broken", "applied")
     assert outcomes(result, DOUBLE) == {str(one): ("broken", "applied") for one in DOUBLE.targets}
+
+
+# -- deepspeed-double-gas-scaling --------------------------------------------------------------------------------------
+
+# The length of the gradients of micro-batches as a multiple of the right one, under DeepSpeed's own engine.
+ENGINE = {
+    "4.46.2": {"decoder": 0.25, "encoder": 1},
+    "4.47.0": {"decoder": 1, "encoder": 1},
+    "4.47.1": {"decoder": 0.25, "encoder": 1},
+    "4.48.0": {"decoder": 1, "encoder": 0.25},
+    "4.48.3": {"decoder": 0.25, "encoder": 0.25},
+}
+ENGINES = [pytest.param(one, marks=() if one == "4.47.1" else pytest.mark.slow) for one in ENGINE]
+
+
+@pytest.mark.parametrize("release", ENGINES)
+def test_deepspeed_divides_what_nobody_else_has_divided(release):
+    case, beside = "hotfix.training.deepspeed_double_scaling:case", ("1.1.1", "deepspeed==0.16.2")
+    before, after = (bed(case, release, *beside, hotfix=hotfix) for hotfix in (False, True))
+    assert {name: float(value) for name, value in before.tensors.items()} == pytest.approx(ENGINE[release], rel=1e-5)
+    right = {"decoder": 1, "encoder": 1}
+    assert {name: float(value) for name, value in after.tensors.items()} == pytest.approx(right, rel=1e-5)
+    repaired = ("fixed", "skipped") if release == "4.47.0" else ("broken", "applied")
+    assert outcomes(after, SCALED) == {str(SCALED.targets[0]): repaired}

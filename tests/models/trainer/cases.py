@@ -10,7 +10,7 @@ from functools import partial
 from types import SimpleNamespace
 
 from hotfix.training import _steps
-from hotfix.training._steps import texts
+from hotfix.training._steps import classified, texts
 
 KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
 DECODERS = KINDS[1:3]
@@ -31,11 +31,6 @@ def both_ways(bed, kind):
         "whole batch": step(make(bed), per_device_train_batch_size=len(data)),
     }
     return {f"{way} {name}": value for way, values in told.items() for name, value in values.items()}
-
-
-def classified(bed):
-    ids, labels = bed.randint(0, 32, 4, 9, seed=1).cpu(), bed.randint(0, 3, 4, seed=2).cpu()
-    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
 
 
 def summed_or_mean(outputs, labels, num_items_in_batch=None):
