@@ -142,12 +142,7 @@ def test_what_deepspeed_divides_is_not_divided_before(release, told):
 def test_a_model_that_would_refuse_the_number_trains_on_as_it_did():
     stock, repaired = (
         run(
-            f"{CASES}:composed",
-            transformers="4.48.0",
-            flash_attn=None,
-            extras=["accelerate==1.1.1"],
-            hotfix=hotfix,
-            env={"HOTFIX_ONLY": "trainer-ga-*"},  # ga-loss-kwargs-swallowed-vlm repairs it
+            f"{CASES}:composed", transformers="4.48.0", flash_attn=None, extras=["accelerate==1.1.1"], hotfix=hotfix
         ).require()
         for hotfix in (False, True)
     )
