@@ -245,18 +245,21 @@ def swallowed(bed, target):
 
 
 def swallowed_and_divided(bed, target):
-    """`every_kind`, and a model that swallows the number, where Accelerate divides as well; all fixes may be armed."""
-    from transformers.models.vipllava import modeling_vipllava as module
+    """`every_kind`, and models that swallow the number, where Accelerate divides as well; all fixes may be armed."""
+    from importlib import import_module
 
-    from hotfix.training import ga_loss_kwargs_swallowed as swallowing
+    from hotfix.training import ga_loss_kwargs_swallowed, ga_loss_kwargs_swallowed_seq2seq
 
-    name = "VipLlavaForConditionalGeneration"
-    data = swallowing.samples(bed, name)
     told = every_kind(bed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
-    for way, steps in {
-        "accumulated": {"gradient_accumulation_steps": 4},
-        "whole batch": {"per_device_train_batch_size": 4},
-    }.items():
-        values = _steps.one_step(swallowing.build(bed, module, name), data, **steps)
-        told.update({f"swallowing: {way} {name}": value for name, value in values.items()})
+    for kind, name, fix in (
+        ("vipllava", "VipLlavaForConditionalGeneration", ga_loss_kwargs_swallowed),
+        ("t5", "T5ForConditionalGeneration", ga_loss_kwargs_swallowed_seq2seq),
+    ):
+        module, data = import_module(f"transformers.models.{kind}.modeling_{kind}"), fix.samples(bed, name)
+        for way, steps in {
+            "accumulated": {"gradient_accumulation_steps": 4},
+            "whole batch": {"per_device_train_batch_size": 4},
+        }.items():
+            values = _steps.one_step(fix.build(bed, module, name), data, **steps)
+            told.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
     return told
