@@ -1,12 +1,13 @@
-"""The image processors of Qwen's models and of relatives throw away the size that they are given.
+"""The image processors of Qwen's models and of GLM-4V throw away the size that they are given.
 
 Symptom   Silent. ``size`` in ``preprocessor_config.json``, or as an argument, has no effect: pictures are resized to
           3136 to 1003520 pixels. Qwen3-VL, whose configuration says 65536 to 16777216, sees large pictures at a
           sixteenth of their pixels, and makes other numbers of tokens than it was trained with.
 Cause     ``if size is wrong: raise ... else: size = default`` has the default for every size that is right.
 Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: slow 4.50.0 to 4.57.6, fast
-          4.50.0 to 4.53.3. GLM-4V: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3. PaddleOCR-VL: fast 5.0.0 to 5.3.0.
-Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V), 5.0.0 (slow) and 5.4.0 (PaddleOCR-VL)
+          4.50.0 to 4.53.3. GLM-4V, where it is ``size`` itself that is wrong, and what is saved with it, since pictures
+          are resized by constants: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3.
+Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V) and 5.0.0 (slow)
 Here      The default is for no size. Bitwise equal to those releases.
 """
 
@@ -31,8 +32,16 @@ FIX = Fix(
     title="Qwen's image processors throw away the size that they are given",
     kind="silent",
     upstream=("transformers#42910",),
-    fixed_in="4.54.0, 4.56.0, 5.0.0, 5.4.0",
+    fixed_in="4.54.0, 4.56.0, 5.0.0",
     needle='raise ValueError("size must contain',
+    spared={
+        "transformers.models.glm4v.image_processing_glm4v:Glm4vImageProcessor.preprocess": (
+            "what it makes of the size goes nowhere: pictures are resized by constants"
+        ),
+        "transformers.models.paddleocr_vl.image_processing_paddleocr_vl_fast:PaddleOCRVLImageProcessorFast.__init__": (
+            "its min_pixels and max_pixels have defaults, which win over every size all the same"
+        ),
+    },
     trial=Trial(packages=_pictures.PACKAGES),
 )
 
@@ -45,9 +54,7 @@ TABLE = (
     _model("qwen2_vl", "", "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=4.57.6"),
     _model("qwen2_vl", "_fast", "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
     _model("glm4v", "", "Glm4vImageProcessor.__init__", ">=4.53.0,<=4.55.4"),
-    _model("glm4v", "", "Glm4vImageProcessor.preprocess", ">=4.53.0,<=4.55.4"),
     _model("glm4v", "_fast", "Glm4vImageProcessorFast.__init__", ">=4.53.0,<=4.53.3"),
-    _model("paddleocr_vl", "_fast", "PaddleOCRVLImageProcessorFast.__init__", ">=5.0.0,<=5.3.0"),
 )
 
 _IS_WRONG = "size is not None and ('shortest_edge' not in size or 'longest_edge' not in size)"
@@ -76,17 +83,12 @@ def is_broken(function: ast.FunctionDef) -> bool:
 def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
     """Sizes of a processor that is given one and of one that is not, and what they make of a picture.
 
-    Pixels are compared for Qwen2-VL only: PaddleOCR-VL resizes in another way from 5.4.0 on. The fast processor of
-    GLM-4V cannot process anything in these releases.
+    The fast processor of GLM-4V cannot process anything in these releases.
     """
     cls = _pictures.owner(target)
-    if target.qualname.endswith(".preprocess"):
-        return _pictures.pixels(cls(), size=dict(_pictures.SMALL))
     told = {}
     for name, processor in {"small": cls(size=dict(_pictures.SMALL)), "default": cls()}.items():
         told[f"{name}: size"] = _pictures.edges(processor)
         if "glm4v_fast" not in target.module:
-            seen = _pictures.pixels(processor)
-            told[f"{name}: image_grid_thw"] = seen["image_grid_thw"]
-            told.update({f"{name}: pixel_values": seen["pixel_values"]} if "qwen2_vl" in target.module else {})
+            told.update({f"{name}: {key}": value for key, value in _pictures.pixels(processor).items()})
     return told
