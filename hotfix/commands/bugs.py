@@ -44,6 +44,7 @@ class Bug:
         error: the message that the user sees, if there is one.
         repaired: whether hotfix repairs it.
         optin: whether it has to be asked to.
+        why_not: why it is not repaired, where that was looked into; a sentence.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Bug:
     error: str
     repaired: bool
     optin: bool = False
+    why_not: str = ""
 
     def is_in(self, release: Version) -> bool:
         """Whether this release has it."""
@@ -79,6 +81,7 @@ class Bug:
             "fixed_in": [str(one) for one in self.fixed_in],
             "repaired": self.repaired,
             "optin": self.optin,
+            "why_not": self.why_not,
             "refs": list(self.refs),
             "where": list(self.where),
         }
@@ -185,6 +188,7 @@ def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:
         where=(where,) if where else (),
         error=entry.get("error", ""),
         repaired=False,
+        why_not=entry.get("why_not", ""),
     )
 
 

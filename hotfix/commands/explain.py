@@ -97,6 +97,8 @@ def _print(out: Any, bug: Bug) -> None:
         proof = "a case runs it: hotfix verify " + bug.id if entry.load().proof else "none on this node"
         rows.append(("Evidence", f"{known['broken']} broken and {known['fixed']} good sources of {known['targets']}"))
         rows.append(("Proof", proof))
+    if bug.why_not:
+        rows.append(("Not repaired", bug.why_not))
     rows.append(("This node", _here(bug)))
     rows.append(("What to do", _advice(bug)))
     out.facts(rows)

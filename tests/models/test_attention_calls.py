@@ -11,6 +11,7 @@ from hotfix.models import (
     fa2_ignored_lengths,
     fa2_s_aux_none,
     fa_value_dtype_check,
+    flash_window_off_by_one,
     glm4v_bool_mask,
     gpt2_fa2_causality,
     vision_fa2_crash,
@@ -129,3 +130,11 @@ def test_packed_sequences_with_their_lengths_stay_apart():
     for model in "cohere2", "qwen2_5_vl":
         assert min(off(before[f"{model}: flash"], before[f"{model}: eager"])) > 0.1
         assert_eager(part(after.tensors, model))
+
+
+def test_packed_sequences_with_a_sliding_window_need_two_fixes_of_one_function():
+    both = (fa2_ignored_lengths.FIX.id, flash_window_off_by_one.FIX.id)
+    case, target = f"{WAVE}.packed_lengths:windowed", fa2_ignored_lengths.FIX.targets[0]
+    told = {only: ran(case, "4.53.0", True, target, only).require().tensors for only in (*both, ",".join(both))}
+    assert_eager(told.pop(",".join(both)))
+    assert all(min(off(one["flash"], one["eager"])) > 0.1 for one in told.values())

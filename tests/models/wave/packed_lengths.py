@@ -21,6 +21,10 @@ def cohere2(bed, target):
     return packed(bed, "cohere2", "Cohere2Model", "Cohere2Config")
 
 
+def windowed(bed, target):
+    return packed(bed, "cohere2", "Cohere2Model", "Cohere2Config", sliding_window=3)
+
+
 def qwen2_5_vl(bed, target):
     mrope = {"type": "mrope", "mrope_section": [2, 3, 3]}
     return packed(bed, "qwen2_5_vl", "Qwen2_5_VLTextModel", "Qwen2_5_VLTextConfig", rope_scaling=mrope)
