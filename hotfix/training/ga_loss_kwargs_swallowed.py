@@ -24,7 +24,6 @@ from copy import deepcopy
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from hotfix.registry import Fix, Trial
 from hotfix.training._swallowed import compared, declared_mean, is_asked, swallows
@@ -425,13 +424,18 @@ def without_towers(module: Any) -> Iterator[None]:
     """Sound and images are not looked at; what looks at them would need timm."""
     import torch
 
-    original = module.AutoModel.from_config
+    original = module.AutoModel
 
-    def from_config(config: Any) -> Any:
-        return original(config) if "text" in config.model_type else torch.nn.Identity()
+    class Texts:
+        @staticmethod
+        def from_config(config: Any) -> Any:
+            return original.from_config(config) if "text" in config.model_type else torch.nn.Identity()
 
-    with patch.object(module.AutoModel, "from_config", from_config):
+    module.AutoModel = Texts
+    try:
         yield
+    finally:
+        module.AutoModel = original
 
 
 def samples(bed: Bed, name: str) -> list[dict[str, Any]]:
