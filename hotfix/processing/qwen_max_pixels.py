@@ -4,9 +4,9 @@ Symptom   Silent. ``processor(..., max_pixels=...)``, and before 5.0.0 ``from_pr
           have no effect: pictures have as many tokens as without it, up to 16384 with the configuration of Qwen3-VL.
 Cause     Fast processors look at ``min_pixels`` and ``max_pixels`` only if both are given. In 4.50 all processors look
           at ``size`` alone, which was computed before `from_pretrained` set the attributes that it was given.
-Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: 4.50.0 to 4.50.3, fast 4.54.0
-          to 5.17.0 (from 4.51.0 on in truth: its older form is left alone). The same in video processors and in other
-          models: the table below.
+Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: 4.50.0 to 4.50.3, and fast
+          4.54.0 to 5.17.0. The same in video processors and in other models: the table below. The fast processor of
+          4.51.0 to 4.53.3 has another form of the bug, which is left alone.
 Upstream  transformers#41955, transformers#48916; fixed in 4.51.0 (attributes) and in 5.18.0 (calls)
 Here      The limit that is missing is that of ``size``, and in 4.50 the attributes are looked at. Bitwise equal to
           4.51.0 and to 5.18.0.
