@@ -276,6 +276,7 @@ class Trials:
                 self.broken.setdefault((cell.fix.id, cell.target.module), set()).add(cell.release)
         self._upstream: dict[tuple[str, str, Version], Result] = {}
         self._armed: dict[tuple[str, str, Version], Result] = {}
+        self._probes: dict[tuple[str, str, str], Result] = {}
         self._locks: dict[tuple[str, str, Version], threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -317,10 +318,15 @@ class Trials:
 
     def _try_release(self, cells: Sequence[Cell]) -> list[tuple[Cell, dict[str, Any]]]:
         """Run the cells of one fix in one release."""
-        broken = [cell for cell in cells if cell.verdict == "broken"]
-        if len(broken) > 1:
-            self._run_together(broken, armed=False)
-            self._run_together(broken, armed=True)
+        neighbours = [cell for cell in cells if cell.verdict != "broken"]
+        if len(neighbours) > 1:
+            probes = self._bed(PROBE, neighbours, armed=True)
+            self._probes.update({cell.path: probe for cell, probe in zip(neighbours, probes, strict=True)})
+        for verdict in "broken", "fixed":
+            together = [cell for cell in cells if cell.verdict == verdict]
+            if len(together) > 1:
+                self._run_together(together, armed=False)
+                self._run_together(together, armed=True)
         return [(cell, self.try_cell(cell)) for cell in cells]
 
     def _run_together(self, cells: Sequence[Cell], armed: bool) -> None:
@@ -378,7 +384,7 @@ class Trials:
         entry["result"] = "repaired"
 
     def _neighbour(self, cell: Cell, entry: dict[str, Any]) -> None:
-        [probe] = self._bed(PROBE, [cell], armed=True)
+        probe = self._probes.pop(cell.path, None) or self._bed(PROBE, [cell], armed=True)[0]
         entry["versions"] = probe.versions
         if probe.error:
             raise Failed(f"the probe raises {probe.error[0]}: {_first_line(probe.error[1])}")
