@@ -339,27 +339,33 @@ def module_imported(name: str, environment: Mapping[str, str], late: bool = Fals
 
 
 def targeted_modules(root: str) -> set[str]:
-    """The modules under `root` at which a selected fix aims, less those that this release cannot have broken.
+    """The modules under `root` at which a selected fix aims, less those that this release cannot have broken."""
+    modules = set()
+    for entry in list(_selected.values()):
+        for key, releases in entry.aims.items():
+            module = key.partition(":")[0]
+            if module.partition(".")[0] == root and not is_known_good(root, releases):
+                modules.add(module)
+    return modules
 
-    A release that the sweep has examined is trusted to be what it is called; a development version, a local version
-    and a release that is newer than the sweep are not, and their source is looked at.
+
+@cache  # many targets have one range
+def is_known_good(package: str, releases: str) -> bool:
+    """Whether the sweep has examined the release of a package that is installed, and it is none of the broken ones.
+
+    A release that was examined is trusted to be what it is called; a development version, a local version and a
+    release that is newer than the sweep are not, and their source is looked at.
     """
     from packaging.specifiers import SpecifierSet
 
     from .versions import installed
 
-    release = installed.version(root)
-    examined = str(release) in _index()["examined"].get(root, ())
-    modules = set()
-    # Many targets have one range.
-    may_be_broken = cache(lambda releases: release is not None and SpecifierSet(releases).contains(release))
-    for entry in list(_selected.values()):
-        for key, releases in entry.aims.items():
-            module = key.partition(":")[0]
-            safe = examined and releases and not may_be_broken(releases)
-            if module.partition(".")[0] == root and not safe:
-                modules.add(module)
-    return modules
+    spec, release = installed.find_spec(package), installed.version(package)
+    if spec is None or spec.origin is None:  # an installation that was interrupted leaves folders
+        return False
+    if release is None or not releases or str(release) not in _index()["examined"].get(package, ()):
+        return False
+    return not SpecifierSet(releases).contains(release)
 
 
 def account(pinned: bool = False) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .. import surgery
 from ..errors import Refusal
@@ -19,6 +20,8 @@ from ..ledger import Verdict
 from . import installed, source
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from ..registry import Fix, Target
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -53,6 +56,25 @@ def admit(fix: Fix, target: Target, module: types.ModuleType, late: bool) -> Non
 def survey(fix: Fix, target: Target) -> Judgement:
     """Judge one target from what is installed, without importing it."""
     return judge(fix, target, _read_installed)
+
+
+def recorded(fix: Fix, target: Target) -> Optional[Judgement]:
+    """What the sweep has found of one target in the release that is installed, if that is not broken.
+
+    For reports only: modules that an examined release has right are not even watched, and hundreds of them would have
+    to be read.
+    """
+    package = target.module.partition(".")[0]
+    release = installed.version(package)
+    entry = _file(evidence_file(fix)).get(target.key, {})
+    if release is None:
+        return None
+    if _is_in(release, entry.get("absent", ())):
+        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {target.qualname} in {target.module}.")
+    for digest, runs in entry.get("fixed", {}).items():
+        if _is_in(release, runs):
+            return Judgement(Verdict.FIXED, f"{_release(package)} was examined; its source ({digest}) is good.", digest)
+    return None
 
 
 def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
@@ -95,12 +117,9 @@ def evidence(path: Path) -> dict[str, dict[str, Verdict]]:
     Args:
         path: an evidence file; one that does not exist is an empty one.
     """
-    if not path.is_file():
-        return {}
-    targets = json.loads(path.read_text(encoding="utf-8"))["targets"]
     return {
         target: {digest: Verdict(verdict) for verdict in ("broken", "fixed") for digest in entry.get(verdict, ())}
-        for target, entry in targets.items()
+        for target, entry in _file(path).items()
     }
 
 
@@ -111,6 +130,22 @@ def evidence_file(fix: Fix) -> Path:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: the single questions.
+
+
+@cache
+def _file(path: Path) -> dict[str, Any]:
+    targets: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["targets"] if path.is_file() else {}
+    return targets
+
+
+def _is_in(release: Version, runs: Iterable[str]) -> bool:
+    """Whether one of ``4.36.0 - 4.52.4``, ``4.53.0`` or ``5.0.0 and later`` contains a release."""
+    from packaging.version import Version
+
+    for words in (run.split() for run in runs):
+        if Version(words[0]) <= release and (words[-1] == "later" or release <= Version(words[-1])):
+            return True
+    return False
 
 
 def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
