@@ -39,6 +39,27 @@ def test_the_target_is_repaired_whatever_the_order(program: str) -> None:
     assert result.require().stdout == "[('broken', 'applied', False)]\n"
 
 
+RECORDED_AND_READ = """
+from hotfix import registry
+from hotfix.versions import gate
+compared = 0
+for entry in registry.shelf().values():
+    fix = entry.load()
+    for target in fix.targets:
+        if registry.is_known_good(target.module.partition(".")[0], target.releases):
+            recorded, read = gate.recorded(fix, target), gate.survey(fix, target)
+            assert recorded, target
+            assert (recorded.verdict, recorded.source) == (read.verdict, read.source), target
+            compared += 1
+assert compared > 50
+"""
+
+
+@pytest.mark.parametrize("release", ["4.36.0", "4.53.0", "5.23.0"])
+def test_what_is_recorded_of_an_examined_release_is_what_is_read_there(release: str) -> None:
+    run_script("-c", [RECORDED_AND_READ], transformers=release).require()
+
+
 def test_one_changed_token_in_a_release_makes_its_source_unknown(tmp_path: Path) -> None:
     released = overlay.overlay("4.49.0") / "transformers"
     shutil.copytree(released, tmp_path / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
