@@ -300,6 +300,13 @@ def test_without_the_extra_the_command_is_plain_and_says_how_to_get_it(bare):
 
 # -- explain, by the message -------------------------------------------------------------------------------------------
 
+
+def test_explain_says_why_a_bug_is_not_repaired_and_which_release_to_move_to():
+    text = hotfix("explain", "packed-position-ids-sdpa").stdout
+    assert "In 4.53.0 no model hands its positions to the functions that make the masks" in " ".join(text.split())
+    assert "transformers 4.53.1 does" in text
+
+
 TRACEBACK = """\
 Traceback (most recent call last):
   File "train.py", line 3, in <module>

@@ -283,7 +283,7 @@ def test_what_is_in_the_catalogue_can_be_read():
     text = bugs.CATALOGUE.read_text(encoding="utf-8")
     assert len(text) < 150_000
     for id, entry in json.loads(text)["bugs"].items():
-        assert entry.keys() <= {"kind", "broken", "fixed_in", "needs", "where", "refs", "error"}
+        assert entry.keys() <= {"kind", "broken", "fixed_in", "needs", "where", "refs", "error", "why_not"}
         assert entry["kind"] in policy.KINDS
         assert any(bugs.known()[id].is_in(release) for release in bugs.examined()), id
         fixed = bugs.known()[id].fixed_in
