@@ -1,4 +1,4 @@
-"""What the cases of this shelf share: packages, a picture, and what becomes of it."""
+"""What the fixes of this shelf share: where processors are, packages, a picture, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 PACKAGES: dict[str, Optional[str]] = {"torchvision": "0.28.0", "flash-attn": None}
 
 SMALL = {"shortest_edge": 4 * 28 * 28, "longest_edge": 100 * 28 * 28}
+
+# Where a model has its processors. In 5.4.0 the fast ones of images have become the only ones, and stand in SLOW.
+SLOW, FAST, PIL = "image_processing_{}", "image_processing_{}_fast", "image_processing_pil_{}"
+VIDEO = "video_processing_{}"
+
+
+def place(model: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
+    """A target in one of the modules of a model, and the releases in which it is broken."""
+    return f"transformers.models.{model}.{kind.format(model)}:{qualname}", releases
 
 
 def owner(target: Target) -> Any:

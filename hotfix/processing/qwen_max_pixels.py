@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from hotfix import surgery
 from hotfix.processing import _pictures
+from hotfix.processing._pictures import FAST, PIL, SLOW, VIDEO, place
 from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
@@ -28,36 +29,30 @@ if TYPE_CHECKING:
     from hotfix.registry import Target
 
 
-def _model(name: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
-    return f"transformers.models.{name}.{kind.format(name)}:{qualname}", releases
-
-
-SLOW, FAST, PIL = "image_processing_{}", "image_processing_{}_fast", "image_processing_pil_{}"
-VIDEO = "video_processing_{}"
 FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
 TABLE = (
-    _model("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.3"),
-    _model("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.3"),
-    _model("qwen2_vl", FAST, "Qwen2VLImageProcessorFast._further_process_kwargs", ">=4.54.0,<=5.3.0"),
-    _model("qwen2_vl", SLOW, "Qwen2VLImageProcessor._standardize_kwargs", FIVE),
-    _model("qwen2_vl", PIL, "Qwen2VLImageProcessorPil._standardize_kwargs", FIVE),
-    _model("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor._further_process_kwargs", FOUR),
-    _model("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor._standardize_kwargs", FIVE),
-    _model("glm_image", FAST, "GlmImageImageProcessorFast._further_process_kwargs", FOUR),
-    _model("glm_image", SLOW, "GlmImageImageProcessor._standardize_kwargs", FIVE),
-    _model("glm_image", PIL, "GlmImageImageProcessorPil._standardize_kwargs", FIVE),
-    _model("video_llama_3", FAST, "VideoLlama3ImageProcessorFast._further_process_kwargs", FOUR),
-    _model("video_llama_3", SLOW, "VideoLlama3ImageProcessor._standardize_kwargs", FIVE),
-    _model("video_llama_3", PIL, "VideoLlama3ImageProcessorPil._standardize_kwargs", FIVE),
-    _model("video_llama_3", VIDEO, "VideoLlama3VideoProcessor._further_process_kwargs", FOUR),
-    _model("video_llama_3", VIDEO, "VideoLlama3VideoProcessor._standardize_kwargs", FIVE),
-    _model("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor._standardize_kwargs", FIVE),
-    _model("paddleocr_vl", PIL, "PaddleOCRVLImageProcessorPil._standardize_kwargs", FIVE),
-    _model("hunyuan_vl", SLOW, "HunYuanVLImageProcessor._standardize_kwargs", ">=5.13.0,<=5.17.0"),
-    _model("hunyuan_vl", PIL, "HunYuanVLImageProcessorPil._standardize_kwargs", ">=5.13.0,<=5.17.0"),
-    _model("minimax_m3_vl", SLOW, "MiniMaxM3VLImageProcessor._standardize_kwargs", ">=5.15.0,<=5.17.0"),
-    _model("cohere_compass", SLOW, "CohereCompassImageProcessor._standardize_kwargs", ">=5.16.0,<=5.17.0"),
-    _model("cohere_compass", PIL, "CohereCompassImageProcessorPil._standardize_kwargs", ">=5.16.0,<=5.17.0"),
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.3"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.3"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast._further_process_kwargs", ">=4.54.0,<=5.3.0"),
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor._standardize_kwargs", FIVE),
+    place("qwen2_vl", PIL, "Qwen2VLImageProcessorPil._standardize_kwargs", FIVE),
+    place("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor._further_process_kwargs", FOUR),
+    place("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor._standardize_kwargs", FIVE),
+    place("glm_image", FAST, "GlmImageImageProcessorFast._further_process_kwargs", FOUR),
+    place("glm_image", SLOW, "GlmImageImageProcessor._standardize_kwargs", FIVE),
+    place("glm_image", PIL, "GlmImageImageProcessorPil._standardize_kwargs", FIVE),
+    place("video_llama_3", FAST, "VideoLlama3ImageProcessorFast._further_process_kwargs", FOUR),
+    place("video_llama_3", SLOW, "VideoLlama3ImageProcessor._standardize_kwargs", FIVE),
+    place("video_llama_3", PIL, "VideoLlama3ImageProcessorPil._standardize_kwargs", FIVE),
+    place("video_llama_3", VIDEO, "VideoLlama3VideoProcessor._further_process_kwargs", FOUR),
+    place("video_llama_3", VIDEO, "VideoLlama3VideoProcessor._standardize_kwargs", FIVE),
+    place("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor._standardize_kwargs", FIVE),
+    place("paddleocr_vl", PIL, "PaddleOCRVLImageProcessorPil._standardize_kwargs", FIVE),
+    place("hunyuan_vl", SLOW, "HunYuanVLImageProcessor._standardize_kwargs", ">=5.13.0,<=5.17.0"),
+    place("hunyuan_vl", PIL, "HunYuanVLImageProcessorPil._standardize_kwargs", ">=5.13.0,<=5.17.0"),
+    place("minimax_m3_vl", SLOW, "MiniMaxM3VLImageProcessor._standardize_kwargs", ">=5.15.0,<=5.17.0"),
+    place("cohere_compass", SLOW, "CohereCompassImageProcessor._standardize_kwargs", ">=5.16.0,<=5.17.0"),
+    place("cohere_compass", PIL, "CohereCompassImageProcessorPil._standardize_kwargs", ">=5.16.0,<=5.17.0"),
 )
 
 FIX = Fix(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Optional
 
 from hotfix import surgery
 from hotfix.processing import _pictures
+from hotfix.processing._pictures import FAST, SLOW, place
 from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
@@ -46,15 +47,11 @@ FIX = Fix(
 )
 
 
-def _model(name: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
-    return f"transformers.models.{name}.image_processing_{name}{kind}:{qualname}", releases
-
-
 TABLE = (
-    _model("qwen2_vl", "", "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=4.57.6"),
-    _model("qwen2_vl", "_fast", "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
-    _model("glm4v", "", "Glm4vImageProcessor.__init__", ">=4.53.0,<=4.55.4"),
-    _model("glm4v", "_fast", "Glm4vImageProcessorFast.__init__", ">=4.53.0,<=4.53.3"),
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=4.57.6"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
+    place("glm4v", SLOW, "Glm4vImageProcessor.__init__", ">=4.53.0,<=4.55.4"),
+    place("glm4v", FAST, "Glm4vImageProcessorFast.__init__", ">=4.53.0,<=4.53.3"),
 )
 
 _IS_WRONG = "size is not None and ('shortest_edge' not in size or 'longest_edge' not in size)"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Optional
 
 from hotfix import surgery
 from hotfix.processing import _pictures
+from hotfix.processing._pictures import FAST, PIL, SLOW, VIDEO, place
 from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
@@ -27,33 +28,27 @@ if TYPE_CHECKING:
     from hotfix.registry import Target
 
 
-def _model(name: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
-    return f"transformers.models.{name}.{kind.format(name)}:{qualname}", releases
-
-
-SLOW, FAST, PIL = "image_processing_{}", "image_processing_{}_fast", "image_processing_pil_{}"
-VIDEO = "video_processing_{}"
 FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
 TABLE = (
-    _model("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.1"),
-    _model("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.1"),
-    _model("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=5.3.0"),
-    _model("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", FIVE),
-    _model("qwen2_vl", PIL, "Qwen2VLImageProcessorPil.__init__", FIVE),
-    _model("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor.__init__", ">=4.54.0,<=5.17.0"),
-    _model("glm_image", FAST, "GlmImageImageProcessorFast.__init__", FOUR),
-    _model("glm_image", SLOW, "GlmImageImageProcessor.__init__", FIVE),
-    _model("glm_image", PIL, "GlmImageImageProcessorPil.__init__", FIVE),
-    _model("video_llama_3", FAST, "VideoLlama3ImageProcessorFast.__init__", FOUR),
-    _model("video_llama_3", SLOW, "VideoLlama3ImageProcessor.__init__", FIVE),
-    _model("video_llama_3", PIL, "VideoLlama3ImageProcessorPil.__init__", FIVE),
-    _model("video_llama_3", VIDEO, "VideoLlama3VideoProcessor.__init__", ">=5.0.0,<=5.17.0"),
-    _model("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor.__init__", FIVE),
-    _model("paddleocr_vl", PIL, "PaddleOCRVLImageProcessorPil.__init__", FIVE),
-    _model("hunyuan_vl", SLOW, "HunYuanVLImageProcessor.__init__", ">=5.13.0,<=5.17.0"),
-    _model("hunyuan_vl", PIL, "HunYuanVLImageProcessorPil.__init__", ">=5.13.0,<=5.17.0"),
-    _model("cohere_compass", SLOW, "CohereCompassImageProcessor.__init__", ">=5.16.0,<=5.17.0"),
-    _model("cohere_compass", PIL, "CohereCompassImageProcessorPil.__init__", ">=5.16.0,<=5.17.0"),
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.1"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.1"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=5.3.0"),
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", FIVE),
+    place("qwen2_vl", PIL, "Qwen2VLImageProcessorPil.__init__", FIVE),
+    place("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor.__init__", ">=4.54.0,<=5.17.0"),
+    place("glm_image", FAST, "GlmImageImageProcessorFast.__init__", FOUR),
+    place("glm_image", SLOW, "GlmImageImageProcessor.__init__", FIVE),
+    place("glm_image", PIL, "GlmImageImageProcessorPil.__init__", FIVE),
+    place("video_llama_3", FAST, "VideoLlama3ImageProcessorFast.__init__", FOUR),
+    place("video_llama_3", SLOW, "VideoLlama3ImageProcessor.__init__", FIVE),
+    place("video_llama_3", PIL, "VideoLlama3ImageProcessorPil.__init__", FIVE),
+    place("video_llama_3", VIDEO, "VideoLlama3VideoProcessor.__init__", ">=5.0.0,<=5.17.0"),
+    place("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor.__init__", FIVE),
+    place("paddleocr_vl", PIL, "PaddleOCRVLImageProcessorPil.__init__", FIVE),
+    place("hunyuan_vl", SLOW, "HunYuanVLImageProcessor.__init__", ">=5.13.0,<=5.17.0"),
+    place("hunyuan_vl", PIL, "HunYuanVLImageProcessorPil.__init__", ">=5.13.0,<=5.17.0"),
+    place("cohere_compass", SLOW, "CohereCompassImageProcessor.__init__", ">=5.16.0,<=5.17.0"),
+    place("cohere_compass", PIL, "CohereCompassImageProcessorPil.__init__", ">=5.16.0,<=5.17.0"),
 )
 
 FIX = Fix(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 import tempfile
 from collections.abc import Sequence
 from importlib import import_module
@@ -106,9 +105,8 @@ def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
     makes = {"decoder": small_llama, "encoder": small_bert}
     job = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1, "LOCAL_WORLD_SIZE": 1, "MASTER_PORT": free_port()}
     os.environ.update({name: str(value) for name, value in job.items()}, MASTER_ADDR="127.0.0.1", DS_ACCELERATOR="cpu")
-    import_module("deepspeed.comm")
-    # It would compile an operator that ranks talk through; there is one rank.
-    sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # type: ignore[attr-defined]
+    backend: Any = import_module("deepspeed.comm.torch")
+    backend.build_shm_op = lambda: None  # it would compile an operator that ranks talk through; there is one rank
     told = {}
     for kind, make in makes.items():
         micro = length_of_gradients(make(bed), samples[kind], gradient_accumulation_steps=4)

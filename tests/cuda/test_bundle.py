@@ -133,8 +133,9 @@ def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
     right, wrong = {"x": torch.ones(2)}, {"x": torch.zeros(2)}
 
     def examined(before):
-        run = lambda place, run: runner.Done(told, before if run == entry.off else right)  # noqa: E731
-        monkeypatch.setattr(runner.Place, "run", run)
+        monkeypatch.setattr(
+            runner.Place, "run", lambda _, run: runner.Done(told, before if run == entry.off else right)
+        )
         return runner.examine(entry, runner.Place("cpu"))["problems"]
 
     assert examined(wrong) == []

@@ -70,9 +70,9 @@ class _Compiling(Bed):
     def fill(self, module: Any, seed: int = 0, scale: float = 1.0) -> Any:
         import torch
 
-        rotary = sys.modules.get("flash_attn.layers.rotary")
+        rotary: Any = sys.modules.get("flash_attn.layers.rotary")
         if rotary is not None:  # it selects a CUDA device, which cannot be traced on the CPU
-            rotary.apply_rotary = torch.compiler.disable(rotary.apply_rotary)  # type: ignore[attr-defined]
+            rotary.apply_rotary = torch.compiler.disable(rotary.apply_rotary)
         super().fill(module, seed, scale).compile(backend="eager")
         _models.value += 1
         return module
