@@ -80,12 +80,15 @@ class Trial:
         oracles: releases to take as oracle, by key of the target, or ``*``; an empty string if there is none.
         tolerance: largest difference from the oracle by dtype, as part of the largest number in a tensor.
         packages: releases of what is installed beside, by distribution; None where it must not be, empty for any.
+        together: ids of fixes for other bugs that the case meets in some releases. They are armed on every broken
+            release, before and after.
     """
 
     raises: str = ""
     oracles: Mapping[str, str] = field(default_factory=dict)
     tolerance: Mapping[str, float] = field(default_factory=dict)
     packages: Mapping[str, Optional[str]] = field(default_factory=dict)
+    together: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@
 On a release where a target is broken, the case is run without hotfix, where it must fail, and with it, where it must
 give what the oracle gives: the same case, weights and inputs in the next release that is not broken, in which it runs
 and gives tensors of the same names; where there is no such later release, the last such earlier one. On the neighbours,
-the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed. Each
-release is run in fresh interpreters: one without hotfix and one with it, and a fork of them for each target.
+the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed, and on
+broken releases those that its trial names for other bugs (`Trial.together`). Each release is run in fresh interpreters:
+one before and one after, and a fork of them for each target.
 
 The results are one JSON file, docs/data/matrix.json. A cell that was done with another text of the fix is done again.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import json
 import math
 import os
@@ -26,7 +28,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -240,11 +242,34 @@ def _rendered(data: Mapping[str, Any]) -> str:
     return lines + ",".join(fixes) + "\n}}\n"
 
 
+@functools.cache
 def _digest_of(home: str) -> str:
-    """Digest of the module of a fix, and so of its case and its cure."""
-    path = import_module(home).__file__
-    assert path is not None
-    return source.digest(ast.parse(Path(path).read_text(encoding="utf-8")))
+    """Digest of the module of a fix, and so of its case and its cure, with what it shares with its neighbours."""
+    texts = _texts(home)
+    return source.digest(texts.pop(home), *(texts[name] for name in sorted(texts)))
+
+
+def _texts(home: str) -> dict[str, ast.Module]:
+    """A module and what it imports from its package, directly and indirectly, by name."""
+    found: dict[str, ast.Module] = {}
+    left = [home]
+    while left:
+        name = left.pop()
+        if name not in found:
+            path = import_module(name).__file__
+            assert path is not None
+            found[name] = ast.parse(Path(path).read_text(encoding="utf-8"))
+            left += _imported(found[name], home.rpartition(".")[0])
+    return found
+
+
+def _imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """The modules of a package that a module of it imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            yield from (f"{package}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{package}."):
+            yield node.module
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -461,6 +486,8 @@ class Trials:
     def _bed(self, case: str, cells: Sequence[Cell], armed: bool) -> list[Result]:
         """Run a case on the targets of cells that share fix and release."""
         fix, release = cells[0].fix, cells[0].release
+        others = fix.trial.together if release in self.broken.get((fix.id, cells[0].target.module), ()) else ()
+        ids = ",".join((fix.id, *others) if armed else others)
         packages = {**PACKAGES, **fix.trial.packages}
         beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
         extras = [
@@ -472,8 +499,8 @@ class Trials:
             transformers=str(release),
             **beside,
             extras=extras,
-            hotfix=armed,
-            env={"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id} if armed else {},
+            hotfix=bool(ids),
+            env={"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": ids} if ids else {},
             timeout=self.timeout * len(cells),
         )
 

@@ -24,7 +24,7 @@ import copy
 from typing import TYPE_CHECKING, Optional
 
 from hotfix.models._windows import decoder
-from hotfix.registry import Fix
+from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
     import torch
@@ -40,6 +40,7 @@ FIX = Fix(
     upstream=("transformers#34093",),
     fixed_in="4.46.0",
     needle="slicing_tokens",
+    trial=Trial(together=("phi3-fa2-rope-position-ids",)),
 )
 
 

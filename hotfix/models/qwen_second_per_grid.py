@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from hotfix import surgery
 from hotfix.models import _qwen
-from hotfix.registry import Fix
+from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +35,7 @@ FIX = Fix(
     upstream=("transformers#48669",),
     fixed_in="5.18.0",
     needle="second_per_grid_t",
+    trial=Trial(together=("qwen25vl-v5-temporal-position-collapse",)),
     spared={
         "transformers.models.exaone4_5.modeling_exaone4_5:Exaone4_5_Model.get_rope_index": (
             "a leftover of Qwen2.5-VL, gone in 5.11.0: the text part takes one row of positions"

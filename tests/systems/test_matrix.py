@@ -39,6 +39,7 @@ class Pretender:
         self.touched = 0
         self.report = {"4.40.0": ("absent", "skipped"), "4.42.0": ("fixed", "skipped")}
         self.interrupt_at = None
+        self.armed = set()
 
     def __call__(self, case, targets, **beside) -> list[Result]:
         return [self.run(case, **beside) for _ in targets]
@@ -54,7 +55,8 @@ class Pretender:
         elif transformers.startswith("4.41") and not hotfix:
             result = Result(error=("AssertionError", "same dtype\nmore", ""))
         if hotfix:
-            assert env["HOTFIX_ONLY"] == "rotary"
+            self.armed.add((transformers, env["HOTFIX_ONLY"]))
+            assert env["HOTFIX_ONLY"] == env["HOTFIX_OPTIN"]
             verdict, state = self.report.get(transformers, ("broken", "applied"))
             result.report = {"outcomes": [{"fix": "rotary", "target": KEY, "verdict": verdict, "state": state}]}
         return self.results.get((transformers, hotfix), result)
@@ -175,6 +177,26 @@ def test_a_tolerance_may_be_declared(bed, tmp_path):
     entry = carried_out(bed, tmp_path, fix)["4.41.0"]
     assert entry["result"] == "repaired"
     assert entry["difference"] == pytest.approx(0.2 / 2.2, rel=1e-5)
+
+
+def test_fixes_of_other_bugs_are_armed_before_and_after_on_broken_releases_only(bed, tmp_path):
+    bed.results["4.41.0", True] = bed.results["4.41.1", True] = Result(
+        tensors={"out": torch.tensor([1.0, 2.0])},
+        report={"outcomes": [{"fix": "rotary", "target": KEY, "verdict": "broken", "state": "applied"}]},
+    )
+    carried_out(bed, tmp_path, make_fix(trial=Trial(together=("another",))))
+    assert {ids for release, ids in bed.armed if release.startswith("4.41")} == {"another", "rotary,another"}
+    assert {ids for release, ids in bed.armed if not release.startswith("4.41")} == {"rotary"}
+    assert ("case", "4.42.0", False) in bed.ran, "the oracle is run without hotfix"
+
+
+def test_the_digest_of_a_fix_takes_in_what_it_shares_with_its_neighbours():
+    home = "hotfix.training.ga_loss_kwargs_swallowed_seq2seq"
+    shared = {
+        f"hotfix.training.{name}" for name in ("_swallowed", "_steps", "_tiny_models", "ga_loss_kwargs_swallowed")
+    }
+    assert set(matrix._texts(home)) == {home, *shared}
+    assert set(matrix._texts(HOME)) == {HOME}
 
 
 def test_a_neighbour_that_was_touched_is_a_failure(bed, tmp_path):
