@@ -61,9 +61,9 @@ def tests(session: nox.Session) -> None:
     """The tests on real releases of transformers and the real flash-attn, without a GPU."""
     install_bed(session)
     arguments = session.posargs or ["-m", "not slow and not cuda", "--ignore=tests/unit"]
-    # A file stays with one worker: its tests share what was run on the bed. One thread for each process on two cores.
+    # See tests/conftest.py for the groups. One thread for each process on two cores.
     session.env["OMP_NUM_THREADS"] = "1"
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "--durations=25", *arguments)
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "--durations=25", *arguments)
 
 
 @nox.session
