@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections import Counter
 
 HELP = "what is broken in this environment, and what hotfix does about it"
 EXAMPLES = (
     "hotfix status",
+    "hotfix status --all",
     "hotfix status --targets",
     "hotfix status --json | jq '.outcomes[] | select(.verdict == \"broken\")'",
     "HOTFIX_OPTIN=removed-names hotfix status",
@@ -17,6 +19,7 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--all", action="store_true", help="also the fixes for which there is nothing to do")
     parser.add_argument("--targets", action="store_true", help="one row for each function, not for each fix")
 
 
@@ -34,8 +37,16 @@ def run(chosen: argparse.Namespace) -> int:
     out.line(summary.headline(report), "bold")
     out.line()
     if chosen.targets:
-        rows = [(one.fix, one.target, one.verdict.value, one.state.value, one.reason) for one in report]
-        out.table(("fix", "target", "verdict", "state", "reason"), rows)
-    else:
-        out.table(summary.COLUMNS, [row.cells() for row in summary.by_fix(report)])
+        targets = [(one.fix, one.target, one.verdict.value, one.state.value, one.reason) for one in report]
+        out.table(("fix", "target", "verdict", "state", "reason"), targets)
+        return 0
+    rows = summary.by_fix(report)
+    shown = rows if chosen.all else [row for row in rows if not row.idle]
+    if shown:
+        out.table(summary.COLUMNS, [row.cells() for row in shown])
+        out.line()
+    if len(shown) < len(rows):
+        counts = Counter(row.verdict.value for row in rows if row.idle)
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        out.line(f"There is nothing to do for {len(rows) - len(shown)} fixes ({told}); --all lists them.")
     return 0

@@ -40,19 +40,26 @@ class Row:
         """The row as text, in the order of `COLUMNS`."""
         return self.fix, self.kind, self.verdict.value, self.state.value, self.reason
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do for the fix, nor to ask for."""
+        return self.state is not State.FAILED and self.verdict in (Verdict.FIXED, Verdict.ABSENT)
+
 
 def by_fix(outcomes: Iterable[Outcome]) -> list[Row]:
-    """Summarise outcomes, fix by fix, in their order."""
+    """Summarise outcomes, fix by fix: first what went wrong, then what is repaired, last what has nothing to do."""
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault(outcome.fix, []).append(outcome)
-    return [_row(fix, group) for fix, group in groups.items()]
+    ranked = sorted(groups.items(), key=lambda group: min(map(_rank, group[1])))
+    return [_row(fix, group) for fix, group in ranked]
 
 
 def headline(report: Report) -> str:
     """What the report is about, in one line."""
     packages = ", ".join(f"{name} {version}" for name, version in report.packages.items())
-    return f"hotfix {__version__} (patch set {report.digest}) on {packages or 'nothing to repair'}"
+    missing = "" if "transformers" in report.packages else "; transformers is not installed"
+    return f"hotfix {__version__} (patch set {report.digest}) on {packages or 'nothing to repair'}{missing}"
 
 
 def rich_report(report: Report) -> Any:

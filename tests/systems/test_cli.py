@@ -48,7 +48,8 @@ def rows(text):
 def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
     name, path = folders
     expected = STACKS[name][1]
-    piped, shown = hotfix("status", path=path), hotfix("status", path=path, terminal=True)
+    words = "status", "--all"
+    piped, shown = hotfix(*words, path=path), hotfix(*words, path=path, terminal=True)
     assert (piped.status, piped.stderr, shown.status, shown.stderr) == (0, "", 0, "")
     assert ESCAPE not in piped.stdout
     assert ESCAPE in shown.stdout
@@ -61,6 +62,18 @@ def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
         assert any((one["verdict"], one["state"]) == (verdict, state) for one in mine)
     if name == "none":
         assert "transformers is not installed" in piped.stdout
+
+
+@pytest.mark.bed
+def test_status_shows_what_is_broken_and_counts_the_rest(folders):
+    _, path = folders
+    brief, whole = (rows(hotfix("status", *more, path=path).stdout) for more in ((), ("--all",)))
+    idle = [fix for fix, words in whole.items() if words[2:3] in (["fixed"], ["absent"])]
+    assert set(idle).isdisjoint(brief)
+    assert set(whole) - set(brief) == set(idle) | ({"fix"} if len(idle) == len(whole) - 2 else set())
+    assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
+    order = [words[2] for words in whole.values() if words[2:3] in (["broken"], ["fixed"])]
+    assert order == sorted(order), "what is broken comes first"
 
 
 @pytest.mark.bed
