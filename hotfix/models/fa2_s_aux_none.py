@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Optional
 
 from hotfix import surgery
 from hotfix.models._generation import llama
+from hotfix.models._training import padded_step
 from hotfix.registry import Fix, Trial
 
 if TYPE_CHECKING:
@@ -56,14 +57,4 @@ def is_broken(function: ast.FunctionDef) -> bool:
 @FIX.case
 def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
     """A Llama sees two samples, one of them padded, with labels."""
-    import torch
-
-    model = llama(bed).train()
-    input_ids = bed.randint(1, 64, 2, 9, seed=1)
-    mask = torch.ones_like(input_ids)
-    mask[1, 6:] = 0
-    output = model(input_ids, attention_mask=mask, labels=input_ids.where(mask.bool(), -100), use_cache=False)
-    output.loss.backward()
-    bed.assert_flash()
-    gradients = {f"gradient of {name}": one.grad for name, one in model.named_parameters()}
-    return {"logits": output.logits, "loss": output.loss, **gradients}
+    return padded_step(bed, llama(bed))
