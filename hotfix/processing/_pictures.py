@@ -53,3 +53,19 @@ def edges(processor: Any) -> torch.Tensor:
     import torch
 
     return torch.tensor([processor.size[name] for name in ("shortest_edge", "longest_edge")])
+
+
+def tokens(processor: Any, **arguments: Any) -> dict[str, torch.Tensor]:
+    """The picture with a word behind it: what `pixels` tells, and the tokens."""
+    output = processor(text=["<|image_pad|> stripes"], images=[picture()], return_tensors="pt", **arguments)
+    return {name: output[name] for name in ("input_ids", "pixel_values", "image_grid_thw")}
+
+
+def qwen_processor(cls: Any, image_processor: Any) -> Any:
+    """A processor of Qwen's with a tokenizer that knows one word and the tokens of a picture and of a video."""
+    from tokenizers import Tokenizer, models
+    from transformers import Qwen2TokenizerFast
+
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "stripes": 1}, unk_token="<unk>"))
+    words.add_special_tokens(["<|image_pad|>", "<|video_pad|>", "<|endoftext|>"])
+    return cls(image_processor, Qwen2TokenizerFast(tokenizer_object=words))
