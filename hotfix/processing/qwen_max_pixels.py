@@ -4,9 +4,8 @@ Symptom   Silent. ``processor(..., max_pixels=...)``, and before 5.0.0 ``from_pr
           have no effect: pictures have as many tokens as without it, up to 16384 with the configuration of Qwen3-VL.
 Cause     Fast processors look at ``min_pixels`` and ``max_pixels`` only if both are given. In 4.50 all processors look
           at ``size`` alone, which was computed before `from_pretrained` set the attributes that it was given.
-Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: 4.50.0 to 4.50.3, and fast
-          4.54.0 to 5.17.0. The same in video processors and in other models: the table below. The fast processor of
-          4.51.0 to 4.53.3 has another form of the bug, which is left alone.
+Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: slow 4.50.0 to 4.50.3, fast
+          4.50.0 to 5.17.0. The same in video processors and in other models: the table below.
 Upstream  transformers#41955, transformers#48916; fixed in 4.51.0 (attributes) and in 5.18.0 (calls)
 Here      The limit that is missing is that of ``size``, and in 4.50 the attributes are looked at. Bitwise equal to
           4.51.0 and to 5.18.0.
@@ -15,7 +14,7 @@ Here      The limit that is missing is that of ``size``, and in 4.50 the attribu
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 from hotfix import surgery
 from hotfix.processing import _pictures
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
 TABLE = (
     place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.3"),
-    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.3"),
     place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast._further_process_kwargs", ">=4.54.0,<=5.3.0"),
     place("qwen2_vl", SLOW, "Qwen2VLImageProcessor._standardize_kwargs", FIVE),
     place("qwen2_vl", PIL, "Qwen2VLImageProcessorPil._standardize_kwargs", FIVE),
@@ -55,6 +53,9 @@ TABLE = (
     place("cohere_compass", PIL, "CohereCompassImageProcessorPil._standardize_kwargs", ">=5.16.0,<=5.17.0"),
 )
 
+# The same lines are right in the slow processor, which always has both limits: its `__init__` sees to that.
+OLD = place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.53.3")
+
 FIX = Fix(
     id="qwen2vl-max-pixels-ignored",
     title="max_pixels for one call, or at loading, is ignored by Qwen's image processors",
@@ -65,7 +66,7 @@ FIX = Fix(
     order=-1,  # before qwen2vl-image-size-mutation changes the statement behind which the attributes are looked at
     trial=Trial(
         packages=_pictures.PACKAGES,
-        oracles={"*": "5.18.0", **{name: "4.51.0" for name, _ in TABLE if name.endswith(".preprocess")}},
+        oracles={"*": "5.18.0", TABLE[0][0]: "4.51.0"},
     ),
 )
 
@@ -86,6 +87,7 @@ size = {**size, **{edge: pixels for edge, pixels in limits if pixels is not None
 """
 
 
+@FIX.edits(OLD, judged=("Qwen2VLImageProcessorFast.preprocess", "Qwen2VLImageProcessorFast.__init__"))
 @FIX.edits(*TABLE)
 def limited(node: ast.AST) -> Any:
     """Add what is missing before the question whether both are given; in 4.50, look at the attributes."""
@@ -97,12 +99,14 @@ def limited(node: ast.AST) -> Any:
 
 
 @FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
+def is_broken(function: ast.FunctionDef, init: Optional[ast.FunctionDef] = None) -> bool:
     """Both have to be given; or only ``size`` is looked at and then overwritten."""
     matches = any(limited(node) is not None for node in ast.walk(function))
     if function.name == "preprocess":
         parts = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.Attribute))}
-        return matches and "self.max_pixels" not in parts and "size['longest_edge'] = max_pixels" in parts
+        if "self.max_pixels" in parts:
+            return matches and init is not None and "max_pixels=max_pixels" in ast.unparse(init)
+        return matches and "size['longest_edge'] = max_pixels" in parts
     return matches and function.name in ("_further_process_kwargs", "_standardize_kwargs")
 
 
@@ -115,7 +119,8 @@ def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
     limit = _pictures.SMALL["longest_edge"]
     if target.qualname.endswith(".preprocess"):
         loaded = cls.from_dict({"min_pixels": 3136, "max_pixels": 1003520}, max_pixels=limit)
-        return _pictures.pixels(loaded)
+        ways = {"loaded": _pictures.pixels(loaded), "called": _pictures.pixels(cls(), max_pixels=limit)}
+        return {f"{way}: {name}": value for way, told in ways.items() for name, value in told.items()}
     processor = cls()
     told = {}
     for name, arguments in {"largest": {"max_pixels": limit}, "smallest": {"min_pixels": 12544}}.items():

@@ -1,8 +1,9 @@
 """A limit of pixels that a call of Qwen's processors is given is ignored.
 
-Symptom   Pictures have as many tokens as without it. ``processor(text=..., images=..., max_pixels=...)`` warns once that
-          "Keyword argument `max_pixels` is not a valid argument for this processor and will be ignored"; the fast image
-          processor of 4.49.0, called itself, says nothing, and the slow one before 4.50.0 raises a TypeError.
+Symptom   ``processor(text=..., images=..., max_pixels=...)`` makes as many tokens of pictures as without the limit, and
+          warns once: "Keyword argument `max_pixels` is not a valid argument for this processor and will be ignored".
+          Image processors that are called themselves: the fast one of 4.49.0 says nothing, slow ones before 4.50.0
+          raise a TypeError.
 Cause     The processors do not declare ``min_pixels`` and ``max_pixels`` among the arguments of images, and drop what
           is not declared. Before 4.50.0 image processors know the limits only as attributes.
 Releases  Qwen2-VL 4.45.0 to 4.50.1, Qwen2.5-VL 4.49.0 to 4.50.1. Image processors: slow 4.45.0 to 4.49.0, fast 4.49.0.
@@ -42,9 +43,9 @@ FIX = Fix(
 
 _BEFORE = """\
 limits = {}
+taken = getattr(getattr(self.image_processor.preprocess, "__code__", None), "co_varnames", ())
 for name in ("min_pixels", "max_pixels"):
-    taken = getattr(self.image_processor.preprocess, "__code__", None)
-    if name in kwargs and "images_kwargs" not in kwargs and taken and name in taken.co_varnames:
+    if name in kwargs and name in taken and "images_kwargs" not in kwargs:
         limits[name] = kwargs.pop(name)
 """
 # The image processors of 4.50.0 and 4.50.1 keep the limits of a call: they are given to a copy.
