@@ -2,15 +2,18 @@
 
 Symptom   ``processor(text=..., images=..., max_pixels=...)`` makes as many tokens of pictures as without the limit, and
           warns once: "Keyword argument `max_pixels` is not a valid argument for this processor and will be ignored".
-          Image processors that are called themselves: the fast one of 4.49.0 says nothing, slow ones before 4.50.0
-          raise a TypeError.
+          Before 4.47.0 it raises ``TypeError: Qwen2VLImageProcessor.preprocess() got an unexpected keyword argument
+          'max_pixels'``. Image processors that are called themselves: the fast one of 4.49.0 says nothing, slow ones
+          before 4.50.0 raise that error.
 Cause     The processors do not declare ``min_pixels`` and ``max_pixels`` among the arguments of images, and drop what
-          is not declared. Before 4.50.0 image processors know the limits only as attributes.
-Releases  Qwen2-VL 4.45.0 to 4.50.1, Qwen2.5-VL 4.49.0 to 4.50.1. Image processors: slow 4.45.0 to 4.49.0, fast 4.49.0.
+          is not declared, or hand it to all. Before 4.50.0 image processors know the limits only as attributes.
+Releases  Qwen2-VL 4.45.0 to 4.50.1, silent since 4.47.0; Qwen2.5-VL 4.49.0 to 4.50.1. Image processors: slow 4.45.0 to
+          4.49.0, fast 4.49.0.
 Upstream  vllm#13143; fixed in 4.50.0 (image processors) and in 4.50.2 (processors)
 Here      Processors hand the limits of a call to the image processor, as 4.50.2 does, unless the call has
           ``images_kwargs``, or the image processor is another one that does not take them. Before 4.50.0 it takes them
-          for this call alone. Bitwise equal to 4.50.2.
+          for this call alone; limits among ``images_kwargs``, too, but before 4.47.0 those reach the tokenizer as well,
+          which goes on raising. Bitwise equal to 4.50.2.
 """
 
 from __future__ import annotations
