@@ -40,6 +40,8 @@ class Target:
         body: the replacement, the function that makes the closure, or the edit.
         count: how often the pattern of an edit occurs.
         key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
+        decorator: ``module:qualname`` of a decorator of the target; what is edited then is the function that it has
+            put around this one target, and no other.
     """
 
     module: str
@@ -50,6 +52,7 @@ class Target:
     body: Any = None
     count: int = 1
     key: str = ""
+    decorator: str = ""
 
     def __str__(self) -> str:
         return f"{self.module}:{self.qualname}"
@@ -58,6 +61,11 @@ class Target:
         """Module and qualified name of everything that the verdict is made on."""
         pairs = [name.rpartition(":") for name in self.judged or (self.qualname,)]
         return [(module or self.module, qualname) for module, _, qualname in pairs]
+
+    def edited_name(self) -> tuple[str, str]:
+        """Module and qualified name of the source that an edit changes."""
+        module, _, qualname = (self.decorator or f"{self.module}:{self.qualname}").partition(":")
+        return module, qualname
 
     def aims_at(self, module: str) -> bool:
         """Whether a module of this name has the target; ``*.basic_var`` means a top-level ``basic_var`` too."""
@@ -153,16 +161,18 @@ class Fix:
         return self._collect("wrap", targets, judged, 1)
 
     def edits(
-        self, *targets: str | tuple[str, str], judged: tuple[str, ...] = (), count: int = 1
+        self, *targets: str | tuple[str, str], judged: tuple[str, ...] = (), count: int = 1, decorator: str = ""
     ) -> Callable[[_Function], _Function]:
         """The decorated function takes a syntax node and returns what takes its place, or None where it does not match.
 
         Args:
             targets: as in `replaces`.
-            judged: as in `replaces`.
+            judged: as in `replaces`; with a decorator, by default the target and the decorator.
             count: how often the pattern must match; else nothing is touched.
+            decorator: ``module:qualname`` of a decorator of the targets: what it has put around each of them is edited,
+                not the target itself.
         """
-        return self._collect("edit", targets, judged, count)
+        return self._collect("edit", targets, judged, count, decorator=decorator)
 
     def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
         """Like `wraps`, for what must change together with the targets although it is not broken itself.
@@ -199,13 +209,15 @@ class Fix:
         judged: tuple[str, ...],
         count: int,
         table: Optional[list[Target]] = None,
+        decorator: str = "",
     ) -> Callable[[_Function], _Function]:
         def decorate(body: _Function) -> _Function:
             for one in targets:
                 name, releases = (one, "") if isinstance(one, str) else one
                 module, _, qualname = name.partition(":")
+                on = judged or ((qualname, decorator) if decorator else ())
                 (self.targets if table is None else table).append(
-                    Target(module, qualname, releases, judged, instrument, body, count, name)
+                    Target(module, qualname, releases, on, instrument, body, count, name, decorator)
                 )
             return body
 

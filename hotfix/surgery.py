@@ -4,7 +4,8 @@ Three instruments, least invasive first:
 
 - `replace`: the function gets the body of a small function of ours.
 - `wrap`: a closure of ours takes the place of a name; it calls what stood there before.
-- `edit`: the function gets its own body with a checked change of its syntax tree.
+- `edit`: the function gets its own body with a checked change of its syntax tree. So can the function that a decorator
+  has put around one target: what the decorator has put around others stays as it is.
 
 `replace` and `edit` exchange ``function.__code__``. The function object stays the same one, so that everything that
 holds it (from-imports, class maps, partials, closures, live bound methods, decorators around it) has the new body at
@@ -171,11 +172,16 @@ class _Step:
 
 @dataclass(eq=False)
 class _Recoding:
-    """A function that has got another body: by one replacement, or by any number of edits."""
+    """A function that has got another body: by one replacement, or by any number of edits.
+
+    Attributes:
+        decorator: the function that has made it, if that is what the edits are made in.
+    """
 
     function: types.FunctionType
     before: types.CodeType
     steps: list[_Step] = field(default_factory=list)
+    decorator: Any = None
 
     def add(self, step: _Step) -> None:
         steps = sorted([*self.steps, step], key=lambda one: (one.fix.order, one.fix.id))
@@ -194,10 +200,15 @@ class _Recoding:
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both change {self.before.co_name}")
         if replacing:
             return replacement_code(self.function, self.before, replacing[0].target.body)
-        return edited_code(self.function, self.before, [step.target for step in steps])
+        targets = [step.target for step in steps]
+        if self.decorator is None:
+            return edited_code(self.function, self.before, targets)
+        return _inner_code(edited_code(self.decorator, first_code(self.decorator), targets), self.before)
 
     def sentence(self, target: Target, late: bool) -> str:
         """What was done."""
+        if self.decorator is not None:
+            return f"What {self.decorator.__qualname__} has put around it was edited; every copy has the new body."
         verb = "replaced" if target.instrument == "replace" else "edited"
         return f"Its body was {verb}; every copy of the function has the new one."
 
@@ -266,12 +277,14 @@ def _operation_on(site: Site, target: Target) -> _Operation:
         if not callable(_unwrapped_descriptor(site.raw)):
             raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
         return _Wrapping(site, site.raw)
+    decorator = _decorator_of(target) if target.decorator else None
+    function = _made_by(decorator, site) if decorator else site.function
     for one in _journal:
-        if isinstance(one, _Recoding) and one.function is site.function:
+        if isinstance(one, _Recoding) and one.function is function:
             return one
-    if site.function is None:
+    if function is None:
         raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
-    return _Recoding(site.function, site.function.__code__)
+    return _Recoding(function, function.__code__, decorator=decorator)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -353,6 +366,14 @@ def edited_code(function: types.FunctionType, before: types.CodeType, targets: l
     return code
 
 
+def _inner_code(decorator: types.CodeType, before: types.CodeType) -> types.CodeType:
+    """What has taken the place of `before` in the edited code of a decorator."""
+    named = [one for one in decorator.co_consts if isinstance(one, types.CodeType) and one.co_name == before.co_name]
+    if len(named) != 1 or _frame(named[0]) != _frame(before):
+        raise Refusal(f"the edit would change the arguments of {before.co_name} or what it closes over")
+    return named[0]
+
+
 class Editor(ast.NodeTransformer):
     """Applies an edit to every node of a tree and counts how often it matched.
 
@@ -416,12 +437,37 @@ def _unwrapped_descriptor(raw: Any) -> Any:
 
 def _function_inside(raw: Any) -> Optional[types.FunctionType]:
     """The innermost plain function: below staticmethod, classmethod, property and decorators that keep __wrapped__."""
-    inner = _unwrapped_descriptor(raw.fget if isinstance(raw, property) else raw)
-    seen = set()
-    while "__wrapped__" in getattr(inner, "__dict__", {}) and id(inner) not in seen:
-        seen.add(id(inner))
-        inner = inner.__wrapped__
+    inner = _layers(raw)[-1]
     return inner if isinstance(inner, types.FunctionType) else None
+
+
+def _layers(raw: Any) -> list[Any]:
+    """What decorators that keep __wrapped__ have put around a function, outermost first, and last the function."""
+    layers = [_unwrapped_descriptor(raw.fget if isinstance(raw, property) else raw)]
+    while "__wrapped__" in getattr(layers[-1], "__dict__", {}):
+        inner = layers[-1].__wrapped__
+        layers.append(inner)
+        if any(one is inner for one in layers[:-1]):
+            break
+    return layers
+
+
+def _decorator_of(target: Target) -> types.FunctionType:
+    name, qualname = target.edited_name()
+    module = sys.modules.get(name)
+    function = resolve(module, qualname).function if module else None
+    if function is None:
+        raise Refusal(f"{target.decorator} is not a Python function that was imported")
+    return function
+
+
+def _made_by(decorator: types.FunctionType, site: Site) -> types.FunctionType:
+    """The function that a decorator has put around what stands at a site."""
+    inner = [const for const in first_code(decorator).co_consts if isinstance(const, types.CodeType)]
+    for layer in _layers(site.raw):
+        if isinstance(layer, types.FunctionType) and first_code(layer) in inner:
+            return layer
+    raise Refusal(f"{decorator.__qualname__} has put nothing around {site.name}")
 
 
 def _shape(function: types.FunctionType) -> list[tuple[str, Any, bool]]:

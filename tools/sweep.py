@@ -372,15 +372,16 @@ def _judge(
 
 
 def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
-    found = text.find(target.qualname)
+    _, qualname = target.edited_name()
+    found = text.find(qualname)
     if target.instrument == "wrap":
-        name = target.qualname.partition(".")[0]
+        name = qualname.partition(".")[0]
         if not found and not re.search(rf"\b{re.escape(name)}\b", text.text):
-            yield f"{target.qualname} is not there to be wrapped"
+            yield f"{qualname} is not there to be wrapped"
     elif not found or isinstance(found.node, ast.ClassDef):
-        yield f"{target.qualname} is not there as a function"
+        yield f"{qualname} is not there as a function"
     elif target.instrument == "edit":
-        yield from _edit_problems(found, target.qualname, [target])
+        yield from _edit_problems(found, qualname, [target])
     else:
         yield from _replacement_problems(found.node, target.body, text.text)
 
@@ -500,12 +501,13 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
                 judged = zip(numbers, target.judged_names(), strict=True)
                 found = [text(content).find(qualname) for content, (_, qualname) in judged]
                 state = _judge(number, fix, target, found, seen, numbers[0])
-                own = library.modules[version].get(target.module)
+                edited = target.edited_name()[0]
+                own = library.modules[version].get(edited)
                 if state is None:
                     continue
                 seen.judged[number, index, numbers] = state
                 if state[0] == "broken" and own is None:
-                    seen.problems.add((number, target.key, f"there is no module {target.module}", numbers[0]))
+                    seen.problems.add((number, target.key, f"there is no module {edited}", numbers[0]))
                 elif state[0] == "broken" and own is not None:
                     for sentence in _cannot_be_repaired(target, text(own)):
                         seen.problems.add((number, target.key, sentence, own))

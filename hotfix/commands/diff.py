@@ -83,10 +83,11 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
 def _diff(fix: Fix, target: Target) -> list[str]:
     from ..versions import installed, source
 
-    spec = None if "*" in target.module else installed.find_spec(target.module)
+    module, qualname = target.edited_name()
+    spec = None if "*" in module else installed.find_spec(module)
     text = installed.source_of(spec) or ""
-    found = source.find(text, target.qualname) if text else None
-    name = (spec.origin if spec else None) or target.module
+    found = source.find(text, qualname) if text else None
+    name = (spec.origin if spec else None) or module
     if target.instrument == "wrap" or found is None:
         return _around(fix, target, name, found)
     before = text.splitlines()
@@ -94,7 +95,8 @@ def _diff(fix: Fix, target: Target) -> list[str]:
     last = first + len(found.text.splitlines())
     new = _replaced(target, found) if target.instrument == "replace" else _edited(target, found, before)
     after = [*before[:first], *new, *before[last:]]
-    return list(unified_diff(before, after, name, f"{name} ({fix.id})", lineterm=""))
+    which = f"{fix.id}, around {target} only" if target.decorator else fix.id
+    return list(unified_diff(before, after, name, f"{name} ({which})", lineterm=""))
 
 
 def _around(fix: Fix, target: Target, name: str, found: Optional[Found]) -> list[str]:

@@ -34,6 +34,18 @@ def around(original):
     return wrapper
 """
 
+DECORATOR = """
+import ast
+from hotfix.registry import Fix
+
+FIX = Fix(id="toy-logged", title="logs", kind="crash")
+
+@FIX.edits("transformers.toy:{name}", judged=("{name}",), decorator="transformers.toy:logged")
+def listed(node):
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+        return ast.Return({new})
+"""
+
 SKIP = {"HOTFIX_SKIP": "toy-scale"}
 
 
@@ -46,6 +58,11 @@ def plant_edit(world: World, count: str = "", new: str = "[]") -> None:
 def plant_wrap(world: World, name: str = "scale", arguments: str = "x, factor=2") -> None:
     text = WRAP.replace("{name}", name).replace("{arguments}", arguments)
     world.plant("toy-wrap", text, {f"transformers.toy:{name}": ""}, {f"transformers.toy:{name}": name})
+
+
+def plant_decorator(world: World, name: str = "Layer.forward", new: str = "ast.List([node.value], ast.Load())") -> None:
+    text = DECORATOR.replace("{name}", name).replace("{new}", new)
+    world.plant("toy-logged", text, {f"transformers.toy:{name}": ""}, {f"transformers.toy:{name}": name})
 
 
 def test_an_edit_keeps_super_decorators_and_the_function_itself(world: World) -> None:
@@ -163,3 +180,45 @@ def test_a_replacement_and_a_wrapper_of_one_function_compose_and_revert_apart(wo
     print(toy.scale(5), toy.scale is original)
     """
     assert world.run(code).stdout == "['wrapped', 10]\n['wrapped', 7]\n7 True\n"
+
+
+def test_what_a_decorator_has_put_around_one_target_is_edited_and_around_others_not(world: World) -> None:
+    plant_decorator(world)
+    code = """
+    import transformers.toy as toy
+    other, layer = toy.logged(lambda x: x), toy.Layer()
+    bound, method, body = layer.forward, toy.Layer.forward, toy.Layer.forward.__code__
+    import hotfix
+    with hotfix.apply(only=["toy-logged"]):
+        print(layer.forward(1), bound(1), toy.Layer.forward is method, other(1), toy.logged(abs)(-1))
+    print(layer.forward(1), method.__code__ is body)
+    """
+    assert world.run(code).stdout == "[2] [2] True 1 1\n2 True\n"
+
+
+def test_an_edit_in_the_target_and_one_in_its_decorator_compose_and_revert_apart(world: World) -> None:
+    plant_edit(world)
+    plant_decorator(world)
+    code = """
+    import transformers.toy as toy, hotfix
+    layer = toy.Layer()
+    inner, outer = hotfix.apply(only=["toy-padding"]), hotfix.apply(only=["toy-logged"])
+    print(layer.forward(1, mask=[0])); inner.revert()
+    print(layer.forward(1)); outer.revert()
+    print(layer.forward(1))
+    """
+    assert world.run(code).stdout == "[2]\n[2]\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "why"),
+    [
+        ("Layer.halve", "node.value", "logged has put nothing around halve"),
+        ("Layer.forward", "ast.Constant(1)", "would change the arguments of wrapper or what it closes over"),
+    ],
+)
+def test_an_edit_in_a_decorator_that_does_not_fit_is_refused(world: World, name: str, new: str, why: str) -> None:
+    plant_decorator(world, name, new)
+    done = world.run("import hotfix.auto\nimport transformers.toy as toy\nprint(toy.Layer().forward(1))", **SKIP)
+    assert done.stdout == "2\n"
+    assert why in done.stderr
