@@ -9,9 +9,9 @@ Cause     ``check_model_inputs`` collects what the layers give, and puts ``last_
 Releases  4.54.0 to 4.57.1; the table below, by class
 Upstream  transformers#40964, transformers#40994 (fixed in 4.57.2)
 Here      What the decorator has put around these classes leaves the collected states as they are. Bitwise equal to
-          4.57.2. All other classes keep the convention.
+          4.57.2; in 4.54 and 4.55 SAM's own last bits are others. All other classes keep the convention.
           Upstream has told the decorator the same for DINOv2, DPT, MetaCLIP 2 and ViTPose, in which it collects no
-          hidden states and nothing was wrong, and for Janus, which has given none since 4.57. AST, a model for sound,
+          hidden states and nothing was wrong, and for Janus, which gives none at all in 4.57. AST, a model for sound,
           was repaired in 5.9.0 only, and CLIP did not have the decorator.
 """
 
