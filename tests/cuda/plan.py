@@ -41,6 +41,7 @@ from hotfix.models import (
     qwen_text_positions,
     var_attention_dtype,
     vision_fa2_crash,
+    vision_states_normed,
 )
 from hotfix.registry import Fix, Target
 
@@ -270,6 +271,7 @@ OTHERS: dict[ModuleType, tuple[str, str]] = {
     qwen_temporal_collapse: ("5.5.4", "5.6.0"),
     qwen_text_positions: ("4.56.2", "4.57.1"),
     vision_fa2_crash: ("4.53.0", "4.53.1"),
+    vision_states_normed: ("4.57.1", "4.57.2"),
 }
 
 

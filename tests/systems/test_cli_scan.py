@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -277,14 +278,24 @@ def test_files_that_include_each_other_come_to_an_end(tmp_path):
 
 def test_what_is_in_the_catalogue_can_be_read():
     """Facts only: a range for each bug, ids that no fix has twice, no file larger than a start-up may read."""
-    from hotfix import policy
+    from hotfix import policy, registry
     from hotfix.commands import bugs
 
     text = bugs.CATALOGUE.read_text(encoding="utf-8")
     assert len(text) < 150_000
+    assert not json.loads(text)["bugs"].keys() & registry.shelf().keys()
     for id, entry in json.loads(text)["bugs"].items():
         assert entry.keys() <= {"kind", "broken", "fixed_in", "needs", "where", "refs", "error", "why_not"}
         assert entry["kind"] in policy.KINDS
         assert any(bugs.known()[id].is_in(release) for release in bugs.examined()), id
         fixed = bugs.known()[id].fixed_in
         assert not any(bugs.known()[id].is_in(release) for release in fixed), id
+
+
+def test_the_page_about_what_is_not_repaired_has_every_bug_with_a_reason():
+    from hotfix.commands import bugs
+
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    ids = set(re.findall(r"^\| `([^`]+)` \|", page, re.M))
+    assert {id for id, bug in bugs.known().items() if bug.why_not} <= ids
+    assert ids <= set(bugs.known())
