@@ -131,6 +131,13 @@ _CONFIGS: dict[str, dict[str, Any]] = {
     "whisper:WhisperForConditionalGeneration": {**_BART, **_SOUND},
 }
 
+# 5.4.0 refuses its own defaults: it declares integers where they are truth values.
+_INTEGERS = {
+    "M2M100ForConditionalGeneration": {"scale_embedding": 1},
+    "MBartForConditionalGeneration": {"scale_embedding": 0},
+    "MvpForConditionalGeneration": {"is_encoder_decoder": 1},
+}
+
 for _key in _CONFIGS:
     _model, _class = _key.split(":")
     FIX.edits((f"transformers.models.{_model}.modeling_{_model}:{_class}.__init__", ">=5.0.0"), judged=(_class,))(
@@ -155,6 +162,8 @@ def build(bed: Bed, module: Any, name: str) -> Any:
     """The tiny model of a class in the table."""
     config = getattr(module, f"{name.removesuffix('MTModel').partition('For')[0]}Config")
     arguments = next(arguments for key, arguments in _CONFIGS.items() if key.endswith(f":{name}"))
+    if import_module("transformers").__version__ == "5.4.0":
+        arguments = {**arguments, **_INTEGERS.get(name, {})}
     return bed.fill(getattr(module, name)(config(**arguments)))
 
 
