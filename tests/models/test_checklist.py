@@ -16,7 +16,7 @@ pytestmark = pytest.mark.bed
 
 OWN = "hotfix.models._cases"  # where the modules are that stand for those outside of transformers
 
-# What a case cannot be tried in, and why.
+# What a case cannot be tried in, and why. Those of processors have no model at all.
 LET_OFF = {
     ("generate-fa2-nameerror", "checkpointed"): "generation from a cache, which checkpointing switches off",
     ("var-attention-dtype", "compiled"): "torch cannot trace the backward pass of xformers; tests/models/test_var.py",
@@ -56,10 +56,10 @@ def test_a_repaired_function_is_an_ordinary_function(home, fix, target, release)
 @pytest.mark.parametrize("way", ["compiled", "checkpointed"])
 @pytest.mark.parametrize(("home", "fix", "target", "release"), fixes())
 def test_the_case_gives_the_same_when_its_models_are(way, home, fix, target, release):
+    if home.startswith("hotfix.processing."):
+        pytest.skip("no model")
     if reason := LET_OFF.get((fix.id, way)):
         pytest.skip(reason)
     result = checked(way, home, fix, target, release)
-    if way == "checkpointed" and not result.tensors["models"]:
-        pytest.skip("no model of the case can checkpoint its layers")
-    assert result.tensors["models"]
+    assert result.tensors["models"], "no model of the case was compiled, or can checkpoint its layers"
     assert not result.tensors["different"], result.stderr
