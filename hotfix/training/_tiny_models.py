@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -274,7 +275,10 @@ _CONFIGS: dict[str, dict[str, Any]] = {
 def build(bed: Bed, module: Any, name: str) -> Any:
     """The tiny model of a class in the table."""
     family = name.removesuffix("Model").partition("For")[0]
-    config = getattr(module, f"{family}Config")(**deepcopy(_CONFIGS[family]))
+    arguments = deepcopy(_CONFIGS[family])
+    if family == "Llama4" and import_module("transformers").__version__ in ("5.0.0", "5.1.0"):
+        arguments["pad_token_id"] = 0  # these two look for it beside the configuration of the text, and it is not there
+    config = getattr(module, f"{family}Config")(**arguments)
     with without_towers(module) if family == "Gemma3n" else nullcontext():
         return bed.fill(getattr(module, name)(config))
 
