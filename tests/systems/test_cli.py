@@ -298,7 +298,7 @@ def test_every_json_works_without_the_extra(bare):
 
 
 def test_without_the_extra_the_command_is_plain_and_says_how_to_get_it(bare):
-    for words in (("status",), ("list",), ("scan", "axolotl.txt")):
+    for words in (("status", "--all"), ("list",), ("scan", "axolotl.txt")):
         done = hotfix(*words, **bare)
         assert done.status == 0
         assert PADDING in done.stdout
