@@ -31,8 +31,9 @@ def untouched(bed: Any, target: Any) -> dict[str, Any]:
         import_module(package)
     else:
         loader: Any = module.__spec__ and module.__spec__.loader
-        upstream = set(_codes(loader.get_code(target.module)))
-        for function in _functions(module):
+        # What the package makes itself, as an alias of another module, has no loader and no code of its own.
+        upstream = set(_codes(loader.get_code(target.module))) if loader else set()
+        for function in _functions(module) if loader else ():
             if function.__code__.co_filename == module.__file__:
                 compared += 1
                 changed += surgery.first_code(function) is not function.__code__ or function.__code__ not in upstream
