@@ -16,12 +16,22 @@ pytestmark = pytest.mark.bed
 
 OWN = "hotfix.models._cases"  # where the modules are that stand for those outside of transformers
 
-# What a case cannot be tried in, and why. Those of processors have no model at all.
+# What a case is compared with, and what it cannot be tried in, and why. Those of processors have no model at all.
+AGAINST = {"compiled": "plain", "checkpointed": "training"}
+NO_MODEL = "one function, called with numbers: no model in the case"
 LET_OFF = {
+    ("fa-peft-dtype-check", "checkpointed"): "layers are computed anew without the stand-in for autocast to CUDA",
+    ("fa2-right-padding-check", "checkpointed"): "JetMoe cannot checkpoint; others do in test_right_padding_methods.py",
+    ("fa2-varlen-kwargs-ignored", "checkpointed"): NO_MODEL,
+    ("fa2-varlen-kwargs-ignored", "compiled"): NO_MODEL,
     ("generate-fa2-nameerror", "checkpointed"): "generation from a cache, which checkpointing switches off",
+    ("qwen25vl-v5-temporal-position-collapse", "checkpointed"): NO_MODEL,
+    ("qwen25vl-v5-temporal-position-collapse", "compiled"): NO_MODEL,
+    ("qwen2vl-decode-delta-left-padding", "checkpointed"): "generation from a cache, which checkpointing switches off",
+    ("var-attention-dtype", "checkpointed"): "VAR has no layers that can be checkpointed",
     ("var-attention-dtype", "compiled"): "torch cannot trace the backward pass of xformers; tests/models/test_var.py",
 }
-
+ROUNDING = 1e-6  # of the norm of a gradient in float32: autograd adds its parts in another order, without a fix, too
 
 def fixes():
     chosen = []
@@ -57,9 +67,17 @@ def test_a_repaired_function_is_an_ordinary_function(home, fix, target, release)
 @pytest.mark.parametrize(("home", "fix", "target", "release"), fixes())
 def test_the_case_gives_the_same_when_its_models_are(way, home, fix, target, release):
     if home.startswith("hotfix.processing."):
-        pytest.skip("no model")
+        pytest.skip("a processor: no model to compile or to checkpoint")
     if reason := LET_OFF.get((fix.id, way)):
         pytest.skip(reason)
-    result = checked(way, home, fix, target, release)
-    assert result.tensors["models"], "no model of the case was compiled, or can checkpoint its layers"
-    assert not result.tensors["different"], result.stderr
+    got = checked(way, home, fix, target, release).tensors
+    expected = checked(AGAINST[way], home, fix, target, release).tensors
+    assert got.pop("models"), "no model of the case was compiled, or can checkpoint its layers"
+    assert got.keys() == expected.keys()
+    assert [name for name, one in got.items() if not _equal(one, expected[name], rounded="gradient" in name)] == []
+
+
+def _equal(one, other, rounded):
+    if not rounded or one.dtype != torch.float32:
+        return one.equal(other)
+    return one.shape == other.shape and bool((one - other).norm() <= ROUNDING * other.norm())
