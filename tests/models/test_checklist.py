@@ -33,6 +33,7 @@ LET_OFF = {
 }
 ROUNDING = 1e-6  # of the norm of a gradient in float32: autograd adds its parts in another order, without a fix, too
 
+
 def fixes():
     chosen = []
     homes = evidence.discover(lambda problem: None)
