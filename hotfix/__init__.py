@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .api import Handle, apply, digest, report, revert
     from .errors import HotfixError, PolicyError
     from .ledger import Outcome, State, Verdict
-    from .registry import Fix, Target
+    from .registry import Fix, Target, Trial
     from .reporting import Report
     from .uniform import assert_uniform
 
@@ -25,6 +25,7 @@ __all__ = [
     "Report",
     "State",
     "Target",
+    "Trial",
     "Verdict",
     "apply",
     "assert_uniform",
@@ -42,6 +43,7 @@ _HOMES = {
     "Report": "reporting",
     "State": "ledger",
     "Target": "registry",
+    "Trial": "registry",
     "Verdict": "ledger",
     "apply": "api",
     "assert_uniform": "uniform",

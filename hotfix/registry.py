@@ -89,7 +89,7 @@ class Trial:
         tolerance: largest difference from the oracle by dtype, as part of the largest number in a tensor.
         packages: releases of what is installed beside, by distribution; None where it must not be, empty for any.
         together: ids of fixes for other bugs that the case meets in some releases. They are armed on every broken
-            release, before and after.
+            release, before and after, by `hotfix verify` too.
     """
 
     raises: str = ""

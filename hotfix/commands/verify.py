@@ -1,7 +1,8 @@
 """``hotfix verify``: the proof of each fix, run on this node, before and after.
 
 Each fix has a small case that shows its bug. It is run in two fresh processes, once without hotfix and once with that
-one fix armed, for every function that is broken in the release that is installed.
+one fix armed, for every function that is broken in the release that is installed. Fixes for other bugs that the case
+meets are armed in both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -129,10 +131,9 @@ def _prove(
     with tempfile.TemporaryDirectory(prefix="hotfix-verify-") as place:
         folder = Path(place)
         step(f"{fix.id}: before")
-        before = _runs(fix, targets, folder / "before", {"HOTFIX": "0"}, chosen.timeout, machine)
+        before = _runs(fix, targets, folder / "before", _switches(fix.trial.together), chosen.timeout, machine)
         step(f"{fix.id}: after")
-        switches = {"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id, "HOTFIX_LOG": "quiet"}
-        after = _runs(fix, targets, folder / "after", switches, chosen.timeout, machine)
+        after = _runs(fix, targets, folder / "after", _switches((*fix.trial.together, fix.id)), chosen.timeout, machine)
         oracle = {}
         if chosen.against:
             path = os.pathsep.join([os.path.abspath(chosen.against), os.environ.get("PYTHONPATH", "")])
@@ -143,12 +144,21 @@ def _prove(
             yield _judged(fix, name, before[name], after[name], oracle.get(name), machine)
 
 
+def _switches(ids: Sequence[str]) -> dict[str, str]:
+    """What arms these fixes and no others."""
+    named = ",".join(ids)
+    return {"HOTFIX_ONLY": named, "HOTFIX_OPTIN": named, "HOTFIX_LOG": "quiet"} if ids else {"HOTFIX": "0"}
+
+
 def _judged(
     fix: Fix, target: str, before: dict[str, Any], after: dict[str, Any], oracle: Any, machine: dict[str, Any]
 ) -> Proof:
     said = (_word(before), _word(after))
     changed = _difference(before, after)
     against = _difference(oracle, after) if oracle else None
+    lacking = [name for name, version in fix.trial.packages.items() if version is not None and not _is_here(name)]
+    if after["error"] and before["error"] and lacking:
+        return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {' and '.join(lacking)}", *said)
     if after["error"] and before["error"] and not machine.get("flash_attention"):
         where = "a CUDA device" if machine.get("device_kind") == "cpu" else "flash-attn to work"
         return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {where}", *said)
@@ -164,6 +174,14 @@ def _judged(
         return Proof(fix.id, target, FAILED, f"the oracle raises {_word(oracle)}", *said, changed)
     reason = "raises without the fix, runs with it" if before["error"] else "wrong without the fix, different with it"
     return Proof(fix.id, target, VERIFIED, reason, *said, changed, against)
+
+
+def _is_here(distribution: str) -> bool:
+    try:
+        metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 # ---------------------------------------------------------------------------------------------------------------------

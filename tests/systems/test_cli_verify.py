@@ -76,15 +76,58 @@ def case(bed, target):
 """
 
 
-def toys(folder, text):
+MEETING = """
+from pathlib import Path
+from hotfix import Fix, Trial
+
+EVIDENCE = Path(__file__).with_name("evidence.json")
+FIX = Fix(
+    id="toys",
+    title="Toys add",
+    kind="silent",
+    fixed_in="2.0",
+    evidence=EVIDENCE,
+    trial=Trial(together=("toys:met",), packages={"no-such-distribution": ""}),
+)
+MET = Fix(id="met", title="Toys crash", kind="crash", fixed_in="2.0", evidence=EVIDENCE)
+
+
+@FIX.replaces("transformers.toy:scale", "transformers.toy:wrong_twice")
+def scale(x):
+    return x * 2
+
+
+@MET.replaces("transformers.toy:crash")
+def crash(x):
+    return x
+
+
+@FIX.recognises
+@MET.recognises
+def is_broken(node):
+    return True
+
+
+@FIX.case
+def case(bed, target):
+    import torch
+    import transformers.toy as toy
+
+    if target.qualname == "wrong_twice":
+        import no_such_module
+    return {"scaled": toy.scale(toy.crash(torch.tensor([3.0, 5.0])))}
+"""
+
+
+def toys(folder, text, fixes=FIXES, named="FIX"):
     """A stand-in release with these functions, and a plugin that aims at all of them."""
     from hotfix.versions import source
 
     files = {
         "transformers/__init__.py": '__version__ = "1.0"\n',
         "transformers/toy.py": text,
-        "toy_fixes/__init__.py": FIXES,
-        "toys-1.dist-info/entry_points.txt": "[hotfix.fixes]\ntoys = toy_fixes:FIX\n",
+        "toy_fixes/__init__.py": fixes,
+        "toys-1.dist-info/entry_points.txt": f"[hotfix.fixes]\ntoys = toy_fixes:{named}\n",
         "fixed/transformers/__init__.py": '__version__ = "2.0"\n',
         "fixed/transformers/toy.py": text.replace("x + 2", "x * 2"),
     }
@@ -121,6 +164,18 @@ def test_a_proof_is_what_happened_in_the_processes(tmp_path):
     assert "shows no bug" in proofs["fine"]["reason"]
     assert proofs["wrong_twice"]["result"] == "not here"
     assert "needs a CUDA device" in proofs["wrong_twice"]["reason"]
+
+
+def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_path):
+    """And one that needs what is not installed is not called failed."""
+    toys(tmp_path, TOY, MEETING, "BOTH")
+    with (tmp_path / "toy_fixes" / "__init__.py").open("a") as file:
+        file.write("BOTH = [FIX, MET]\n")
+    _, proofs = verified(tmp_path)
+    scale = proofs["scale"]
+    assert (scale["result"], scale["before"], scale["changed"]) == ("verified", "ran", 3.0)
+    assert proofs["wrong_twice"]["result"] == "not here"
+    assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
 
 
 @pytest.mark.slow
