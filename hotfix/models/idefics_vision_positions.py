@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FIX = Fix(
     id="idefics-smolvlm-position-ids",
-    title="patches get their neighbours' positions in Idefics2, Idefics3, SmolVLM and Phi-4-multimodal",
+    title="Patches get their neighbours' positions in Idefics2, Idefics3, SmolVLM and Phi-4-multimodal",
     kind="silent",
     upstream=("transformers#40360", "transformers#41190", "transformers#41374", "transformers#47133"),
     fixed_in="5.21.0",
