@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hotfix.models._towers import TOWER
+
 if TYPE_CHECKING:
     import torch
 
@@ -85,16 +87,8 @@ def small_gemma3(bed: Bed) -> tuple[Any, dict[str, torch.Tensor]]:
         "sliding_window_pattern": 2,
         "pad_token_id": 0,
     }
-    vision = {
-        "hidden_size": 16,
-        "intermediate_size": 24,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "image_size": 8,
-        "patch_size": 4,
-    }
     cls = module.Gemma3ForConditionalGeneration
-    config = cls.config_class(text_config=text, vision_config=vision, mm_tokens_per_image=4, image_token_index=60)
+    config = cls.config_class(text_config=text, vision_config=TOWER, mm_tokens_per_image=4, image_token_index=60)
     layouts = ("ttiiiitiiiittttt", "___tiiiitiiiittt")
     types = torch.tensor([[int(one == "i") for one in row] for row in layouts], device=bed.device)
     real = torch.tensor([[int(one != "_") for one in row] for row in layouts], device=bed.device)
