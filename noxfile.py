@@ -33,8 +33,8 @@ def interpreter(version: str) -> str:
     return version
 
 
-def install_bed(session: nox.Session) -> None:
-    session.install("-e", ".[cli]", "--group", "bed", "--group", "tools")
+def install_testbed(session: nox.Session) -> None:
+    session.install("-e", ".[cli]", "--group", "testbed", "--group", "tools")
 
 
 @nox.session
@@ -53,14 +53,14 @@ def core(session: nox.Session) -> None:
     # Two threads in 200 interpreters take a while; the oldest and the newest import system see them.
     ends = any(f"/{version}." in f"/{session.python}." for version in (PYTHONS[0], PYTHONS[-1]))
     arguments = session.posargs or ([] if ends else ["-k", "not two_threads"])
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/unit", *arguments)
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/engine", *arguments)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """The tests on real releases of transformers and the real flash-attn, without a GPU."""
-    install_bed(session)
-    arguments = session.posargs or ["-m", "not slow and not cuda", "--ignore=tests/unit"]
+    install_testbed(session)
+    arguments = session.posargs or ["-m", "not slow and not cuda", "--ignore=tests/engine"]
     # See tests/conftest.py for the groups. One thread for each process on two cores.
     session.env["OMP_NUM_THREADS"] = "1"
     session.run("python", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "--durations=25", *arguments)
@@ -69,7 +69,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """The real crash, and the same script with one line more."""
-    install_bed(session)
+    install_testbed(session)
     session.run("python", "-m", "tools.demo")
 
 
@@ -83,7 +83,7 @@ def sweep(session: nox.Session) -> None:
 @nox.session
 def matrix(session: nox.Session) -> None:
     """Every fix's case on every release; `nox -s matrix -- --fix ID --release R` for a part of it."""
-    install_bed(session)
+    install_testbed(session)
     session.run("python", "-m", "tools.matrix", *session.posargs)
 
 
@@ -97,8 +97,8 @@ def page(session: nox.Session) -> None:
 @nox.session
 def cuda(session: nox.Session) -> None:
     """A bundle that runs the cases on a machine with a GPU and no network; see docs/parity.md."""
-    install_bed(session)
-    session.run("python", "-m", "tools.cuda_bundle", *session.posargs)
+    install_testbed(session)
+    session.run("python", "-m", "tools.parity.bundle", *session.posargs)
 
 
 @nox.session
@@ -111,6 +111,6 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """What hotfix costs, as ratios measured in one run."""
-    install_bed(session)
+    install_testbed(session)
     session.install("pyperf")
     session.run("python", "benchmarks/import_cost.py", *session.posargs)

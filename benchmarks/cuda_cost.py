@@ -22,13 +22,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.cuda import plan
+from tools.parity import plan
 
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
-    from tests.cuda.runner import Place
+    from hotfix.proofs.testbed import Testbed
+    from tools.parity.runner import Place
 
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
 SIZES: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def measure(place: Place, size: str) -> dict[str, Any]:
     }
 
 
-def rotary(bed: Bed, given: Any) -> dict[str, torch.Tensor]:
+def rotary(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     """The rotary function of Qwen2.5-VL's vision encoder, on queries and keys of (1, patches, heads, head width)."""
     import torch
 
@@ -78,39 +78,39 @@ def rotary(bed: Bed, given: Any) -> dict[str, torch.Tensor]:
     _, patches, _, width = given.shape
     sets = []
     for number in range(given.sets):
-        q, k = (bed.randn(*given.shape, dtype=dtype, seed=seed) for seed in (3 * number, 3 * number + 1))
-        angles = bed.randn(patches, width // 2, seed=3 * number + 2).repeat(1, 2)
+        q, k = (testbed.randn(*given.shape, dtype=dtype, seed=seed) for seed in (3 * number, 3 * number + 1))
+        angles = testbed.randn(patches, width // 2, seed=3 * number + 2).repeat(1, 2)
         sets.append((q, k, angles.cos().to(dtype), angles.sin().to(dtype)))
     q, _, cos, _ = sets[0]
     # Queries and keys are read and written once; of cos and sin each angle is needed once, and they hold it twice.
     least = 4 * q.numel() * q.element_size() + cos.numel() * cos.element_size()
-    return {"least bytes": torch.tensor(least), **_measured(bed, given, lambda index: function(*sets[index]))}
+    return {"least bytes": torch.tensor(least), **_measured(testbed, given, lambda index: function(*sets[index]))}
 
 
-def decoder(bed: Bed, given: Any) -> dict[str, torch.Tensor]:
+def decoder(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     """The forward of a decoder, without gradients and with a cache, at each size of the batch."""
     import torch
     from transformers import Qwen2Config, Qwen2Model
 
-    model = bed.model(Qwen2Model, Qwen2Config(**given.config), dtype=getattr(torch, given.dtype))
+    model = testbed.model(Qwen2Model, Qwen2Config(**given.config), dtype=getattr(torch, given.dtype))
     results = {}
     for batch in given.batches:
-        ids = [bed.randint(3, 64, batch, given.length, seed=seed) for seed in range(given.sets)]
+        ids = [testbed.randint(3, 64, batch, given.length, seed=seed) for seed in range(given.sets)]
         padding = (torch.arange(batch) * given.length // (2 * batch))[:, None]
-        mask = (torch.arange(given.length) >= padding).long().to(bed.device)
+        mask = (torch.arange(given.length) >= padding).long().to(testbed.device)
 
         def forward(index: int, ids: list[torch.Tensor] = ids, mask: torch.Tensor = mask) -> Any:
             return model(input_ids=ids[index], attention_mask=mask, use_cache=True)
 
         with torch.no_grad():
-            measured = _measured(bed, given, forward)
+            measured = _measured(testbed, given, forward)
         results |= {f"{batch}: {name}": value for name, value in measured.items()}
-    bed.assert_flash()
+    testbed.assert_flash()
     return results
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    from tests.cuda import runner
+    from tools.parity import runner
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cuda_cost", description="What fixes cost on a GPU.")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
@@ -131,11 +131,11 @@ def _with(run: plan.Run, transformers: str, hotfix: str = "") -> plan.Run:
     return plan.Run(run.case, run.given, transformers, run.flash_attn, run.xformers, hotfix)
 
 
-def _measured(bed: Bed, given: Any, call: Callable[[int], Any]) -> dict[str, torch.Tensor]:
+def _measured(testbed: Testbed, given: Any, call: Callable[[int], Any]) -> dict[str, torch.Tensor]:
     """Time and count one function, called with the index of a set of inputs."""
     import torch
 
-    cuda = bed.device == "cuda"
+    cuda = testbed.device == "cuda"
     for number in range(given.warmup):
         call(number % given.sets)
     found = {"operations": 0, "bytes": 0}

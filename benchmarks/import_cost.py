@@ -15,7 +15,7 @@ import sys
 
 import pyperf
 
-from tests.bed import overlay
+from tools.testbed import overlay
 
 RELEASE = "4.57.6"
 MODELING = "import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"

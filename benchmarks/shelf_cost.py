@@ -25,7 +25,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bed import overlay
+from tools.testbed import overlay
 
 ROOT = Path(__file__).resolve().parents[1]
 RELEASE = "5.23.0"
@@ -60,11 +60,11 @@ def plant(folder: Path, number: int) -> None:
         index["fixes"][f"planted-{fix}"] = {
             "title": "planted",
             "kind": "crash",
-            "home": f"hotfix.models.planted_{fix}",
+            "module": f"hotfix.models.planted_{fix}",
             "optin": False,
             "group": "",
             "fixed_in": "4.50.0",
-            "aims": {
+            "targets": {
                 f"transformers.models.m{fix}.n{target}:C.f": f">=4.{36 + fix % 10}.{target},<=4.{47 + target}.{fix % 4}"
                 for target in range(TARGETS)
             },

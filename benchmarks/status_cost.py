@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyperf
 
-from tests.bed import overlay
+from tools.testbed import overlay
 
 PACKAGES = 300
 RELEASE = "4.49.0"

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from hotfix.registry import Fix, shelf
+from hotfix import session
+from hotfix.fix import Fix
 from tools import evidence, wheels
 
 PROCESSES = 15
@@ -25,17 +26,17 @@ PROCESSES = 15
 ONE = """
 import json, pathlib, sys, time
 import packaging.specifiers  # the line has loaded it when the first package was imported
-from hotfix import registry
-from hotfix.versions import gate, installed
-entry = registry.shelf()[sys.argv[1]]
+from hotfix import session
+from hotfix.versions import installed, verdict
+entry = session.current().catalogue.entries[sys.argv[1]]
 marks = [time.perf_counter()]
 fix = entry.load()
 marks.append(time.perf_counter())
-known = gate.evidence(gate.evidence_file(fix))
+known = verdict.evidence(verdict.evidence_file(fix))
 marks.append(time.perf_counter())
 target = next(one for one in fix.targets if one.key == sys.argv[2])
 folder = pathlib.Path(sys.argv[3])
-judgement = gate.judge(fix, target, lambda name: (folder / name).read_text(encoding="utf-8"))
+judgement = verdict.judge(fix, target, lambda name: (folder / name).read_text(encoding="utf-8"))
 marks.append(time.perf_counter())
 assert judgement.source in known[target.key], judgement
 print(json.dumps([(b - a) * 1000 for a, b in zip(marks, marks[1:])]))
@@ -45,7 +46,7 @@ print(json.dumps([(b - a) * 1000 for a, b in zip(marks, marks[1:])]))
 def main() -> None:
     print(f"{'milliseconds':36} {'release':>8} {'import':>7} {'evidence':>9} {'judge':>7} {'all':>7}")
     cached = wheels.cached("transformers", wheels.default_cache())
-    for id, entry in shelf().items():
+    for id, entry in session.current().catalogue.entries.items():
         fix = entry.load()
         broken = _newest_broken(fix)
         if broken is None:
@@ -54,7 +55,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             target = next(one for one in fix.targets if one.key == key)
             with zipfile.ZipFile(cached[release]) as archive:
-                for module, _ in target.judged_names():
+                for module, _ in target.fingerprint_names():
                     stem = module.replace(".", "/")
                     names = [name for name in (f"{stem}.py", f"{stem}/__init__.py") if name in archive.namelist()]
                     (Path(folder) / module).write_bytes(archive.read(names[0]))

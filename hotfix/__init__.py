@@ -7,16 +7,17 @@ importing it costs nothing and loads nothing: not even ``typing``.
 
 TYPE_CHECKING = False  # as in typing; type checkers know the name
 if TYPE_CHECKING:
-    from .api import Handle, apply, digest, report, revert
+    from .api import Handle, apply, assert_uniform, digest, report, revert
+    from .engine.ledger import Outcome, State
     from .errors import HotfixError, PolicyError
-    from .ledger import Outcome, State, Verdict
-    from .registry import Fix, Target, Trial
-    from .reporting import Report
-    from .uniform import assert_uniform
+    from .fix import CaseSpec, Fix, Target
+    from .reports.report import Report
+    from .versions.verdict import Verdict
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CaseSpec",
     "Fix",
     "Handle",
     "HotfixError",
@@ -25,7 +26,6 @@ __all__ = [
     "Report",
     "State",
     "Target",
-    "Trial",
     "Verdict",
     "apply",
     "assert_uniform",
@@ -34,19 +34,19 @@ __all__ = [
     "revert",
 ]
 
-_HOMES = {
-    "Fix": "registry",
+_MODULES = {
+    "CaseSpec": "fix",
+    "Fix": "fix",
     "Handle": "api",
     "HotfixError": "errors",
-    "Outcome": "ledger",
+    "Outcome": "engine.ledger",
     "PolicyError": "errors",
-    "Report": "reporting",
-    "State": "ledger",
-    "Target": "registry",
-    "Trial": "registry",
-    "Verdict": "ledger",
+    "Report": "reports.report",
+    "State": "engine.ledger",
+    "Target": "fix",
+    "Verdict": "versions.verdict",
     "apply": "api",
-    "assert_uniform": "uniform",
+    "assert_uniform": "api",
     "digest": "api",
     "report": "api",
     "revert": "api",
@@ -54,12 +54,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module 'hotfix' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"hotfix.{home}"), name)
+    return getattr(import_module(f"hotfix.{module}"), name)
 
 
 def __dir__() -> "list[str]":

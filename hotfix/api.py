@@ -1,4 +1,4 @@
-"""What a program calls: `apply`, `revert`, `report`, `digest`."""
+"""What a program calls: `apply`, `revert`, `report`, `digest`, `assert_uniform`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Optional
 
-from . import ledger, policy, registry, surgery, watch
+from . import session, watch
+from .engine.policy import Policy
+from .engine.selection import Request
 from .errors import PolicyError
 
 if TYPE_CHECKING:
-    from .reporting import Report
+    import torch.distributed
+
+    from .reports.report import Report
 
 
 class Handle:
@@ -20,13 +24,22 @@ class Handle:
         fixes: ids of the fixes that this call has added to those that were on before.
     """
 
-    def __init__(self, fixes: Iterable[str]) -> None:
-        self.fixes = tuple(fixes)
+    def __init__(self, request: Optional[Request] = None) -> None:
+        self.fixes = request.added if request else ()
+        self._request = request
 
     def revert(self) -> None:
-        """Take out what this call has added. A second call does nothing."""
-        ids, self.fixes = self.fixes, ()
-        _take_out(set(ids))
+        """Take out what this call has switched on, less what others have asked for as well.
+
+        A second call does nothing.
+        """
+        request, self._request, self.fixes = self._request, None, ()
+        if request is None:
+            return
+        here = session.current()
+        here.release(request)
+        if here.selection.is_empty and not watch.is_automatic():
+            watch.disarm()
 
     def __enter__(self) -> Handle:
         return self
@@ -65,29 +78,27 @@ def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
     for argument, values in {"only": only, "skip": skip}.items():
         if isinstance(values, str):
             raise PolicyError(f"{argument}={values!r}: this must be a list of fix ids, not one string")
-    switches = policy.narrowed(policy.Policy.from_environment(watch.environment()), only, skip)
-    arguments = policy.Policy(only=tuple(only), skip=tuple(skip))
-    for sentence in arguments.unmatched(registry.shelf(), ()):
-        raise PolicyError(sentence.replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
-    if not switches.enabled:
-        return Handle(())
-    added = registry.begin(switches)
-    registry.started(True)
-    watch.arm()
+    environment = watch.environment()
+    if not Policy.from_environment(environment).enabled:
+        return Handle()
+    request = session.current(environment).request(only, skip)
+    watch.arm(automatic=False)
     watch.look_again()
-    return Handle(added)
+    return Handle(request)
 
 
 def revert() -> None:
     """Take hotfix out of this process: every function is what it was, and nothing is watched any more."""
-    _take_out(None)
+    watch.disarm()
+    session.end()
 
 
 def report() -> Report:
     """What hotfix has done in this process, and what it would do with what is not imported yet."""
-    from .reporting import of_process
-
-    return of_process()
+    here = session.current(watch.environment())
+    if watch.is_automatic():
+        here.ensure_selected()  # nothing watched may have been imported yet
+    return here.report()
 
 
 def digest() -> str:
@@ -99,12 +110,26 @@ def digest() -> str:
     return report().digest
 
 
-def _take_out(ids: Optional[set[str]]) -> None:
-    surgery.take_out(ids)
-    for id in registry.selected() if ids is None else ids:
-        ledger.strike(id)
-    registry.withdraw(ids)
-    registry.account()
-    if not registry.selected():
-        registry.started(False)
-        watch.disarm()
+def assert_uniform(group: Optional[torch.distributed.ProcessGroup] = None) -> str:
+    """Fail on every rank, with the same message, unless all ranks run the same patch set.
+
+    Call it on every rank, after ``init_process_group`` and after the model was imported. It costs one collective of
+    12 bytes a rank.
+
+    Args:
+        group: the process group; the default one if None. A process that is not in it compares nothing.
+
+    Returns:
+        The digest that all ranks have, for the log of the experiment.
+
+    Raises:
+        HotfixError: the digests differ; the message names the ranks. Or there is no process group in a job of more
+            than one rank.
+
+    Example:
+        >>> import hotfix
+        >>> digest = hotfix.assert_uniform()
+    """
+    from .reports import uniform
+
+    return uniform.agree(digest, group)

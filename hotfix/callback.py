@@ -16,7 +16,8 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from . import api, ledger, lock, uniform
+from . import api, session
+from .reports import lock
 
 
 class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not type-checked here
@@ -35,8 +36,8 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Compare the ranks; see the class."""
-        self.digest = uniform.assert_uniform()
-        ledger.say(logging.INFO, f"training with patch set {self.digest}")
+        self.digest = api.assert_uniform()
+        session.current().log.log(logging.INFO, f"training with patch set {self.digest}")
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero:
             run.config.update({"hotfix_digest": self.digest}, allow_val_change=True)

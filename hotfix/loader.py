@@ -6,36 +6,36 @@ exit too, than all the rest of the watcher.
 
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
-
-from . import watch
+from typing import Any, Callable
 
 
 class Loader:
-    """Answers as the other loader would, and tells the line when the module is executed."""
+    """Answers as the other loader would, and tells when the module is executed.
 
-    def __init__(self, loader: Any, watcher: watch.Watcher) -> None:
+    Args:
+        loader: the other one.
+        before: called with the name of the module when it is about to be executed.
+        after: called with it when it was.
+    """
+
+    def __init__(self, loader: Any, before: Callable[[str], None], after: Callable[[str], None]) -> None:
         self._loader = loader
-        self._watcher = watcher
+        self._before = before
+        self._after = after
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module by its own loader, and tell the line."""
+        """Execute the module by its own loader."""
         spec: Any = module.__spec__
-        name = spec.name
         module.__loader__ = spec.loader = self._loader
-        # A handle may have been reverted between the search and the execution: then this is an ordinary import.
-        armed = watch.armed(self._watcher)
-        if armed and name in watch.ROOTS:
-            self._watcher.names.update(watch.tell("root_imported", name))
+        self._before(spec.name)
         self._loader.exec_module(module)
-        if armed and name not in watch.ROOTS:
-            watch.tell("module_imported", name)
+        self._after(spec.name)
 
 
-def wrap(spec: ModuleSpec, watcher: watch.Watcher) -> None:
+def wrap(spec: ModuleSpec, before: Callable[[str], None], after: Callable[[str], None]) -> None:
     """Put our loader around the one in a spec, unless that cannot be or was done before."""
     if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, Loader):
-        spec.loader = Loader(spec.loader, watcher)  # type: ignore[assignment]  # it answers as that loader
+        spec.loader = Loader(spec.loader, before, after)  # type: ignore[assignment]  # it answers as that loader

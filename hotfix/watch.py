@@ -5,12 +5,12 @@ has not imported already, and none of our own modules before a watched package i
 
 How it works. One finder stands first in ``sys.meta_path``. For the few names that it waits for, it asks the other
 finders for the module's spec and puts a loader of its own (`hotfix.loader`) around the loader that they found. When
-the module is executed, the original loader is put back, the module is executed by it, and then the next step of the
-line (`hotfix.registry`) is told the name. Nothing is decided inside ``find_spec``: programs call
+the module is executed, the original loader is put back, the module is executed by it, and then the session
+(`hotfix.session`) is told the name. Nothing is decided inside ``find_spec``: programs call
 ``importlib.util.find_spec`` all the time without ever importing what they ask for.
 
 What it waits for. At first only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
-When a root is executed, the registry names the modules that matter in the release that is installed.
+When a root is executed, the session names the modules that matter in the release that is installed.
 
 Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be watched; what it loads stays as it
 is. A module that was imported before hotfix is handled when hotfix is armed.
@@ -32,6 +32,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self.names = set(ROOTS)
+        self.automatic = False
         # The switches are those of the moment of arming, whatever the program does to os.environ later.
         # Not at the top: the finder outlives its module at exit, and would keep `os` for a second round of clearing.
         from os import environ
@@ -51,23 +52,41 @@ class Watcher:
                 try:
                     from . import loader
 
-                    loader.wrap(spec, self)
+                    loader.wrap(spec, self.before, self.after)
                 except Exception as error:  # hotfix was uninstalled under a running program, for instance
                     _give_up(error)
                 return spec
         return None
 
+    def before(self, name: "str") -> "None":
+        """A module is about to be executed."""
+        # A handle may have been reverted between the search and the execution: then this is an ordinary import.
+        if name in ROOTS and _watcher is self:
+            self.names.update(notify("root_imported", name))
+
+    def after(self, name: "str") -> "None":
+        """A module was executed."""
+        if name not in ROOTS and _watcher is self:
+            notify("module_imported", name)
+
 
 _watcher: "Any" = None
 
 
-def arm() -> None:
-    """Put the watcher in place, once. What was imported before is handled now and called late."""
+def arm(automatic: bool = True) -> None:
+    """Put the watcher in place, once. What was imported before is handled now and called late.
+
+    Args:
+        automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
+    """
     global _watcher
     if _watcher is None:
         _watcher = Watcher()
         sys.meta_path.insert(0, _watcher)
-        look_again()
+    elif _watcher.automatic or not automatic:
+        return
+    _watcher.automatic = automatic
+    look_again()
 
 
 def disarm() -> None:
@@ -78,9 +97,9 @@ def disarm() -> None:
     _watcher = None
 
 
-def armed(watcher: "Optional[Watcher]" = None) -> bool:
-    """Whether a watcher is in place; this one, if one is given."""
-    return _watcher is not None and watcher in (None, _watcher)
+def is_automatic() -> bool:
+    """Whether a watcher is in place that repairs what the environment allows."""
+    return _watcher is not None and _watcher.automatic
 
 
 def look_again() -> None:
@@ -89,10 +108,10 @@ def look_again() -> None:
     if watcher is None:
         return
     for root in ROOTS & sys.modules.keys():
-        watcher.names.update(tell("root_imported", root))
+        watcher.names.update(notify("root_imported", root))
     for name in list(sys.modules):
         if name not in ROOTS and (name in watcher.names or name.rpartition(".")[2] in TAILS):
-            tell("module_imported", name, late=True)
+            notify("module_imported", name, late=True)
 
 
 def environment() -> "dict[str, str]":
@@ -100,12 +119,12 @@ def environment() -> "dict[str, str]":
     return (_watcher or Watcher()).environment
 
 
-def tell(event: str, name: str, **details: bool) -> "set[str]":
-    """The next step of the line. Whatever fails there, nobody's import may fail of it, unless it was asked for."""
+def notify(event: str, name: str, **details: bool) -> "set[str]":
+    """Tell the session. Whatever fails there, nobody's import may fail of it, unless it was asked for."""
     try:
-        from . import registry
+        from . import session
 
-        named: set[str] = getattr(registry, event)(name, environment(), **details) or set()
+        named: set[str] = getattr(session, event)(name, environment(), is_automatic(), **details) or set()
     except Exception as error:
         if type(error).__module__ == "hotfix.errors":
             raise
@@ -116,8 +135,10 @@ def tell(event: str, name: str, **details: bool) -> "set[str]":
 
 def _give_up(error: Exception) -> None:
     """Leave the process alone from now on; raise, where the user wants no run without hotfix."""
-    told = environment()
+    switches = environment()
     disarm()
-    if any(told.get(name, "").strip() not in ("", "0") for name in ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")):
+    if any(
+        switches.get(name, "").strip() not in ("", "0") for name in ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
+    ):
         raise error
     sys.stderr.write(f"hotfix: does nothing in this process ({type(error).__name__}: {error})\n")

@@ -6,7 +6,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that share what was run on the bed stay with one worker: those of a file, in the slice those of a fix."""
+    """Tests that share runs on the testbed stay with one worker: those of a file, in the slice those of a fix."""
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:

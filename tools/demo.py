@@ -1,7 +1,7 @@
 """`make demo`: the same training script twice on transformers 4.49.0 with flash-attn 2.7.4, without and with hotfix.
 
 The machine needs no GPU: flash-attn's Python code and its rotary kernel are the real ones, and the attention kernel is
-the one of `tests/bed`. Ends with status 1 if either half does not do what it should.
+the one of `tools/testbed`. Ends with status 1 if either half does not do what it should.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bed.run import Result, run_script
+from tools.testbed.run import Result, run_script
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "train_qwen2_5_vl.py"
 STACK = {"transformers": "4.49.0", "flash_attn": "2.7.4.post1", "extras": ("Pillow", "scikit-image")}

@@ -23,7 +23,9 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from hotfix.registry import INDEX, Entry, Fix, Target
+from hotfix.engine.catalogue import INDEX, Entry
+from hotfix.fix import Fix, Target
+from hotfix.proofs import load as load_proof
 
 from .wheels import SWEPT
 
@@ -37,11 +39,12 @@ _RUN = " - "
 # -- which fixes there are ---------------------------------------------------------------------------------------------
 
 
-def discover(problem: Callable[[str], None]) -> dict[str, Fix]:
+def discover(problem: Callable[[str], None], proofs: bool = False) -> dict[str, Fix]:
     """Every module on the shelves that defines ``FIX``, by the name of the module.
 
     Args:
         problem: called with a sentence for each module that cannot be imported and each id that is not unique.
+        proofs: whether their cases are wanted as well.
     """
     found: dict[str, Fix] = {}
     for shelf in SHELVES:
@@ -54,11 +57,13 @@ def discover(problem: Callable[[str], None]) -> dict[str, Fix]:
         for info in pkgutil.iter_modules(package.__path__, shelf + "."):
             try:
                 fix = getattr(import_module(info.name), "FIX", None)
+                if proofs and isinstance(fix, Fix):
+                    load_proof(info.name, fix)
             except Exception as error:
                 problem(f"{info.name} cannot be imported: {type(error).__name__}: {error}")
                 continue
             if isinstance(fix, Fix):
-                twin = next((home for home, other in found.items() if other.id == fix.id), None)
+                twin = next((module for module, other in found.items() if other.id == fix.id), None)
                 if twin:
                     problem(f"{fix.id}: defined twice, in {twin} and {info.name}")
                 found[info.name] = fix
@@ -161,17 +166,19 @@ def examined_releases(index: Mapping[str, Any], package: str = "transformers") -
     return [Version(release) for release in index.get("examined", {}).get(package, ())]
 
 
-def index_of(homes: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> dict[str, Any]:
+def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> dict[str, Any]:
     """What ``index.json`` has to say."""
     return {
         "examined": {package: [str(version) for version in versions] for package, versions in examined.items()},
-        "fixes": {fix.id: entry_of(fix, home) for home, fix in sorted(homes.items(), key=lambda item: item[1].id)},
+        "fixes": {
+            fix.id: entry_of(fix, module) for module, fix in sorted(modules.items(), key=lambda item: item[1].id)
+        },
     }
 
 
-def entry_of(fix: Fix, home: str) -> dict[str, Any]:
-    """What the index says of one fix: the fields of `hotfix.registry.Entry`, in their order."""
-    special = {"home": home, "aims": {target.key: target.releases for target in fix.targets}}
+def entry_of(fix: Fix, module: str) -> dict[str, Any]:
+    """What the index says of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
+    special = {"module": module, "targets": {target.key: target.releases for target in fix.targets}}
     entry = {field.name: special.get(field.name, getattr(fix, field.name, None)) for field in fields(Entry)}
     del entry["id"]
     data: dict[str, Any] = json.loads(json.dumps(entry, default=_plain))
@@ -195,13 +202,15 @@ def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Ve
 # -- what can be told without a wheel ----------------------------------------------------------------------------------
 
 
-def disagreements(homes: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator[str]:
+def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator[str]:
     """How the committed evidence differs from what the fixes say, a sentence each."""
     index = read(folder / "index.json")
     examined = examined_releases(index)
-    if index != index_of(homes, {package: examined_releases(index, package) for package in index.get("examined", {})}):
-        known, there = set(index.get("fixes", {})), {fix.id for fix in homes.values()}
-        entries = {fix.id: entry_of(fix, home) for home, fix in homes.items()}
+    if index != index_of(
+        modules, {package: examined_releases(index, package) for package in index.get("examined", {})}
+    ):
+        known, there = set(index.get("fixes", {})), {fix.id for fix in modules.values()}
+        entries = {fix.id: entry_of(fix, module) for module, fix in modules.items()}
         for id in sorted(known | there):
             if id not in there:
                 yield f"index.json has {id}, and no module defines it"
@@ -211,10 +220,10 @@ def disagreements(homes: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator[s
                 yield f"{id}: index.json is stale; run the sweep with --index"
     if list(index.get("fixes", {})) != sorted(index.get("fixes", {})):
         yield "index.json is not sorted; run the sweep with --index"
-    for fix in homes.values():
+    for fix in modules.values():
         for sentence in _file_disagreements(fix, folder / f"{fix.id}.json", examined):
             yield f"{fix.id}: {sentence}"
-    ids = {fix.id for fix in homes.values()}
+    ids = {fix.id for fix in modules.values()}
     for path in sorted(folder.glob("*.json")):
         if path.stem not in ids | {"index"}:
             yield f"{path.name} is evidence of no fix"

@@ -1,4 +1,4 @@
-"""The dynamic matrix: the case of every fix, run on the CPU bed on every release that the fix repairs.
+"""The dynamic matrix: the case of every fix, run on the CPU testbed on every release that the fix repairs.
 
     python -m tools.matrix                          all that is not done yet; may be interrupted and taken up again
     python -m tools.matrix --fix ID --release R     part of it (both may be repeated)
@@ -9,8 +9,8 @@ On a release where a target is broken, the case is run without hotfix, where it 
 give what the oracle gives: the same case, weights and inputs in the next release that is not broken, in which it runs
 and gives tensors of the same names; where there is no such later release, the last such earlier one. On the neighbours,
 the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed, and on
-broken releases those that its trial names for other bugs (`Trial.together`). Each release is run in fresh interpreters:
-one before and one after, and a fork of them for each target.
+broken releases those that its case names for other bugs (`CaseSpec.with_fixes`). Each release is run in fresh
+interpreters: one before and one after, and a fork of them for each target.
 
 The results are one JSON file, docs/data/matrix.json. A cell that was done with another text of the fix is done again.
 """
@@ -18,7 +18,6 @@ The results are one JSON file, docs/data/matrix.json. A cell that was done with 
 from __future__ import annotations
 
 import argparse
-import ast
 import functools
 import json
 import math
@@ -28,7 +27,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -38,13 +37,14 @@ from typing import TYPE_CHECKING, Any
 from packaging.version import Version
 
 import hotfix
-from hotfix.registry import Fix, Target
-from hotfix.versions import source
+from hotfix.fix import Fix, Target
+from hotfix.proofs import load as load_proof
+from hotfix.reports.digest import code_digest, cure_digest, patch_set_digest
 
 from . import evidence
 
 if TYPE_CHECKING:
-    from tests.bed.run import Result
+    from tools.testbed.run import Result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "data" / "matrix.json"
 PROBE = "tools.probes:untouched"
@@ -63,7 +63,7 @@ class Cell:
 
     Attributes:
         fix: the fix.
-        home: the module that defines it.
+        module: the module that defines it.
         target: the target.
         release: of transformers.
         verdict: what the evidence says of it: broken, or fixed or absent on a neighbour.
@@ -71,7 +71,7 @@ class Cell:
     """
 
     fix: Fix
-    home: str
+    module: str
     target: Target
     release: Version
     verdict: str
@@ -86,16 +86,16 @@ class Cell:
         return f"{self.fix.id} {self.target.module.rpartition('.')[2]}:{self.target.qualname} {self.release}"
 
 
-def cells(homes: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
+def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
     """Every cell of the matrix, from the evidence.
 
     Args:
-        homes: the fixes, by the module that defines them; those without a case have no cells.
+        modules: the fixes, by the module that defines them; those without a case have no cells.
         folder: of the evidence.
     """
     examined = evidence.examined_releases(evidence.read(folder / "index.json"))
     found = []
-    for home, fix in homes.items():
+    for module, fix in modules.items():
         if fix.proof is None:
             continue
         data = evidence.read(folder / f"{fix.id}.json")
@@ -105,7 +105,7 @@ def cells(homes: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell
             broken = [release in states and states[release][0] == "broken" for release in examined]
             for number, release in enumerate(examined):
                 if any(broken[max(0, number - 1) : number + 2]):
-                    own.append(Cell(fix, home, target, release, *states[release]))
+                    own.append(Cell(fix, module, target, release, *states[release]))
         elsewhere = {(cell.target.module, cell.release) for cell in own if cell.verdict == "broken"}
         # A bug may move from one function of a module to another; a release in between is a neighbour of neither.
         found += [one for one in own if one.verdict == "broken" or (one.target.module, one.release) not in elsewhere]
@@ -133,8 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     options = _parser().parse_args(arguments)
     problems: list[str] = []
-    homes = evidence.discover(problems.append)
-    every = cells(homes)
+    modules = evidence.discover(problems.append, proofs=True)
+    every = cells(modules)
     chosen = slice_of(every) if options.slice else every
     chosen = [cell for cell in chosen if not options.fix or cell.fix.id in options.fix]
     chosen = [cell for cell in chosen if not options.release or str(cell.release) in options.release]
@@ -180,7 +180,7 @@ class Book:
     def is_done(self, cell: Cell) -> bool:
         """Whether there is a good result of this fix, as it is now, for this source."""
         entry = self.entry(cell)
-        now = (_digest_of(cell.home), cell.digest)
+        now = (_digest_of(cell.module), cell.digest)
         return entry is not None and entry["result"] in GOOD and (entry["fix"], entry["source"]) == now
 
     def enter(self, cell: Cell, entry: dict[str, Any]) -> None:
@@ -243,33 +243,16 @@ def _rendered(data: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _digest_of(home: str) -> str:
-    """Digest of the module of a fix, and so of its case and its cure, with what it shares with its neighbours."""
-    texts = _texts(home)
-    return source.digest(texts.pop(home), *(texts[name] for name in sorted(texts)))
+def _digest_of(module: str) -> str:
+    """Digest of the cure of a fix and of its case, with what they share with their neighbours.
 
-
-def _texts(home: str) -> dict[str, ast.Module]:
-    """A module and what it imports from its package, directly and indirectly, by name."""
-    found: dict[str, ast.Module] = {}
-    left = [home]
-    while left:
-        name = left.pop()
-        if name not in found:
-            path = import_module(name).__file__
-            assert path is not None
-            found[name] = ast.parse(Path(path).read_text(encoding="utf-8"))
-            left += _imported(found[name], home.rpartition(".")[0])
-    return found
-
-
-def _imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """The modules of a package that a module of it imports."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == package:
-            yield from (f"{package}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{package}."):
-            yield node.module
+    Args:
+        module: that defines the fix.
+    """
+    fix = import_module(module).FIX
+    case = load_proof(module, fix)
+    assert case is not None
+    return patch_set_digest([cure_digest(fix), code_digest(case.__module__, proof=True)])
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -287,13 +270,13 @@ class Trials:
         book: where results go.
         every: all cells, from which the oracles are chosen.
         timeout: seconds for each run.
-        run: how a case is run; `tests.bed.run.run_many` if None.
+        run: how a case is run; `tools.testbed.run.run_many` if None.
     """
 
     def __init__(self, book: Book, every: Iterable[Cell], timeout: float, run: Runner | None = None) -> None:
-        from tests.bed import run as bed  # imports torch, which --list needs not
+        from tools.testbed import run as testbed  # imports torch, which --list needs not
 
-        self.book, self.timeout, self._run = book, timeout, run or bed.run_many
+        self.book, self.timeout, self._run = book, timeout, run or testbed.run_many
         self.examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"))
         self.broken: dict[tuple[str, str], set[Version]] = {}
         for cell in every:
@@ -360,7 +343,7 @@ class Trials:
         wanted = [cell for cell in cells if (cell.fix.id, cell.target.key, cell.release) not in held]
         by_case: dict[str, list[Cell]] = {}
         for cell in wanted:
-            by_case.setdefault(f"{cell.home}:{_name_of_case(cell)}", []).append(cell)
+            by_case.setdefault(_name_of_case(cell), []).append(cell)
         for case, group in by_case.items():
             results = self._bed(case, group, armed)
             for cell, result in zip(group, results, strict=True):
@@ -369,7 +352,7 @@ class Trials:
     def try_cell(self, cell: Cell) -> dict[str, Any]:
         """Run one cell and enter the result."""
         began = time.monotonic()
-        entry: dict[str, Any] = {"result": "", "fix": _digest_of(cell.home), "source": cell.digest}
+        entry: dict[str, Any] = {"result": "", "fix": _digest_of(cell.module), "source": cell.digest}
         try:
             if cell.verdict == "broken":
                 self._repaired(cell, entry)
@@ -382,7 +365,7 @@ class Trials:
         return entry
 
     def _repaired(self, cell: Cell, entry: dict[str, Any]) -> None:
-        trial = cell.fix.trial
+        trial = cell.fix.case_spec
         before = self._case(cell, cell.release, armed=False)
         entry["versions"] = before.versions
         if before.error:
@@ -438,7 +421,7 @@ class Trials:
         entry["result"] = "untouched"
 
     def _equals(self, after: Result, right: Result, cell: Cell, entry: dict[str, Any]) -> None:
-        difference, name, over = _difference(after.tensors, right.tensors, cell.fix.trial.tolerance)
+        difference, name, over = _difference(after.tensors, right.tensors, cell.fix.case_spec.tolerance)
         if math.isfinite(difference):  # JSON has no infinity
             entry.update(difference=difference, of=name)
         if over:
@@ -447,7 +430,7 @@ class Trials:
     def _oracle(self, cell: Cell, after: Result) -> tuple[Version, Result] | None:
         if not after.tensors:
             raise Failed("the case gives nothing")
-        named = cell.fix.trial.oracles
+        named = cell.fix.case_spec.oracles
         chosen = named.get(cell.target.key, named.get("*"))
         if chosen == "":
             return None
@@ -469,7 +452,7 @@ class Trials:
         return later[:ORACLES_TRIED] + earlier[:ORACLES_TRIED]
 
     def _case(self, cell: Cell, release: Version, armed: bool) -> Result:
-        case = f"{cell.home}:{_name_of_case(cell)}"
+        case = _name_of_case(cell)
         if armed:
             key = (cell.fix.id, cell.target.key, release)
             result = self._armed.pop(key, None)
@@ -486,9 +469,9 @@ class Trials:
     def _bed(self, case: str, cells: Sequence[Cell], armed: bool) -> list[Result]:
         """Run a case on the targets of cells that share fix and release."""
         fix, release = cells[0].fix, cells[0].release
-        others = fix.trial.together if release in self.broken.get((fix.id, cells[0].target.module), ()) else ()
+        others = fix.case_spec.with_fixes if release in self.broken.get((fix.id, cells[0].target.module), ()) else ()
         ids = ",".join((fix.id, *others) if armed else others)
-        packages = {**PACKAGES, **fix.trial.packages}
+        packages = {**PACKAGES, **fix.case_spec.packages}
         beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
         extras = [
             f"{name}=={version}" if version else name for name, version in packages.items() if version is not None
@@ -517,9 +500,9 @@ def _name(cell: Cell) -> tuple[str, str]:
 
 
 def _name_of_case(cell: Cell) -> str:
-    assert cell.fix.proof is not None
-    name: str = cell.fix.proof.__qualname__
-    return name
+    case = cell.fix.proof
+    assert case is not None
+    return f"{case.__module__}:{case.__qualname__}"
 
 
 def _difference(
@@ -565,7 +548,7 @@ def _told(entry: Mapping[str, Any]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tools.matrix", description="Run the cases on the CPU bed.")
+    parser = argparse.ArgumentParser(prog="python -m tools.matrix", description="Run the cases on the CPU testbed.")
     parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only this fix; may be repeated")
     parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
     parser.add_argument("--target", default="", help="only targets whose name contains this")

@@ -19,7 +19,7 @@ from typing import Any
 import jinja2
 from packaging.version import Version
 
-from hotfix.registry import Fix, Target
+from hotfix.fix import Fix, Target
 
 from . import evidence
 
@@ -42,18 +42,18 @@ HOMES = {
 }
 
 
-def render(homes: Mapping[str, Fix], results: Mapping[str, Any], folder: Path = evidence.FOLDER) -> str:
+def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path = evidence.FOLDER) -> str:
     """The text of the page.
 
     Args:
-        homes: the fixes, by the module that defines them.
+        modules: the fixes, by the module that defines them.
         results: what the matrix has written, or an empty mapping.
         folder: of the evidence.
     """
     examined = evidence.examined_releases(evidence.read(folder / "index.json"))
     fixes = [
         _fix(home, fix, evidence.read(folder / f"{fix.id}.json"), results.get("fixes", {}).get(fix.id, {}), examined)
-        for home, fix in sorted(homes.items(), key=lambda item: item[1].id)
+        for home, fix in sorted(modules.items(), key=lambda item: item[1].id)
     ]
     releases = [str(release) for release in examined]
     told = ("id", "title", "kind", "optin", "fixed_in", "symptom", "upstream")

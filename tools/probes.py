@@ -1,4 +1,4 @@
-"""What the matrix runs on the bed beside the cases of the fixes."""
+"""What the matrix runs on the testbed beside the cases of the fixes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-def untouched(bed: Any, target: Any) -> dict[str, Any]:
+def untouched(testbed: Any, target: Any) -> dict[str, Any]:
     """Import a target's module, and compare what runs there with what its file says.
 
     Returns:
@@ -21,8 +21,9 @@ def untouched(bed: Any, target: Any) -> dict[str, Any]:
     import torch
 
     import hotfix
-    from hotfix import surgery
+    from hotfix import session
 
+    journal = session.current().journal
     package = target.module.partition(".")[0]
     compared = changed = 0
     try:
@@ -36,13 +37,13 @@ def untouched(bed: Any, target: Any) -> dict[str, Any]:
         for function in _functions(module) if loader else ():
             if function.__code__.co_filename == module.__file__:
                 compared += 1
-                changed += surgery.first_code(function) is not function.__code__ or function.__code__ not in upstream
+                changed += journal.first_code(function) is not function.__code__ or function.__code__ not in upstream
     home = str(Path(hotfix.__file__ or "").parent)
     loaded = [one for name, one in list(sys.modules.items()) if name.partition(".")[0] == package]
     modules = [one for one in loaded if type(one) is types.ModuleType]  # a lazy module imports what it is asked for
     functions = [function for one in modules for function in _functions(one)]
     ours = {id(function) for function in functions if function.__code__.co_filename.startswith(home)}
-    counts = {"functions": compared, "changed": changed, "ours": len(ours), "operations": len(surgery._journal)}
+    counts = {"functions": compared, "changed": changed, "ours": len(ours), "operations": len(journal)}
     return {name: torch.tensor(count) for name, count in counts.items()}
 
 

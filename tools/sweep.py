@@ -28,7 +28,6 @@ import re
 import resource
 import sys
 import time
-import types
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,8 +38,9 @@ from typing import Any
 
 from packaging.version import Version
 
-from hotfix import surgery
-from hotfix.registry import Fix, Target
+from hotfix.errors import Refusal
+from hotfix.fix import Fix, Target
+from hotfix.patching import code
 from hotfix.versions import source
 
 from . import evidence, wheels
@@ -111,20 +111,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     options = _parser().parse_args(arguments)
     problems: list[str] = []
-    homes = evidence.discover(problems.append)
+    modules = evidence.discover(problems.append)
     if options.check:
-        problems += evidence.disagreements(homes, options.output)
-        return _verdict(problems, f"{len(homes)} fixes agree with what is written.")
+        problems += evidence.disagreements(modules, options.output)
+        return _verdict(problems, f"{len(modules)} fixes agree with what is written.")
     index_path = options.output / "index.json"
     index = evidence.read(index_path)
     if options.index:
         examined = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT}
-        evidence.write(index_path, evidence.index_of(homes, examined))
-        return _verdict(problems, f"{index_path.name} has {len(homes)} fixes.")
-    unknown = set(options.fix) - {fix.id for fix in homes.values()}
+        evidence.write(index_path, evidence.index_of(modules, examined))
+        return _verdict(problems, f"{index_path.name} has {len(modules)} fixes.")
+    unknown = set(options.fix) - {fix.id for fix in modules.values()}
     if unknown:
         problems.append(f"there is no fix {', '.join(sorted(unknown))}")
-    chosen = {home: fix for home, fix in homes.items() if not options.fix or fix.id in options.fix}
+    chosen = {home: fix for home, fix in modules.items() if not options.fix or fix.id in options.fix}
     examined = {}
     for package in wheels.SWEPT:
         library = wheels.catalogue(package, _wheels(package, options))
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.fix and examined != {package: evidence.examined_releases(index, package) for package in examined}:
         problems.append("the releases are others than those in index.json; run the sweep over all fixes")
     else:
-        fresh = evidence.index_of(homes, examined)
+        fresh = evidence.index_of(modules, examined)
         if options.fix:  # others may be at work on the rest
             ids = {fix.id for fix in chosen.values()}
             entries = {**index.get("fixes", {}), **{id: fresh["fixes"][id] for id in ids}}
@@ -208,7 +208,7 @@ class _Examiner:
         for number, fix in enumerate(fixes):
             for index, target in enumerate(fix.targets):
                 if evidence.has_releases(target) and _in_one_module(target):
-                    self.wanted[target.judged_names()[0][0]].append((number, index))
+                    self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
         self.parcels: dict[Path, list[Content]] = defaultdict(list)
         for content in library.contents:
@@ -230,7 +230,7 @@ class _Examiner:
         edits: dict[str, list[tuple[Fix, Target]]] = defaultdict(list)
         for number, index in wanted:
             fix, target = self.fixes[number], self.fixes[number].targets[index]
-            found = [text.find(qualname) for _, qualname in target.judged_names()]
+            found = [text.find(qualname) for _, qualname in target.fingerprint_names()]
             state = _judge(number, fix, target, found, seen, content)
             if state is None:
                 continue
@@ -238,7 +238,7 @@ class _Examiner:
             if state[0] == "broken":
                 for sentence in _cannot_be_repaired(target, text):
                     seen.problems.add((number, target.key, sentence, content))
-                if target.instrument == "edit":
+                if target.method == "edit":
                     edits[target.qualname].append((fix, target))
         for qualname, several in edits.items():
             if len(several) > 1:
@@ -277,12 +277,12 @@ class _Scan:
 
     def __init__(self, fix: Fix) -> None:
         targets = [target for target in fix.targets if evidence.has_releases(target)]
-        judged = [target.judged_names() for target in targets]
+        judged = [target.fingerprint_names() for target in targets]
         names = {qualname.rpartition(".")[2] for names in judged for _, qualname in names}
-        self.needle = fix.needle
+        self.prefilters = fix.prefilters()
         heads = "|".join(sorted(map(re.escape, names)))
         self.head = re.compile(rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{heads})\b", re.M)
-        self.bytes = [fix.needle.encode()] if fix.needle else [f" {name}".encode() for name in sorted(names)]
+        self.bytes = [one.encode() for one in self.prefilters] or [f" {name}".encode() for name in sorted(names)]
         self.alone = any(len(names) == 1 for names in judged)
         self.parts = {qualname.rpartition(".")[2] for names in judged if len(names) > 1 for _, qualname in names}
         self.kinds: tuple[type, ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -294,8 +294,10 @@ class _Scan:
         return not self.idle and any(one in data for one in self.bytes)
 
     def candidates(self, text: str) -> set[str]:
-        """Qualified names of the definitions around each place where the needle stands."""
-        places = _occurrences(text, self.needle) if self.needle else [hit.end() for hit in self.head.finditer(text)]
+        """Qualified names of the definitions around each place where a prefilter stands."""
+        places = [place for one in self.prefilters for place in _occurrences(text, one)]
+        if not self.prefilters:
+            places = [hit.end() for hit in self.head.finditer(text)]
         if not places:
             return set()
         lines = text.splitlines()
@@ -337,32 +339,32 @@ def enclosing(lines: Sequence[str], number: int) -> list[str]:
 _HEAD = re.compile(r"(async[ \t]+def|def|class)[ \t]+(\w+)")
 
 
-def _occurrences(text: str, needle: str) -> Iterator[int]:
-    place = text.find(needle)
+def _occurrences(text: str, words: str) -> Iterator[int]:
+    place = text.find(words)
     while place >= 0:
         yield place
-        place = text.find(needle, place + 1)
+        place = text.find(words, place + 1)
 
 
 def _in_one_module(target: Target) -> bool:
-    return {module for module, _ in target.judged_names()} == {target.module}
+    return {module for module, _ in target.fingerprint_names()} == {target.module}
 
 
 def _judge(
     number: int, fix: Fix, target: Target, found: Sequence[source.Found | None], seen: _Seen, content: int
 ) -> tuple[str, str] | None:
-    """Verdict and digest, exactly as `hotfix.versions.gate.judge` finds them; None is absent."""
+    """Verdict and digest, exactly as `hotfix.versions.verdict.judge` finds them; None is absent."""
     nodes = [definition.node for definition in found if definition]
     if len(nodes) < len(found):
         return None
     digest = source.digest(*nodes)
     if len(nodes) > 1:
-        names = [qualname.rpartition(".")[2] for _, qualname in target.judged_names()]
-        here = [module == target.module for module, _ in target.judged_names()]
+        names = [qualname.rpartition(".")[2] for _, qualname in target.fingerprint_names()]
+        here = [module == target.module for module, _ in target.fingerprint_names()]
         parts = zip(names, map(source.digest, nodes), here, strict=True)
         seen.components[number, digest] = tuple((name, part) for name, part, local in parts if local)
     try:
-        return ("broken" if fix.is_broken(*nodes) else "fixed"), digest
+        return ("broken" if fix.is_broken(*nodes, target=target) else "fixed"), digest
     except Exception as error:
         seen.problems.add((number, target.key, f"its matcher raises {type(error).__name__} ({error})", content))
         return None
@@ -374,62 +376,45 @@ def _judge(
 def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
     _, qualname = target.edited_name()
     found = text.find(qualname)
-    if target.instrument == "wrap":
+    if target.method == "wrap":
         name = qualname.partition(".")[0]
         if not found and not re.search(rf"\b{re.escape(name)}\b", text.text):
             yield f"{qualname} is not there to be wrapped"
     elif not found or isinstance(found.node, ast.ClassDef):
         yield f"{qualname} is not there as a function"
-    elif target.instrument == "edit":
+    elif target.method == "edit":
         yield from _edit_problems(found, qualname, [target])
     else:
-        yield from _replacement_problems(found.node, target.body, text.text)
+        yield from _replacement_problems(found.node, target.implementation, text.text)
 
 
 def _edit_problems(found: source.Found | None, qualname: str, targets: Sequence[Target]) -> Iterator[str]:
-    """What would make `hotfix.surgery.edited_code` refuse."""
+    """What would make `hotfix.patching.code.edited_code` refuse."""
     assert found is not None
-    *owners, _ = qualname.split(".")
-    indent = found.text[: len(found.text) - len(found.text.lstrip())]
-    tree = source.parse(source.under_owners(found.text, owners, found.lineno, indent))
-    before = _code(tree, qualname)
-    for target in targets:
-        editor = surgery.Editor(target.body)
-        try:
-            tree = ast.fix_missing_locations(editor.visit(tree))
-        except Exception as error:
-            yield f"the edit raises {type(error).__name__} ({error})"
-            return
-        if editor.matches != target.count:
-            yield f"the pattern of the edit matches {editor.matches} times, not {target.count}"
-            return
+    tree = code.standing_alone(found, qualname)
+    before = code.compiled(tree, qualname)
     try:
-        after = _code(tree, qualname)
+        for target in targets:
+            tree = code.edited_tree(tree, target)
+        after = code.compiled(tree, qualname)
+    except Refusal as refusal:
+        yield str(refusal)
     except (SyntaxError, ValueError, TypeError, LookupError) as error:
         yield f"the edited source does not compile: {type(error).__name__}: {error}"
-        return
-    if (before.co_freevars, _arguments(before)) != (after.co_freevars, _arguments(after)):
-        yield "the edit changes the arguments of the function or what it closes over"
-
-
-def _code(tree: ast.Module, qualname: str) -> types.CodeType:
-    code: types.CodeType = compile(tree, "<wheel>", "exec", dont_inherit=True)
-    for part in qualname.split("."):
-        code = [one for one in code.co_consts if isinstance(one, types.CodeType) and one.co_name == part][-1]
-    return code
-
-
-def _arguments(code: types.CodeType) -> tuple[str, ...]:
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    except Exception as error:
+        yield f"the edit raises {type(error).__name__} ({error})"
+    else:
+        if code.frame(before) != code.frame(after):
+            yield "the edit changes the arguments of the function or what it closes over"
 
 
 def _replacement_problems(node: ast.AST, body: Any, text: str) -> Iterator[str]:
-    """What would make `hotfix.surgery.replacement_code` refuse, as far as the text tells."""
+    """What would make `hotfix.patching.replacement_code` refuse, as far as the text tells."""
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    there, here = _shape_in_source(node.args), surgery._shape(body)
+    there, here = _shape_in_source(node.args), code.shape(body)
     if there != here:
         yield f"its arguments are ({ast.unparse(node.args)}), those of the replacement {inspect.signature(body)}"
-    lacking = [name for name in sorted(surgery._global_names(body.__code__)) if not _is_known(name, text)]
+    lacking = [name for name in sorted(code.global_names(body.__code__)) if not _is_known(name, text)]
     if lacking:
         yield f"the replacement uses {', '.join(lacking)}, which the module does not have"
 
@@ -498,7 +483,7 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
                 if not numbers or numbers in examined:
                     continue
                 examined.add(numbers)
-                judged = zip(numbers, target.judged_names(), strict=True)
+                judged = zip(numbers, target.fingerprint_names(), strict=True)
                 found = [text(content).find(qualname) for content, (_, qualname) in judged]
                 state = _judge(number, fix, target, found, seen, numbers[0])
                 edited = target.edited_name()[0]
@@ -515,7 +500,7 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
 
 def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:
     """The contents in which a target is judged in one release; empty where a module is missing."""
-    names = [target.judged_names()[0]] if _in_one_module(target) else target.judged_names()
+    names = [target.fingerprint_names()[0]] if _in_one_module(target) else target.fingerprint_names()
     numbers = tuple(modules.get(module, -1) for module, _ in names)
     return () if -1 in numbers else numbers
 
@@ -563,7 +548,7 @@ def _same_source_two_verdicts(fix: Fix, findings: Findings) -> None:
 
 
 def _forgotten_copies(number: int, fix: Fix, library: Library, seen: _Seen, findings: Findings) -> None:
-    table = {name for target in fix.targets if evidence.has_releases(target) for name in target.judged_names()}
+    table = {name for target in fix.targets if evidence.has_releases(target) for name in target.fingerprint_names()}
     copies: dict[str, set[Version]] = defaultdict(set)
     places = {(content, qualname) for owner, content, qualname in seen.matching if owner == number}
     places |= _alike(number, fix, library, seen)
@@ -576,21 +561,21 @@ def _forgotten_copies(number: int, fix: Fix, library: Library, seen: _Seen, find
                 if (module, qualname) not in table:
                     copies[f"{module}:{qualname}"].add(version)
     for name, versions in sorted(copies.items()):
-        if name not in fix.spared and not _never_repaired(name, versions, fix, library):
+        if name not in fix.exempt and not _never_repaired(name, versions, fix, library):
             where = ", ".join(evidence.runs(versions, library.releases))
             findings.problems.append(
                 f"{fix.id}: forgotten copy {name} in {where} ({evidence.specifier(versions, library.releases)!r})"
             )
-    for name in sorted(name for name in fix.spared if not fnmatch.filter(copies, name)):
+    for name in sorted(name for name in fix.exempt if not fnmatch.filter(copies, name)):
         findings.problems.append(f"{fix.id}: spares {name}, which is no copy of the bug")
-    _check_needle(number, fix, library, seen, places, findings)
+    _check_prefilters(number, fix, library, seen, places, findings)
 
 
 def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Library) -> bool:
     """Whether a pattern spares a copy: upstream has not repaired it in the last release that has the file."""
     module = name.partition(":")[0]
     there = [version for version in library.releases if module in library.modules[version]]
-    return there[-1] in versions and any(fnmatch.fnmatchcase(name, pattern) for pattern in fix.spared)
+    return there[-1] in versions and any(fnmatch.fnmatchcase(name, pattern) for pattern in fix.exempt)
 
 
 def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[int, str]]:
@@ -616,25 +601,26 @@ def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[in
     return found
 
 
-def _check_needle(
+def _check_prefilters(
     number: int, fix: Fix, library: Library, seen: _Seen, places: set[tuple[int, str]], findings: Findings
 ) -> None:
     """The scan must find at least what is known to be broken, or it would not find a copy of it either."""
     for index, target in enumerate(fix.targets):
-        if not evidence.has_releases(target) or len(target.judged_names()) > 1:
+        if not evidence.has_releases(target) or len(target.fingerprint_names()) > 1:
             continue
-        qualname = target.judged_names()[0][1]
+        qualname = target.fingerprint_names()[0][1]
         missed = {
             content
             for (owner, at, (content, *_)), (verdict, _) in seen.judged.items()
             if (owner, at, verdict) == (number, index, "broken") and (content, qualname) not in places
         }
         if missed:
-            seen.problems.update((number, target.key, _no_needle(fix), content) for content in missed)
+            seen.problems.update((number, target.key, _no_prefilter(fix), content) for content in missed)
 
 
-def _no_needle(fix: Fix) -> str:
-    return f"the scan for copies misses it: its needle {fix.needle!r} does not stand in the broken source"
+def _no_prefilter(fix: Fix) -> str:
+    texts = ", ".join(fix.prefilters())
+    return f"the scan for copies misses it: its prefilter {texts!r} does not stand in the broken source"
 
 
 def _problems_by_release(fixes: Sequence[Fix], library: Library, seen: _Seen, findings: Findings) -> None:

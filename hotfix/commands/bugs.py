@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from typing import Any, Optional
 
@@ -20,7 +19,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from .. import registry
+from .. import session
+from ..engine.entry import Entry
+from ..memo import memo
 from . import CommandError
 
 CATALOGUE = Path(__file__).parents[1] / "versions" / "catalogue.json"
@@ -34,7 +35,7 @@ class Bug:
 
     Attributes:
         id: of the fix, or of the entry in the catalogue.
-        kind: one of `policy.KINDS`.
+        kind: one of `fix.KINDS`.
         title: one line.
         broken: the releases of `PACKAGE` that have it; a release is broken if any of the specifiers holds.
         needs: specifiers of other packages without which it does not show, by canonical name.
@@ -87,10 +88,10 @@ class Bug:
         }
 
 
-@cache
+@memo
 def known() -> dict[str, Bug]:
     """Every known bug by id, those that hotfix repairs first."""
-    repaired = {entry.id: _of_fix(entry) for entry in registry.shelf().values()}
+    repaired = {entry.id: _of_fix(entry) for entry in session.current().catalogue.entries.values()}
     others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in repaired}
     return {**repaired, **others}
 
@@ -115,11 +116,10 @@ def left_out() -> int:
     return count
 
 
-@cache
+@memo
 def examined() -> tuple[Version, ...]:
     """The releases of `PACKAGE` that the sweep has examined, in ascending order."""
-    index = json.loads(registry.INDEX.read_text(encoding="utf-8"))
-    return tuple(sorted(Version(release) for release in index["examined"].get(PACKAGE, ())))
+    return tuple(sorted(map(Version, session.current().catalogue.examined(PACKAGE))))
 
 
 def sections(docstring: Optional[str]) -> dict[str, str]:
@@ -137,11 +137,11 @@ def sections(docstring: Optional[str]) -> dict[str, str]:
     return {name: " ".join(text).strip() for name, text in parts.items()}
 
 
-def report_of(entry: registry.Entry) -> dict[str, str]:
+def report_of(entry: Entry) -> dict[str, str]:
     """The bug report of a fix, from the docstring of its module."""
     from ..versions import installed
 
-    text = installed.source_of(installed.find_spec(entry.home))
+    text = installed.source_of(installed.find_spec(entry.module))
     return sections(ast.get_docstring(ast.parse(text)) if text else None)
 
 
@@ -149,15 +149,15 @@ def report_of(entry: registry.Entry) -> dict[str, str]:
 # Below: the two sources.
 
 
-@cache
+@memo
 def _catalogue() -> dict[str, Any]:
     catalogue: dict[str, Any] = json.loads(CATALOGUE.read_text(encoding="utf-8"))
     return catalogue
 
 
-def _of_fix(entry: registry.Entry) -> Bug:
+def _of_fix(entry: Entry) -> Bug:
     fix = entry.load()
-    ranges = [releases for key, releases in entry.aims.items() if key.partition(".")[0] == PACKAGE and releases]
+    ranges = [releases for key, releases in entry.targets.items() if key.partition(".")[0] == PACKAGE and releases]
     symptom = report_of(entry).get("Symptom", "")
     needs = {name: specifier for name, specifier in fix.needs.items() if name != PACKAGE}
     return Bug(
@@ -168,7 +168,7 @@ def _of_fix(entry: registry.Entry) -> Bug:
         needs=_needs(needs),
         fixed_in=_versions(entry.fixed_in.split(",")),
         refs=fix.upstream,
-        where=tuple(entry.aims),
+        where=tuple(entry.targets),
         error=symptom,
         repaired=True,
         optin=entry.optin,

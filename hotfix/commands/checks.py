@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Union
 
-from .. import registry
-from ..ledger import Verdict, outcomes
+from .. import session
 from ..versions import installed
+from ..versions.verdict import Verdict
+from . import launch
 
 PYTHONS = ((3, 9), (3, 15))
 PATCHERS = {"liger-kernel": "Liger-Kernel", "unsloth": "Unsloth", "axolotl": "axolotl"}
@@ -144,8 +145,8 @@ def ourselves() -> Iterator[Finding]:
 
 def switches() -> Iterator[Finding]:
     """The environment variables."""
+    from ..engine.policy import Policy
     from ..errors import PolicyError
-    from ..policy import Policy
 
     said = {name: value for name, value in os.environ.items() if name == "HOTFIX" or name.startswith("HOTFIX_")}
     try:
@@ -153,7 +154,7 @@ def switches() -> Iterator[Finding]:
     except PolicyError as error:
         yield Finding("problem", "switches", str(error), "correct it; until then nothing is repaired")
         return
-    shelf = registry.shelf()
+    shelf = session.current().catalogue.entries
     for sentence in policy.unmatched(shelf, {entry.group for entry in shelf.values() if entry.group}):
         yield Finding("warning", "switches", sentence, "`hotfix list` shows the ids")
     if said:
@@ -233,7 +234,7 @@ def flash_attention() -> Iterator[Finding]:
 
 def sources() -> Iterator[Finding]:
     """Whether the source of what is to be judged is there: from bytecode alone nothing can be told."""
-    modules = {key.partition(":")[0] for entry in registry.shelf().values() for key in entry.aims}
+    modules = {key.partition(":")[0] for entry in session.current().catalogue.entries.values() for key in entry.targets}
     missing = []
     for module in sorted(module for module in modules if "*" not in module):
         try:
@@ -249,9 +250,9 @@ def sources() -> Iterator[Finding]:
         yield Finding("problem", "sources", found, "install the release from its wheel, readable for this user")
 
 
-def strangers() -> Iterator[Finding]:
+def foreign() -> Iterator[Finding]:
     """Who else replaces functions of transformers."""
-    for one in outcomes().values():
+    for one in session.current().ledger.outcomes().values():
         if one.verdict is Verdict.FOREIGN:
             yield Finding(
                 "warning", "replaced by others", f"{one.target}: {one.reason}", "see that their code is right"
@@ -285,7 +286,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     known_bugs,
     flash_attention,
     sources,
-    strangers,
+    foreign,
     extras,
 )
 SLOW = (injection, flash_attention)
@@ -322,7 +323,7 @@ def _ways() -> list[str]:
 
 
 def _launch_folder() -> Path:
-    return Path(__file__).resolve().parents[1] / "_launch"
+    return launch.FOLDER.resolve()
 
 
 def _path() -> list[Path]:

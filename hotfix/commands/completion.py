@@ -26,7 +26,7 @@ def run(chosen: argparse.Namespace) -> int:
         raise CommandError(f"completion needs shtab, which is not installed: {EXTRA}")
     import shtab
 
-    from ..cli import build_parser
+    from .main import build_parser
 
     print(shtab.complete(build_parser(), shell=chosen.shell))
     return 0

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from ..registry import Fix, Target
+    from ..fix import Fix, Target
     from ..versions.source import Found
 
 HELP = "what differs between an installed function and the repaired one"
@@ -54,12 +54,12 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
     Raises:
         CommandError: there is no such fix, or no such target.
     """
-    from .. import registry
-    from ..ledger import Verdict
-    from ..versions import gate
+    from .. import session
+    from ..versions import verdict
+    from ..versions.verdict import Verdict
     from . import CommandError, bugs
 
-    entry = registry.shelf().get(bugs.named(id).id)
+    entry = session.current().catalogue.entries.get(bugs.named(id).id)
     if entry is None:
         raise CommandError(f"{id} is a known bug that hotfix does not repair; `hotfix explain {id}` says more")
     fix = entry.load()
@@ -69,7 +69,7 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
     found = False
     for target in matching:
         wildcard = "*" in target.module  # which module that is shows when it is imported
-        if wildcard or gate.survey(fix, target).verdict is Verdict.BROKEN:
+        if wildcard or verdict.judge_installed(fix, target).verdict is Verdict.BROKEN:
             found = found or not wildcard
             yield str(target), _diff(fix, target)
     for companion in fix.companions if found else ():
@@ -88,12 +88,12 @@ def _diff(fix: Fix, target: Target) -> list[str]:
     text = installed.source_of(spec) or ""
     found = source.find(text, qualname) if text else None
     name = (spec.origin if spec else None) or module
-    if target.instrument == "wrap" or found is None:
+    if target.method == "wrap" or found is None:
         return _around(fix, target, name, found)
     before = text.splitlines()
     first = found.lineno - 1
     last = first + len(found.text.splitlines())
-    new = _replaced(target, found) if target.instrument == "replace" else _edited(target, found, before)
+    new = _replaced(target, found) if target.method == "replace" else _edited(target, found, before)
     after = [*before[:first], *new, *before[last:]]
     which = f"{fix.id}, around {target} only" if target.decorator else fix.id
     return list(unified_diff(before, after, name, f"{name} ({which})", lineterm=""))
@@ -102,7 +102,7 @@ def _diff(fix: Fix, target: Target) -> list[str]:
 def _around(fix: Fix, target: Target, name: str, found: Optional[Found]) -> list[str]:
     """A closure changes no line: its source is shown as added behind the function that it is put around."""
     line = found.lineno + len(found.text.rstrip().splitlines()) - 1 if found else 0
-    added = textwrap.dedent(inspect.getsource(target.body)).rstrip().splitlines()
+    added = textwrap.dedent(inspect.getsource(target.implementation)).rstrip().splitlines()
     added = [one for one in added if not one.startswith("@")]
     kept = found.text.rstrip().splitlines()[-1:] if found else []
     head = f"@@ -{line},{len(kept)} +{line},{len(kept) + len(added)} @@ put around {target.qualname}"
@@ -111,7 +111,7 @@ def _around(fix: Fix, target: Target, name: str, found: Optional[Found]) -> list
 
 def _replaced(target: Target, found: Found) -> list[str]:
     """Our function, under the name of the target, where the installed one stands."""
-    text = textwrap.dedent(inspect.getsource(target.body))
+    text = textwrap.dedent(inspect.getsource(target.implementation))
     node = ast.parse(text).body[0]
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ours = text.splitlines()[node.lineno - 1 :]
@@ -124,14 +124,14 @@ def _replaced(target: Target, found: Found) -> list[str]:
 
 def _edited(target: Target, found: Found, lines: Sequence[str]) -> list[str]:
     """The installed function with the edit made in its text: what is not edited stays as it is written."""
-    from ..surgery import Editor
+    from ..patching.code import Editor
     from . import CommandError
 
     places: list[tuple[Any, Any]] = []
     originals = {id(node) for node in ast.walk(found.node)}
 
     def recording(node: ast.AST) -> Any:
-        new = target.body(node)
+        new = target.implementation(node)
         if new is not None:
             places.append((node, new))
         return new
@@ -200,11 +200,10 @@ def _only_statements(tree: ast.AST) -> set[int]:
 
 
 def _nothing(id: str) -> str:
-    from ..policy import Policy
-    from ..reporting import of_environment
-    from . import summary
+    from ..engine.policy import Policy
+    from ..reports.report import of_environment
 
-    rows = summary.by_fix(one for one in of_environment(Policy(optin=("*",))) if one.fix == id)
+    rows = of_environment(Policy(optin=("*",))).rows(id)
     return f"Nothing is changed here. {rows[0].verdict.value}: {rows[0].reason}" if rows else "Nothing is changed here."
 
 

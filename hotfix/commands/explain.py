@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from ..registry import Entry
+    from ..engine.catalogue import Entry
     from .bugs import Bug
 
 HELP = "the report of a bug: symptom, cause, releases, what hotfix does, and its proof"
@@ -63,18 +63,20 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _facts(bug: Bug) -> dict[str, Any]:
+    from .. import proofs
     from . import bugs
 
     entry = _entry(bug)
     report = bugs.report_of(entry) if entry else {}
     facts: dict[str, Any] = {**bug.to_dict(), "error": bug.error, "report": report, "here": _here(bug)}
     if entry:
-        facts["proof"] = bool(entry.load().proof)
+        facts["proof"] = bool(proofs.load(entry.module, entry.load()))
         facts["evidence"] = _evidence(entry)
     return facts
 
 
 def _print(out: Any, bug: Bug) -> None:
+    from .. import proofs
     from . import bugs
 
     entry = _entry(bug)
@@ -94,7 +96,11 @@ def _print(out: Any, bug: Bug) -> None:
         rows.append(("Fixed in", ", ".join(map(str, bug.fixed_in))))
     if entry:
         known = _evidence(entry)
-        proof = "a case runs it: hotfix verify " + bug.id if entry.load().proof else "none on this node"
+        proof = (
+            "a case runs it: hotfix verify " + bug.id
+            if proofs.load(entry.module, entry.load())
+            else "none on this node"
+        )
         rows.append(("Evidence", f"{known['broken']} broken and {known['fixed']} good sources of {known['targets']}"))
         rows.append(("Proof", proof))
     if bug.why_not:
@@ -109,21 +115,21 @@ def _row(bug: Bug) -> tuple[str, str, str, str]:
 
 
 def _entry(bug: Bug) -> Optional[Entry]:
-    from .. import registry
+    from .. import session
 
-    return registry.shelf().get(bug.id)
+    return session.current().catalogue.entries.get(bug.id)
 
 
 def _here(bug: Bug) -> str:
     """What of it is in this environment, in a sentence."""
-    from ..policy import Policy
-    from ..reporting import of_environment
+    from ..engine.policy import Policy
+    from ..reports.report import of_environment
     from ..versions import installed
-    from . import bugs, summary
+    from . import bugs
 
     if bug.repaired:
         # A switch that cannot be read is the business of `status` and `doctor`.
-        rows = summary.by_fix(one for one in of_environment(Policy(optin=("*",))) if one.fix == bug.id)
+        rows = of_environment(Policy(optin=("*",))).rows(bug.id)
         return f"{rows[0].verdict.value}: {rows[0].reason}" if rows else "unknown"
     release = installed.version(bugs.PACKAGE)
     if release is None:
@@ -141,10 +147,10 @@ def _advice(bug: Bug) -> str:
 
 
 def _evidence(entry: Entry) -> dict[str, int]:
-    from ..ledger import Verdict
-    from ..versions import gate
+    from ..versions import verdict
+    from ..versions.verdict import Verdict
 
-    known = gate.evidence(gate.evidence_file(entry.load()))
+    known = verdict.evidence(verdict.evidence_file(entry.load()))
     verdicts = [verdict for digests in known.values() for verdict in digests.values()]
     return {
         "targets": len(known),

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Print the summary; 1 if the processes differ, one is missing or there are no records."""
-    from .. import fleet
+    from ..reports import fleet
 
     summary = fleet.summarise(chosen.directory)
     print(summary.to_json() if chosen.json else summary)

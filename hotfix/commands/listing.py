@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..policy import KINDS
+from ..fix import KINDS
 
 HELP = "the bugs that hotfix repairs, and with --all those that it does not"
 EXAMPLES = (

@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Write or compare; 1 if the patch set is another one."""
-    from .. import lock
+    from ..reports import lock
 
     if chosen.digest:
         print(lock.read(chosen.file)["digest"])

@@ -16,12 +16,13 @@ from typing import Any
 
 def main(folder: str) -> None:
     """Run what ``order.json`` in `folder` asks for."""
-    from .. import registry
-    from ..bed import Bed, collect
+    from .. import proofs, session
+    from ..proofs.testbed import Testbed, collect
 
     at = Path(folder)
     order = json.loads((at / "order.json").read_text(encoding="utf-8"))
-    case: Any = registry.shelf()[order["fix"]].load().proof
+    entry = session.current().catalogue.entries[order["fix"]]
+    case: Any = proofs.load(entry.module, entry.load())
     import torch
 
     _write(at, {"machine": _machine()})
@@ -29,9 +30,9 @@ def main(folder: str) -> None:
         target = SimpleNamespace(module=module, qualname=qualname, key=f"{module}:{qualname}")
         result: dict[str, Any] = {"target": f"{module}:{qualname}", "error": None, "tensors": None}
         torch.manual_seed(0)
-        with Bed() as bed:
+        with Testbed() as testbed:
             try:
-                tensors = collect(case(bed, target))
+                tensors = collect(case(testbed, target))
             except Exception as error:  # what the case shows
                 result["error"] = [type(error).__name__, str(error)]
             else:

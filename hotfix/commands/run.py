@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Become the command; comes back only by an error."""
-    from .. import launch
+    from . import launch
 
     command = list(chosen.program)
     launch.run(command[1:] if command[:1] == ["--"] else command)

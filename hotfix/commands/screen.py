@@ -15,29 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
-EXTRA = "pip install 'transformers-hotfix[cli]'"
+from ..reports.tables import plain_table, rich_table
 
-STYLES = {
-    "broken": "yellow",
-    "pending": "green",
-    "applied": "green",
-    "repaired": "green",
-    "verified": "green",
-    "fixed": "dim",
-    "absent": "dim",
-    "skipped": "dim",
-    "unaffected": "dim",
-    "ok": "green",
-    "note": "cyan",
-    "unknown": "magenta",
-    "foreign": "magenta",
-    "disabled": "dim",
-    "warning": "yellow",
-    "failed": "bold red",
-    "problem": "bold red",
-    "crash": "red",
-    "silent": "bold magenta",
-}
+EXTRA = "pip install 'transformers-hotfix[cli]'"
 
 
 class Screen:
@@ -124,31 +104,6 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
-
-
-def plain_table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows under each other, columns of equal width, the last one as long as it likes."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines)
-
-
-def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
-    """The same as a table of ``rich``."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for number, column in enumerate(columns):
-        last = number == len(columns) - 1
-        table.add_column(column, overflow="fold", ratio=1 if last else None, no_wrap=number == 0 and len(columns) > 2)
-    for row in rows:
-        table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
-    return table
 
 
 def _console() -> Optional[Any]:

@@ -25,25 +25,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the command."""
-    from ..policy import Policy
-    from ..reporting import of_environment
-    from . import screen, summary
+    from ..engine.policy import Policy
+    from ..reports import tables
+    from ..reports.report import of_environment
+    from . import screen
 
     report = of_environment(Policy.from_environment(os.environ))
     if chosen.json:
         screen.print_json(report.to_dict())
         return 0
     out = screen.Screen()
-    out.line(summary.headline(report), "bold")
+    out.line(report.headline(), "bold")
     out.line()
     if chosen.targets:
         targets = [(one.fix, one.target, one.verdict.value, one.state.value, one.reason) for one in report]
         out.table(("fix", "target", "verdict", "state", "reason"), targets)
         return 0
-    rows = summary.by_fix(report)
+    rows = report.rows()
     shown = rows if chosen.all else [row for row in rows if not row.idle]
     if shown:
-        out.table(summary.COLUMNS, [row.cells() for row in shown])
+        out.table(tables.COLUMNS, [row.cells() for row in shown])
         out.line()
     if len(shown) < len(rows):
         counts = Counter(row.verdict.value for row in rows if row.idle)

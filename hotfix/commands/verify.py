@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from ..registry import Fix, Target
+    from ..fix import Fix, Target
 
 HELP = "run the proofs of the fixes on this node, before and after, and print a certificate"
 EXAMPLES = (
@@ -101,24 +101,24 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
-    from .. import registry
-    from ..ledger import Verdict
-    from ..versions import gate
+    from .. import proofs, session
+    from ..versions import verdict
+    from ..versions.verdict import Verdict
     from . import CommandError, bugs
 
     work = []
-    for id in ids or registry.shelf():
-        entry = registry.shelf().get(bugs.named(id).id)
+    for id in ids or session.current().catalogue.entries:
+        entry = session.current().catalogue.entries.get(bugs.named(id).id)
         if entry is None:
             raise CommandError(f"{id} is a known bug that hotfix does not repair")
         fix = entry.load()
-        if not fix.proof:
+        if not proofs.load(entry.module, fix):
             continue
         # A pattern stands for modules of the user's own; their case brings a module like them.
         broken = [
             target
             for target in fix.targets
-            if "*" in target.module or gate.survey(fix, target).verdict is Verdict.BROKEN
+            if "*" in target.module or verdict.judge_installed(fix, target).verdict is Verdict.BROKEN
         ]
         if broken:
             work.append((fix, broken))
@@ -131,9 +131,11 @@ def _prove(
     with tempfile.TemporaryDirectory(prefix="hotfix-verify-") as place:
         folder = Path(place)
         step(f"{fix.id}: before")
-        before = _runs(fix, targets, folder / "before", _switches(fix.trial.together), chosen.timeout, machine)
+        before = _runs(fix, targets, folder / "before", _switches(fix.case_spec.with_fixes), chosen.timeout, machine)
         step(f"{fix.id}: after")
-        after = _runs(fix, targets, folder / "after", _switches((*fix.trial.together, fix.id)), chosen.timeout, machine)
+        after = _runs(
+            fix, targets, folder / "after", _switches((*fix.case_spec.with_fixes, fix.id)), chosen.timeout, machine
+        )
         oracle = {}
         if chosen.against:
             path = os.pathsep.join([os.path.abspath(chosen.against), os.environ.get("PYTHONPATH", "")])
@@ -156,7 +158,7 @@ def _judged(
     said = (_word(before), _word(after))
     changed = _difference(before, after)
     against = _difference(oracle, after) if oracle else None
-    lacking = [name for name, version in fix.trial.packages.items() if version is not None and not _is_here(name)]
+    lacking = [name for name, version in fix.case_spec.packages.items() if version is not None and not _is_here(name)]
     if after["error"] and before["error"] and lacking:
         return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {' and '.join(lacking)}", *said)
     if after["error"] and before["error"] and not machine.get("flash_attention"):
@@ -164,7 +166,7 @@ def _judged(
         return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {where}", *said)
     if after["error"]:
         return Proof(fix.id, target, FAILED, "the repaired code raises as well", *said)
-    if before["error"] and not re.search(fix.trial.raises, ": ".join(before["error"])):
+    if before["error"] and not re.search(fix.case_spec.raises, ": ".join(before["error"])):
         return Proof(fix.id, target, FAILED, "what it raises without the fix is not this bug", *said, changed)
     if "*" not in target and target not in after["applied"]:
         return Proof(fix.id, target, FAILED, "the fix was not applied", *said, changed)
@@ -257,8 +259,8 @@ def _difference(one: Any, other: Any) -> Optional[float]:
 
 def _certificate(proofs: Sequence[Proof], machine: dict[str, Any], against: Optional[str]) -> dict[str, Any]:
     from .. import __version__
-    from ..policy import Policy
-    from ..reporting import of_environment
+    from ..engine.policy import Policy
+    from ..reports.report import of_environment
 
     report = of_environment(Policy())
     return {
@@ -304,6 +306,6 @@ def _number(value: Optional[float]) -> str:
 
 
 def _short(target: str) -> str:
-    from . import summary
+    from ..reports import tables
 
-    return f"{summary.model_of(target)}:{target.rpartition(':')[2]}"
+    return f"{tables.model_of(target)}:{target.rpartition(':')[2]}"

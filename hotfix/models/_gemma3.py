@@ -10,7 +10,7 @@ from hotfix.models._towers import TOWER
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 MODELING = "transformers.models.gemma3.modeling_gemma3"
 
@@ -28,12 +28,12 @@ def image_numbers(token_type_ids: torch.Tensor) -> torch.Tensor:
     return begins.cumsum(dim=1) * is_image
 
 
-def trained_step(bed: Bed) -> dict[str, torch.Tensor]:
+def trained_step(testbed: Testbed) -> dict[str, torch.Tensor]:
     """Two texts with two images each, one padded on the left; forward, and backward from the labels.
 
     The images are but tokens: which features stand there makes no difference to the mask.
     """
-    model, inputs = small_gemma3(bed)
+    model, inputs = small_gemma3(testbed)
     output = model.train()(**inputs, labels=inputs["input_ids"], use_cache=False)
     output.loss.backward()
     gradients = {f"gradient of {_short(name)}": one.grad for name, one in model.named_parameters()}
@@ -44,14 +44,14 @@ def trained_step(bed: Bed) -> dict[str, torch.Tensor]:
     }
 
 
-def generated(bed: Bed) -> dict[str, torch.Tensor]:
+def generated(testbed: Testbed) -> dict[str, torch.Tensor]:
     """Four tokens for each of two prompts with two images, greedily, and their logits.
 
     The cache is that of Google's checkpoints, with a place for each token in the layers without a window.
     """
     import torch
 
-    model, inputs = small_gemma3(bed)
+    model, inputs = small_gemma3(testbed)
     output = model.generate(
         **inputs,
         cache_implementation="hybrid",
@@ -64,7 +64,7 @@ def generated(bed: Bed) -> dict[str, torch.Tensor]:
     return {"tokens": output.sequences[:, 16:], "logits": torch.stack(output.logits, dim=1)}
 
 
-def small_gemma3(bed: Bed) -> tuple[Any, dict[str, torch.Tensor]]:
+def small_gemma3(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
     """A Gemma 3 of two layers, one of them with a window of 8 tokens, and a batch of two texts for it.
 
     Returns:
@@ -90,11 +90,11 @@ def small_gemma3(bed: Bed) -> tuple[Any, dict[str, torch.Tensor]]:
     cls = module.Gemma3ForConditionalGeneration
     config = cls.config_class(text_config=text, vision_config=TOWER, mm_tokens_per_image=4, image_token_index=60)
     layouts = ("ttiiiitiiiittttt", "___tiiiitiiiittt")
-    types = torch.tensor([[int(one == "i") for one in row] for row in layouts], device=bed.device)
-    real = torch.tensor([[int(one != "_") for one in row] for row in layouts], device=bed.device)
-    ids = bed.randint(1, 59, *types.shape, seed=1).masked_fill(types.bool(), 60) * real
+    types = torch.tensor([[int(one == "i") for one in row] for row in layouts], device=testbed.device)
+    real = torch.tensor([[int(one != "_") for one in row] for row in layouts], device=testbed.device)
+    ids = testbed.randint(1, 59, *types.shape, seed=1).masked_fill(types.bool(), 60) * real
     inputs = {"input_ids": ids, "attention_mask": real, "token_type_ids": types}
-    return bed.model(cls, config, attn="sdpa", dtype=torch.float32), inputs
+    return testbed.model(cls, config, attn="sdpa", dtype=torch.float32), inputs
 
 
 def _short(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 
@@ -44,11 +44,11 @@ def calls(node: ast.AST, name: str) -> bool:
     return any(isinstance(one, ast.Call) and getattr(one.func, "id", "") == name for one in ast.walk(node))
 
 
-def generated(bed: Bed, attn: str = "flash_attention_2", dtype: Optional[torch.dtype] = None) -> dict[str, Any]:
+def generated(testbed: Testbed, attn: str = "flash_attention_2", dtype: Optional[torch.dtype] = None) -> dict[str, Any]:
     """What a Llama generates greedily for three prompts of 7 tokens.
 
     Args:
-        bed: where it runs.
+        testbed: where it runs.
         attn: its attention.
         dtype: of its weights.
 
@@ -59,9 +59,9 @@ def generated(bed: Bed, attn: str = "flash_attention_2", dtype: Optional[torch.d
     import torch
     from transformers import DynamicCache
 
-    model = llama(bed, attn=attn, dtype=dtype)
+    model = llama(testbed, attn=attn, dtype=dtype)
     model.generation_config.pad_token_id = 0
-    input_ids = bed.randint(3, 64, 3, 7, seed=1)
+    input_ids = testbed.randint(3, 64, 3, 7, seed=1)
     ones = torch.ones_like(input_ids)
     padded = ones.clone()
     padded[1, :2] = padded[2, :4] = 0
@@ -87,8 +87,8 @@ def generated(bed: Bed, attn: str = "flash_attention_2", dtype: Optional[torch.d
     return told
 
 
-def llama(bed: Bed, **options: Any) -> Any:
-    """A small decoder; `options` as for `Bed.model`."""
+def llama(testbed: Testbed, **options: Any) -> Any:
+    """A small decoder; `options` as for `Testbed.model`."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -100,4 +100,4 @@ def llama(bed: Bed, **options: Any) -> Any:
         num_key_value_heads=2,
         max_position_embeddings=64,
     )
-    return bed.model(LlamaForCausalLM, config, **options)
+    return testbed.model(LlamaForCausalLM, config, **options)

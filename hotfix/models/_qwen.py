@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 PAD, WORDS, VISION_START, IMAGE, VIDEO = 0, 50, 60, 61, 62
 
 
-def small(bed: Bed, cls: Any, dtype: Optional[torch.dtype] = None, attn: str = "sdpa") -> Any:
+def small(testbed: Testbed, cls: Any, dtype: Optional[torch.dtype] = None, attn: str = "sdpa") -> Any:
     """A small model of a class that has a text and a vision part, whose token ids are those of this module.
 
     Images are told by ``image_grid_thw`` alone: without pixels the model takes the embeddings of the image tokens.
@@ -35,21 +35,21 @@ def small(bed: Bed, cls: Any, dtype: Optional[torch.dtype] = None, attn: str = "
         video_token_id=VIDEO,
         vision_config={"depth": 1, "num_heads": 2, "hidden_size": 64, "embed_dim": 32, "out_hidden_size": 64},
     )
-    return bed.model(cls, config, attn=attn, dtype=dtype)
+    return testbed.model(cls, config, attn=attn, dtype=dtype)
 
 
-def sentence(bed: Bed, parts: Sequence[Any], seed: int = 0) -> list[int]:
+def sentence(testbed: Testbed, parts: Sequence[Any], seed: int = 0) -> list[int]:
     """Token ids of one sample.
 
     Args:
-        bed: gives the words.
+        testbed: gives the words.
         parts: numbers of words, and ``(IMAGE, tokens)`` or ``(VIDEO, tokens)``.
         seed: other words.
     """
     ids: list[int] = []
     for number, part in enumerate(parts):
         if isinstance(part, int):
-            ids += bed.randint(1, WORDS, part, seed=100 * seed + number).tolist()
+            ids += testbed.randint(1, WORDS, part, seed=100 * seed + number).tolist()
         else:
             token, count = part
             ids += [VISION_START] + [token] * count

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 TOWER = {
     "hidden_size": 16,
@@ -47,17 +47,17 @@ _CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def build(bed: Bed, module: Any, name: str) -> Any:
+def build(testbed: Testbed, module: Any, name: str) -> Any:
     """The tiny model of a class, in float32 with eager attention."""
     import torch
 
     family = name.removesuffix("Model").removesuffix("Transformer").removesuffix("Encoder")
     sizes = _CONFIGS.get(family, TEXT if family.endswith("Text") else TOWER)
     config = getattr(module, f"{family}Config")(**sizes, **_NO_DROPOUT)
-    return bed.model(getattr(module, name), config, attn="eager", dtype=torch.float32)
+    return testbed.model(getattr(module, name), config, attn="eager", dtype=torch.float32)
 
 
-def inputs(bed: Bed, name: str) -> dict[str, torch.Tensor]:
+def inputs(testbed: Testbed, name: str) -> dict[str, torch.Tensor]:
     """Two images, videos or texts, whatever the class takes.
 
     Returns:
@@ -67,15 +67,15 @@ def inputs(bed: Bed, name: str) -> dict[str, torch.Tensor]:
     import torch
 
     if "Text" in name:
-        return {"input_ids": bed.randint(3, 64, 2, 6)}
+        return {"input_ids": testbed.randint(3, 64, 2, 6)}
     if name.startswith(("VideoMAE", "Vivit")):
-        return {"pixel_values": bed.randn(2, 2, 3, 8, 8)}
+        return {"pixel_values": testbed.randn(2, 2, 3, 8, 8)}
     if name.startswith("Siglip2"):
         return {
-            "pixel_values": bed.randn(2, 4, 48),
-            "pixel_attention_mask": bed.randint(1, 2, 2, 4),
-            "spatial_shapes": torch.tensor([[2, 2], [2, 2]], device=bed.device),
+            "pixel_values": testbed.randn(2, 4, 48),
+            "pixel_attention_mask": testbed.randint(1, 2, 2, 4),
+            "spatial_shapes": torch.tensor([[2, 2], [2, 2]], device=testbed.device),
         }
     if name.startswith("ViTMAE"):
-        return {"pixel_values": bed.randn(2, 3, 8, 8), "noise": bed.randn(2, 4, seed=1)}
-    return {"pixel_values": bed.randn(2, 3, 8, 8)}
+        return {"pixel_values": testbed.randn(2, 3, 8, 8), "noise": testbed.randn(2, 4, seed=1)}
+    return {"pixel_values": testbed.randn(2, 3, 8, 8)}

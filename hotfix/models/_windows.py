@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 WINDOW = 4  # keys that a query sees, itself included
 
@@ -64,14 +64,14 @@ _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def decoder(bed: Bed, family: str, layers: int = 2, **options: Any) -> Any:
+def decoder(testbed: Testbed, family: str, layers: int = 2, **options: Any) -> Any:
     """A small decoder all of whose layers, or in Gemma2 every second from the first on, have a sliding window.
 
     Args:
-        bed: where it runs.
+        testbed: where it runs.
         family: the last part of the name of its package, such as ``qwen2_moe``.
         layers: how many it has.
-        options: as for `Bed.model`.
+        options: as for `Testbed.model`.
     """
     from packaging.version import Version
 
@@ -82,7 +82,7 @@ def decoder(bed: Bed, family: str, layers: int = 2, **options: Any) -> Any:
         # Up to 4.42.4 the layers below this number have the window, later those from it on.
         given["max_window_layers"] = layers if Version(transformers.__version__) < Version("4.43.0") else 0
     config = getattr(transformers, name + "Config")(**given)
-    return bed.model(getattr(transformers, name + kind), config, **options)
+    return testbed.model(getattr(transformers, name + kind), config, **options)
 
 
 def keys_seen(model: Any, input_ids: torch.Tensor) -> torch.Tensor:

@@ -26,13 +26,14 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from hotfix import ledger, policy, surgery
-from hotfix.registry import Fix, Target
+from hotfix import session
+from hotfix.engine.policy import Padding
+from hotfix.fix import Fix, Target
 
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 
 FIX = Fix(
@@ -41,7 +42,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#37866",),
     fixed_in="4.53.0, 4.56.2, 5.0.0, 5.2.0",
-    needle="is_padding_right",
+    prefilter="is_padding_right",
 )
 
 
@@ -162,9 +163,9 @@ def refuse_padding_on_the_right(model: Any, mask: Optional[torch.Tensor]) -> Non
         f"tokenizer.padding_side = 'left' before tokenizing, or move the padding of input_ids and attention_mask. "
         f"(hotfix: {FIX.id}; HOTFIX_PADDING=warn makes this a warning.)"
     )
-    if policy.current().padding is policy.Padding.RAISE:
+    if session.current().policy.padding is Padding.RAISE:
         raise ValueError(sentence)
-    ledger.warn_once(sentence)
+    session.current().log.warn_once(sentence)
 
 
 def _repaired_decoder(model: Any) -> Optional[str]:
@@ -175,7 +176,7 @@ def _repaired_decoder(model: Any) -> Optional[str]:
         return None
     for module in model.modules():
         for target in _targets_run_by(type(module)):
-            if _under_flash_attention(module, target) and surgery.in_place(FIX, target):
+            if _under_flash_attention(module, target) and session.current().is_in_place(FIX, target):
                 return target.qualname.partition(".")[0]
     return None
 
@@ -341,28 +342,28 @@ _MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 @FIX.case
-def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """One forward and backward of a right-padded batch: outputs on real tokens, loss, gradients of weights."""
-    model = build(bed, target)
-    results = run(bed, target, model, LENGTHS)
-    bed.assert_flash("flash_attn_varlen_func", "flash_attn_varlen_func backward")
+    model = build(testbed, target)
+    results = run(testbed, target, model, LENGTHS)
+    testbed.assert_flash("flash_attn_varlen_func", "flash_attn_varlen_func backward")
     return {**results, **gradients(model)}
 
 
-def build(bed: Bed, target: Target, attn: str = "flash_attention_2") -> Any:
+def build(testbed: Testbed, target: Target, attn: str = "flash_attention_2") -> Any:
     """The tiny model of a target's family, in bfloat16."""
     module = import_module(target.module)
     model, config, particular = _MODELS[target.qualname.partition(".")[0]]
-    return bed.model(getattr(module, model), getattr(module, config)(**{**_DECODER, **particular}), attn=attn)
+    return testbed.model(getattr(module, model), getattr(module, config)(**{**_DECODER, **particular}), attn=attn)
 
 
 def run(
-    bed: Bed, target: Target, model: Any, lengths: tuple[int, ...], row: int = 0, use_cache: bool = True
+    testbed: Testbed, target: Target, model: Any, lengths: tuple[int, ...], row: int = 0, use_cache: bool = True
 ) -> dict[str, torch.Tensor]:
     """Run samples of the batch, padded on the right, and go back through the loss.
 
     Args:
-        bed: gives the numbers.
+        testbed: gives the numbers.
         target: whose family `model` is of.
         model: from `build`.
         lengths: of the samples, in tokens.
@@ -377,16 +378,16 @@ def run(
 
     kind = target.qualname.partition(".")[0]
     batch, longest = slice(row, row + len(lengths)), max(lengths)
-    ids = bed.randint(3, 32, len(LENGTHS), max(LENGTHS), seed=1)[batch, :longest]
+    ids = testbed.randint(3, 32, len(LENGTHS), max(LENGTHS), seed=1)[batch, :longest]
     mask = torch.stack([torch.arange(longest) < length for length in lengths]).long().to(ids.device)
-    embedded = bed.randn(len(LENGTHS), max(LENGTHS), 64, dtype=torch.bfloat16, seed=2)[batch, :longest]
+    embedded = testbed.randn(len(LENGTHS), max(LENGTHS), 64, dtype=torch.bfloat16, seed=2)[batch, :longest]
     given: dict[str, Any] = {"attention_mask": mask, "use_cache": use_cache}
     if kind == "MimiTransformerModel":
         model, given["hidden_states"] = model.decoder_transformer, embedded
     elif kind == "MoshiDepthDecoder":
         given.update(input_ids=ids, last_hidden_state=embedded)
     elif kind == "KyutaiSpeechToTextModel":
-        codes = bed.randint(0, 32, len(LENGTHS), max(LENGTHS), 4, seed=3)[batch, :longest]
+        codes = testbed.randint(0, 32, len(LENGTHS), max(LENGTHS), 4, seed=3)[batch, :longest]
         given["input_ids"] = torch.cat([ids[..., None], codes], dim=-1)
     else:
         given["input_ids"] = ids
@@ -401,7 +402,7 @@ def run(
     outputs = returned["logits"] if "logits" in returned else returned["last_hidden_state"]
     scores = outputs.float()
     if "logits" not in returned:
-        scores = scores @ bed.randn(scores.shape[-1], 64, seed=4) / scores.shape[-1] ** 0.5
+        scores = scores @ testbed.randn(scores.shape[-1], 64, seed=4) / scores.shape[-1] ** 0.5
     following = ids[:, 1:].masked_fill(mask[:, 1:] == 0, -100)
     loss = torch.nn.functional.cross_entropy(scores[:, :-1].flatten(0, 1), following.flatten(), reduction="sum")
     loss = loss / sum(length - 1 for length in LENGTHS)

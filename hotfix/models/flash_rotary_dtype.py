@@ -16,14 +16,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from hotfix.registry import Fix
+from hotfix.fix import Fix
 
 if TYPE_CHECKING:
     import torch
     from flash_attn.layers.rotary import apply_rotary_emb  # what the repaired modules have under this name
 
-    from hotfix.bed import Bed
-    from hotfix.registry import Target
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
 
 
 FIX = Fix(
@@ -33,7 +33,7 @@ FIX = Fix(
     needs={"flash-attn": "<2.8"},
     upstream=("transformers#36065", "transformers#38453", "flash-attention@1870a0dc"),
     fixed_in="4.50.0, 4.53.0",
-    needle="apply_rotary_emb(",
+    prefilter="apply_rotary_emb(",
 )
 
 QWEN2_5_VL = "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
@@ -81,19 +81,19 @@ def _casts_up(expression: ast.expr) -> bool:
 
 
 @FIX.case
-def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Forward and backward through the vision encoder, and for Qwen2.5-VL through the whole model, cast to bfloat16."""
     if target.module == QWEN2_5_OMNI:
-        model, output = _omni_vision(bed)
+        model, output = _omni_vision(testbed)
         loss = output.float().square().mean()
         results = {"output": output}
     else:
-        model, batch = _vl_with_image(bed)
+        model, batch = _vl_with_image(testbed)
         outputs = model(**batch)
         loss = outputs.loss
         results = {"logits": outputs.logits}
     loss.backward()
-    bed.assert_flash("flash_attn_varlen_func")
+    testbed.assert_flash("flash_attn_varlen_func")
     gradients = {f"gradient of {name}": one.grad for name, one in model.named_parameters() if one.grad is not None}
     return {**results, "loss": loss, **gradients}
 
@@ -101,7 +101,7 @@ def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
 GRID = ((1, 4, 8), (1, 4, 4))  # two images: frames, rows and columns of patches
 
 
-def _vl_with_image(bed: Bed) -> tuple[Any, dict[str, torch.Tensor]]:
+def _vl_with_image(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
     import torch
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
@@ -121,33 +121,33 @@ def _vl_with_image(bed: Bed) -> tuple[Any, dict[str, torch.Tensor]]:
         vision_config=VISION,
     )
     # The whole model is cast, buffers too: what DeepSpeed and model.to(torch.bfloat16) do.
-    model = bed.model(Qwen2_5_VLForConditionalGeneration, config).to(torch.bfloat16).train()
+    model = testbed.model(Qwen2_5_VLForConditionalGeneration, config).to(torch.bfloat16).train()
     rows = []
     for number, (frames, height, width) in enumerate(GRID):
         seen = [start] + [image] * (frames * height * width // 4)  # one token for 2 x 2 patches
-        words = bed.randint(0, text, 20 - len(seen), seed=number).tolist()
+        words = testbed.randint(0, text, 20 - len(seen), seed=number).tolist()
         rows.append(words[:3] + seen + words[3:])
-    input_ids = torch.tensor(rows, device=bed.device)
+    input_ids = torch.tensor(rows, device=testbed.device)
     patches = sum(frames * height * width for frames, height, width in GRID)
     return model, {
         "input_ids": input_ids,
         "labels": input_ids,
         "attention_mask": torch.ones_like(input_ids),
-        "pixel_values": bed.randn(patches, 3 * 2 * 14 * 14, dtype=torch.bfloat16),
-        "image_grid_thw": torch.tensor(GRID, device=bed.device),
+        "pixel_values": testbed.randn(patches, 3 * 2 * 14 * 14, dtype=torch.bfloat16),
+        "image_grid_thw": torch.tensor(GRID, device=testbed.device),
     }
 
 
-def _omni_vision(bed: Bed) -> tuple[Any, torch.Tensor]:
+def _omni_vision(testbed: Testbed) -> tuple[Any, torch.Tensor]:
     import torch
     from transformers.models.qwen2_5_omni.configuration_qwen2_5_omni import Qwen2_5OmniVisionEncoderConfig
     from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import Qwen2_5OmniVisionEncoder
 
-    model = bed.model(Qwen2_5OmniVisionEncoder, Qwen2_5OmniVisionEncoderConfig(**VISION))
+    model = testbed.model(Qwen2_5OmniVisionEncoder, Qwen2_5OmniVisionEncoderConfig(**VISION))
     model = model.to(torch.bfloat16).train()
     patches = sum(frames * height * width for frames, height, width in GRID)
-    pixels = bed.randn(patches, 3 * 2 * 14 * 14, dtype=torch.bfloat16)
-    return model, model(pixels, grid_thw=torch.tensor(GRID, device=bed.device))
+    pixels = testbed.randn(patches, 3 * 2 * 14 * 14, dtype=torch.bfloat16)
+    return model, model(pixels, grid_thw=torch.tensor(GRID, device=testbed.device))
 
 
 VISION = {

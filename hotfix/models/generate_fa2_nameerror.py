@@ -15,14 +15,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Optional
 
+from hotfix.fix import Fix
 from hotfix.models._generation import PREPARE, calls, generated, without_lengths
-from hotfix.registry import Fix
 
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
-    from hotfix.registry import Target
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
 
 
 FIX = Fix(
@@ -31,7 +31,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#40029", "transformers#40161"),
     fixed_in="4.55.3",
-    needle="prepare_fa_kwargs_from_position_ids(",
+    prefilter="prepare_fa_kwargs_from_position_ids(",
 )
 
 
@@ -48,6 +48,6 @@ def is_broken(function: ast.FunctionDef) -> bool:
 
 
 @FIX.case
-def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A Llama generates for a batch, for a padded batch, and from a cache."""
-    return generated(bed)
+    return generated(testbed)

@@ -14,15 +14,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Optional
 
-from hotfix import surgery
-from hotfix.models.vision_fa2_crash import GLM4V, encoder_and_inputs
-from hotfix.registry import Fix
+from hotfix.fix import Fix
+from hotfix.models.qwenvl_vision_fa2_crash import GLM4V, encoder_and_inputs
+from hotfix.patching import code
 
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
-    from hotfix.registry import Target
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
 
 
 FIX = Fix(
@@ -32,7 +32,7 @@ FIX = Fix(
     upstream=("transformers#39121",),
     fixed_in="4.53.1",
     order=1,  # after qwenvl-vision-fa2-crash, which has another hand in the same function
-    needle="dtype=torch.bool",
+    prefilter="dtype=torch.bool",
 )
 
 _FOR_EAGER = """\
@@ -50,7 +50,7 @@ def mask_to_be_added(node: ast.AST) -> Optional[list[ast.stmt]]:
         or ast.unparse(node) != "attention_interface: Callable = eager_attention_forward"
     ):
         return None
-    return [*surgery.statements(_FOR_EAGER, at=node), node]
+    return [*code.statements(_FOR_EAGER, at=node), node]
 
 
 @FIX.recognises
@@ -66,9 +66,9 @@ def _is_mask(node: ast.Assign) -> bool:
 
 
 @FIX.case
-def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The encoder takes two images of different sizes; forward and backward."""
-    encoder, inputs = encoder_and_inputs(bed, target, attn="eager")
+    encoder, inputs = encoder_and_inputs(testbed, target, attn="eager")
     output = encoder.train()(**inputs)
     loss = output.float().square().mean()
     loss.backward()

@@ -26,13 +26,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from hotfix.errors import Refusal
-from hotfix.registry import Fix, Trial
+from hotfix.fix import Fix
 
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
-    from hotfix.registry import Target
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
 
 FIX = Fix(
     id="var-attention-dtype",
@@ -40,15 +40,14 @@ FIX = Fix(
     kind="crash",
     upstream=("FoundationVision/VAR#27", "FoundationVision/VAR#30", "FoundationVision/VAR@2236c79"),
     fixed_in="2236c79",
-    trusts_shape=True,  # forks have no releases that a sweep could examine
-    needle="normalize(",
-    trial=Trial(packages={"xformers": "0.0.35"}),
+    matcher_decides=True,  # forks have no releases that a sweep could examine
+    prefilter="normalize(",
 )
 
 JUDGED = ("SelfAttention.forward",)
 
 
-@FIX.wraps("*.basic_var:memory_efficient_attention", judged=JUDGED)
+@FIX.wraps("*.basic_var:memory_efficient_attention", fingerprint_of=JUDGED)
 def memory_efficient_attention(original: Callable[..., Any]) -> Callable[..., Any]:
     """The function of xformers, given queries, keys and a bias in the dtype of the values."""
     _require(original, "query", "key", "value", "attn_bias")
@@ -60,7 +59,7 @@ def memory_efficient_attention(original: Callable[..., Any]) -> Callable[..., An
     return agreeing
 
 
-@FIX.wraps("*.basic_var:flash_attn_func", judged=JUDGED)
+@FIX.wraps("*.basic_var:flash_attn_func", fingerprint_of=JUDGED)
 def flash_attn_func(original: Callable[..., Any]) -> Callable[..., Any]:
     """The function of flash-attn, given queries and keys in the dtype of the values."""
     _require(original, "q", "k", "v")
@@ -149,8 +148,8 @@ def _variable(expression: ast.expr) -> Optional[str]:
 # Below: the proof.
 
 
-@FIX.case
-def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
+@FIX.case(packages={"xformers": "0.0.35"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Training and cached inference of one attention block under bfloat16 autocast, through the target's operator."""
     import torch
 
@@ -159,19 +158,19 @@ def case(bed: Bed, target: Target) -> dict[str, torch.Tensor]:
     if getattr(basic_var, target.qualname) is None:
         raise ImportError(f"{target.qualname} cannot be imported here, so there is nothing to prove")
     through_flash = target.qualname == "flash_attn_func"
-    attention = bed.fill(basic_var.SelfAttention(width=64, heads=2)).to(bed.device)
+    attention = testbed.fill(basic_var.SelfAttention(width=64, heads=2)).to(testbed.device)
     attention.using_flash, attention.using_xformers = through_flash, not through_flash
-    x = bed.randn(2, sum(LEVELS), 64).requires_grad_()
+    x = testbed.randn(2, sum(LEVELS), 64).requires_grad_()
     # Flash attention takes no bias: there, training is shown without one.
-    bias = None if through_flash else block_causal_bias(LEVELS).to(bed.device)
-    with torch.autocast(bed.device, dtype=torch.bfloat16):
+    bias = None if through_flash else block_causal_bias(LEVELS).to(testbed.device)
+    with torch.autocast(testbed.device, dtype=torch.bfloat16):
         output = attention(x, bias)
     output.float().square().mean().backward()
-    with torch.no_grad(), torch.autocast(bed.device, dtype=torch.bfloat16):
+    with torch.no_grad(), torch.autocast(testbed.device, dtype=torch.bfloat16):
         attention.eval().start_caching()
         steps = [attention(level) for level in x.split(LEVELS, dim=1)]
     if through_flash:
-        bed.assert_flash("flash_attn_func")
+        testbed.assert_flash("flash_attn_func")
     gradients = {f"gradient of {name}": one.grad for name, one in attention.named_parameters()}
     return {"output": output, "gradient of x": x.grad, **gradients, "cached": torch.cat(steps, dim=1)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.registry import Target
+    from hotfix.fix import Target
 
 # What the matrix runs the processors with: torchvision brings pillow, and the fast processors need it.
 PACKAGES: dict[str, Optional[str]] = {"torchvision": "0.28.0", "flash-attn": None}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 # What the matrix runs the Trainer with: the Accelerate of the day of transformers 4.46 and 4.47.
 PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.1.1", "flash-attn": None}
@@ -128,7 +128,7 @@ def free_port() -> int:
     return port
 
 
-def small_llama(bed: Bed) -> Any:
+def small_llama(testbed: Testbed) -> Any:
     """A model that takes the number of labels of a step and normalises its loss by it."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -141,10 +141,10 @@ def small_llama(bed: Bed) -> Any:
         num_key_value_heads=2,
         max_position_embeddings=32,
     )
-    return bed.fill(LlamaForCausalLM(config))
+    return testbed.fill(LlamaForCausalLM(config))
 
 
-def small_bert(bed: Bed) -> Any:
+def small_bert(testbed: Testbed) -> Any:
     """A model whose forward takes no loss arguments in the releases of 2024; without dropout."""
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -159,22 +159,22 @@ def small_bert(bed: Bed) -> Any:
         attention_probs_dropout_prob=0.0,
         num_labels=3,
     )
-    return bed.fill(BertForSequenceClassification(config))
+    return testbed.fill(BertForSequenceClassification(config))
 
 
-def texts(bed: Bed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]]:
+def texts(testbed: Testbed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]]:
     """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
 
     What comes first in a text is never predicted, and releases differ in whether they count it.
     """
-    ids = bed.randint(0, 32, 4, 9, seed=1).cpu()
+    ids = testbed.randint(0, 32, 4, 9, seed=1).cpu()
     labels = ids.clone()
     for row, first in enumerate(firsts):
         labels[row, :first] = -100
     return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
 
 
-def classified(bed: Bed) -> list[dict[str, Any]]:
+def classified(testbed: Testbed) -> list[dict[str, Any]]:
     """Four texts with a class each."""
-    ids, labels = bed.randint(0, 32, 4, 9, seed=1).cpu(), bed.randint(0, 3, 4, seed=2).cpu()
+    ids, labels = testbed.randint(0, 32, 4, 9, seed=1).cpu(), testbed.randint(0, 3, 4, seed=2).cpu()
     return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from hotfix import surgery
+from hotfix.patching import code
 from hotfix.training._steps import one_step
 from hotfix.versions import source
 
@@ -50,7 +50,7 @@ def declared_mean(node: ast.AST) -> Optional[ast.FunctionDef]:
     """At the end of a constructor, say that the loss is a mean over the micro-batch."""
     if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
         return None
-    says = surgery.statements(f"if {_IS_OWN}: self.{_ATTRIBUTE} = False", at=node.body[-1])
+    says = code.statements(f"if {_IS_OWN}: self.{_ATTRIBUTE} = False", at=node.body[-1])
     return ast.FunctionDef(**{**dict(ast.iter_fields(node)), "body": [*node.body, *says]})
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hotfix.bed import Bed
+    from hotfix.proofs.testbed import Testbed
 
 _TEXT = {
     "vocab_size": 64,
@@ -272,7 +272,7 @@ _CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def build(bed: Bed, module: Any, name: str) -> Any:
+def build(testbed: Testbed, module: Any, name: str) -> Any:
     """The tiny model of a class in the table."""
     family = name.removesuffix("Model").partition("For")[0]
     arguments = deepcopy(_CONFIGS[family])
@@ -280,7 +280,7 @@ def build(bed: Bed, module: Any, name: str) -> Any:
         arguments["pad_token_id"] = 0  # these two look for it beside the configuration of the text, and it is not there
     config = getattr(module, f"{family}Config")(**arguments)
     with without_towers(module) if family == "Gemma3n" else nullcontext():
-        return bed.fill(getattr(module, name)(config))
+        return testbed.fill(getattr(module, name)(config))
 
 
 @contextmanager
@@ -302,22 +302,22 @@ def without_towers(module: Any) -> Iterator[None]:
         module.AutoModel = original
 
 
-def samples(bed: Bed, name: str) -> list[dict[str, Any]]:
+def samples(testbed: Testbed, name: str) -> list[dict[str, Any]]:
     """Four samples with equally many labels each."""
-    ids = bed.randint(5, 48, 4, 9, seed=1)
+    ids = testbed.randint(5, 48, 4, 9, seed=1)
     labels = ids.clone()
     labels[:, :5] = -100
     columns = {"input_ids": ids, "labels": labels}
     if "Classification" in name:
-        columns["labels"] = bed.randint(0, 3, 4, seed=2)
+        columns["labels"] = testbed.randint(0, 3, 4, seed=2)
     if "Image" in name:
-        columns["pixel_values"] = bed.randn(4, 3, 32, 32)
+        columns["pixel_values"] = testbed.randn(4, 3, 32, 32)
         del columns["input_ids"]
     if name.startswith("Moonshine"):
-        columns["input_values"] = bed.randn(4, 4000)
+        columns["input_values"] = testbed.randn(4, 4000)
         del columns["input_ids"]
     if name.startswith("Blip2"):
-        columns["pixel_values"] = bed.randn(4, 3, 8, 8)
+        columns["pixel_values"] = testbed.randn(4, 3, 8, 8)
         ids[:, 1:5] = 60  # an image takes the place of four tokens
     if name == "Gemma3ForConditionalGeneration":
         columns["token_type_ids"] = ids * 0

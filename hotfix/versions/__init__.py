@@ -1,1 +1,1 @@
-"""What is installed (`installed`), what its source is (`source`), and whether that source is broken (`gate`)."""
+"""What is installed (`installed`), what its source is (`source`), and whether that source is broken (`verdict`)."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, Optional
 
 from packaging.version import InvalidVersion, Version
+
+from ..memo import memo
 
 _VERSION = re.compile(r"""^__version__(?:\s*:\s*str)?\s*=\s*["']([^"']+)["']""", re.M)
 _VERSION_FILES = ("version.py", "_version.py", "_version/__init__.py")
@@ -51,7 +52,7 @@ def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
     return text
 
 
-@cache
+@memo
 def version(distribution: str) -> Optional[Version]:
     """The version of an installed distribution, for instance ``version("flash-attn")``; None if it is not there.
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hotfix import launch
-from tests.bed import overlay
-from tests.bed.run import run_script
+from hotfix.commands import launch
 from tests.cluster import environments, reach
 from tests.cluster.environments import ROOT
+from tools.testbed import overlay
+from tools.testbed.run import run_script
 
 torch = pytest.importorskip("torch")
 
-pytestmark = [pytest.mark.bed, pytest.mark.slow]
+pytestmark = [pytest.mark.testbed, pytest.mark.slow]
 
 RAY = "ray==2.49.2"
 FIRST = "import hotfix.auto\n"
@@ -174,7 +174,7 @@ def test_ray(way, engines, ray_home, tmp_path, seen):
         assert seen[kind, way] is reach.expected(kind, way), kind
 
 
-# -- the whole case in two ranks, on the bed -----------------------------------------------------------------------
+# -- the whole case in two ranks, on the testbed -----------------------------------------------------------------------
 
 WHOLE = """
 import os, sys
@@ -186,14 +186,14 @@ else:
 import torch, torch.distributed as dist
 import hotfix
 from types import SimpleNamespace
-from hotfix.bed import Bed, collect
+from hotfix.proofs.testbed import Testbed, collect
 from hotfix.models.flash_rotary_dtype import FIX, case
 dist.init_process_group("gloo")
 torch.manual_seed(0)
 try:
-    with Bed() as bed:
+    with Testbed() as testbed:
         target = FIX.targets[0]
-        loss = collect(case(bed, SimpleNamespace(module=target.module, qualname=target.qualname)))["loss"]
+        loss = collect(case(testbed, SimpleNamespace(module=target.module, qualname=target.qualname)))["loss"]
     sys.stdout.write(f"rank {rank} ran\\n")
 except AssertionError as error:
     sys.stdout.write(f"rank {rank} {error}\\n")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hotfix import fleet
+from hotfix.reports import fleet
 from tests.cluster import toy
 
 PATCH = "toy transformers.toy:scale 1234 5678"

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from hotfix import launch
+from hotfix.commands import launch
 from tests.cluster import environments, toy
 from tests.cluster.environments import RELEASES
 
@@ -61,7 +61,7 @@ def test_a_command_that_cannot_be_run_is_one_line(plain, command):
 
 
 def test_nested_it_stands_on_the_path_once(plain):
-    code = LOADED + "; import os; print(os.environ['PYTHONPATH'].count('_launch'))"
+    code = LOADED + "; import os; print(os.environ['PYTHONPATH'].count('startup'))"
     done = plain.run("-c", code, prefix=hotfix_run(plain) * 2)
     assert done.stdout == "True\n1\n"
 
@@ -82,7 +82,7 @@ def test_the_users_own_sitecustomize_runs_too(place, release, of_release, tmp_pa
     (folder / "sitecustomize.py").write_text(
         "import os, sys\n"
         "sys.own = (__name__, os.path.dirname(__file__), 'hotfix.watch' in sys.modules)\n"
-        "sys.paths = [path for path in sys.path if '_launch' in path]\n"
+        "sys.paths = [path for path in sys.path if 'startup' in path]\n"
     )
     code = "import sys, sitecustomize; print(sys.own, sys.paths, sitecustomize.__file__); " + toy.SAY
     env = {"PYTHONPATH": str(own), "HOTFIX_LOG": "quiet"}
@@ -139,7 +139,7 @@ def test_a_hotfix_that_lies_in_a_folder_is_found_by_the_children(plain, tmp_path
     """Nothing is installed: the folder with the sources is where the command is started."""
     environment = environments.make(tmp_path / "venv")
     code = f"import os; os.chdir({str(environments.ROOT)!r}); import sys; sys.path.insert(0, ''); "
-    code += f"from hotfix import launch; launch.run([{str(environment.python)!r}, '-c', {LOADED!r}])"
+    code += f"from hotfix.commands import launch; launch.run([{str(environment.python)!r}, '-c', {LOADED!r}])"
     assert plain.run("-S", "-c", code).stdout == "True\n"
 
 

@@ -86,7 +86,7 @@ def test_entry_points_that_cannot_be_read_are_named(plain, plugin):
 
 def test_plugins_are_not_looked_for_at_start_up(plain, plugin):
     env = plugin("pack", "planted:FIX", GOOD + "\nprint('planted')\n")
-    code = "import hotfix.auto, sys; print('planted' in sys.modules, 'hotfix.plugins' in sys.modules); "
+    code = "import hotfix.auto, sys; print('planted' in sys.modules, 'hotfix.engine.plugins' in sys.modules); "
     code += "import transformers; print('importlib.metadata' in sys.modules)"
     assert plain.run("-c", code, env=env).stdout == "False False\nplanted\nFalse\n"
 

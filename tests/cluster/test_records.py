@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from hotfix import record
+from hotfix.engine import job
 from tests.cluster import environments, toy
 
 HOTFIXED = "import hotfix.auto; "
@@ -82,17 +82,17 @@ def test_a_forked_child_is_a_process_of_its_own(plain, tmp_path):
 def test_fork_while_another_thread_writes_does_not_hang(plain, tmp_path):
     code = """
 import hotfix.auto, os, threading, transformers.models.toy
-from hotfix import registry
+from hotfix import session
 going = True
 def write():
     while going:
-        registry.account()
+        session.current().publish()
 thread = threading.Thread(target=write)
 thread.start()
 for _ in range(30):
     pid = os.fork()
     if not pid:
-        registry.account()
+        session.current().publish()
         os._exit(0)
     os.waitpid(pid, 0)
 going = False
@@ -112,11 +112,11 @@ JOBS = {
 
 @pytest.mark.parametrize("launcher", JOBS)
 def test_ranks_are_those_of_the_launcher(launcher):
-    assert record.place(JOBS[launcher]) == {"launcher": launcher, "rank": 5, "local_rank": 1, "world_size": 8}
+    assert job.place(JOBS[launcher]) == {"launcher": launcher, "rank": 5, "local_rank": 1, "world_size": 8}
 
 
 def test_outside_of_a_job_there_is_no_rank():
-    assert set(record.place({"RANK": "", "SLURM_PROCID": "x"}).values()) == {None}
+    assert set(job.place({"RANK": "", "SLURM_PROCID": "x"}).values()) == {None}
 
 
 @pytest.mark.parametrize("disk", ["a file is in the way", "/proc", "full"])
@@ -140,7 +140,8 @@ def test_what_cannot_be_written_never_hurts_the_job(disk, plain, tmp_path):
 
 WRITER = """
 import hotfix.auto, transformers.models.toy
-from hotfix import record
+from hotfix import session
+record = session.current()._record
 print("up", flush=True)
 while True:
     with record._lock:

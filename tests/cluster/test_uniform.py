@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hotfix.uniform import _message
+from hotfix.reports.uniform import _message
 from tests.cluster.environments import ROOT, clean_environment
 
 A, B, NOTHING, NONE = "aaaaaaaaaaaa", "bbbbbbbbbbbb", "e3b0c44298fc", "-" * 12
@@ -68,7 +68,7 @@ def ranks(tmp_path, size, **env):
     return [process.communicate(timeout=120)[0].splitlines() for process in processes]
 
 
-@pytest.mark.bed
+@pytest.mark.testbed
 def test_ranks_that_agree(tmp_path):
     told = ranks(tmp_path, 2)
     assert told[0] == told[1]
@@ -78,7 +78,7 @@ def test_ranks_that_agree(tmp_path):
     assert collectives == "collectives: 1"
 
 
-@pytest.mark.bed
+@pytest.mark.testbed
 def test_one_rank_that_was_not_armed_fails_every_rank_with_the_same_words(tmp_path):
     told = ranks(tmp_path, 3, ODD="1")
     assert told[0][1:] == told[1][1:] == told[2][1:]
@@ -88,7 +88,7 @@ def test_one_rank_that_was_not_armed_fails_every_rank_with_the_same_words(tmp_pa
     assert collectives == "collectives: 1"
 
 
-@pytest.mark.bed
+@pytest.mark.testbed
 @pytest.mark.slow
 def test_a_rank_that_cannot_compute_its_digest_keeps_nobody_waiting(tmp_path):
     told = ranks(tmp_path, 2, FAIL="0")
@@ -96,7 +96,7 @@ def test_a_rank_that_cannot_compute_its_digest_keeps_nobody_waiting(tmp_path):
     assert "rank 0 cannot compute a digest; rank 1 has" in told[0][1]
 
 
-@pytest.mark.bed
+@pytest.mark.testbed
 @pytest.mark.slow
 def test_only_the_group_is_compared(tmp_path):
     told = ranks(tmp_path, 3, ODD="2", GROUP="1")

@@ -10,9 +10,9 @@ FILES = {
     "transformers/models/toy.py": 'def answer():\n    return "broken"\n',
     "transformers/models/other.py": 'def answer():\n    return "broken"\n',
     "toy_fixes.py": """
-from hotfix.registry import Fix
+from hotfix.fix import Fix
 
-FIX = Fix(id="toy", title="The toy is broken", kind="crash", trusts_shape=True)
+FIX = Fix(id="toy", title="The toy is broken", kind="crash", matcher_decides=True)
 
 
 @FIX.replaces("transformers.models.toy:answer")

@@ -50,7 +50,7 @@ def _strips_letters(node):
 
 
 @FIX.case
-def case(bed, target):
+def case(testbed, target):
     """Load two classes, and ask each of them which file it comes from."""
     import tempfile
 

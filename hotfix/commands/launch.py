@@ -1,0 +1,69 @@
+"""``hotfix run -- COMMAND``: run a command with hotfix armed in every Python process that it starts.
+
+For places where nothing can be installed. A folder with a ``sitecustomize.py`` is put in front of ``PYTHONPATH``, and
+the command takes the place of this process: the same process number, exit status, signals and standard input.
+
+Reaches what inherits the environment: launchers, workers, engine cores. Does not reach ``python -I``, ``-E`` and
+``-S``, nor children whose environment was emptied; the distribution ``transformers-hotfix-autoload`` reaches the
+first, the second and the last of these.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ..errors import HotfixError
+
+FOLDER = Path(__file__).resolve().parent / "startup"
+_HOME = Path(__file__).resolve().parents[2]
+
+
+def run(command: Sequence[str]) -> NoReturn:
+    """Replace this process by a command, with hotfix in reach of every Python process in it.
+
+    Args:
+        command: the program and its arguments; the program is looked for on the PATH.
+
+    Raises:
+        HotfixError: there is no such program, or it cannot be executed.
+    """
+    if not command:
+        raise HotfixError("hotfix run: no command; for instance: hotfix run -- torchrun train.py")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvpe(command[0], list(command), environment(os.environ))
+    except OSError as error:
+        raise HotfixError(f"hotfix run: {command[0]}: {error.strerror}") from error
+
+
+def environment(current: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables for the command.
+
+    Args:
+        current: those of this process.
+    """
+    folders = [folder for folder in current.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    folders = [str(FOLDER), *(folder for folder in folders if folder != str(FOLDER))]
+    home = str(_HOME)
+    if not _is_installed() and home not in folders:
+        folders.append(home)  # hotfix lies in a folder that only this process has on its path
+    return {**current, "PYTHONPATH": os.pathsep.join(folders)}
+
+
+def _is_installed() -> bool:
+    """Whether hotfix lies where Python looks without being told, so that its children find it too."""
+    import sysconfig
+
+    places = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    try:
+        import site
+
+        places += [*site.getsitepackages(), site.getusersitepackages()]
+    except AttributeError:  # some embedded interpreters have no such functions
+        pass
+    return any(Path(place).resolve() == _HOME for place in places)

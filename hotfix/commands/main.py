@@ -1,0 +1,118 @@
+"""The command ``hotfix``, also ``python -m hotfix``.
+
+The parser is the standard library's, so that every ``--json`` works in an environment that has nothing else. Each word
+is a module beside this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn, Optional
+
+from .. import __version__
+from ..errors import HotfixError
+
+COMMANDS = {
+    "status": "status",
+    "doctor": "doctor",
+    "scan": "scan",
+    "explain": "explain",
+    "list": "listing",
+    "diff": "diff",
+    "verify": "verify",
+    "run": "run",
+    "fleet": "fleet",
+    "lock": "lock",
+    "digest": "digest",
+    "completion": "completion",
+}
+"""The words and their modules, in the order of ``hotfix --help``."""
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: the words after ``hotfix``; those of the process if None.
+
+    Returns:
+        The exit status: 0, 1 where something was found that the user asked to be told of, 2 for bad input.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    first = next((word for word in words if word != "--debug"), "")
+    chosen = build_parser([first] if first in COMMANDS else COMMANDS).parse_args(words)
+    try:
+        status: int = chosen.run(chosen)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, head for instance, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if chosen.debug:
+            raise
+        ours = isinstance(error, HotfixError)
+        text = " ".join(str(error).split())
+        _complain(text if ours else f"{type(error).__name__}: {text} (--debug shows where)")
+        return 2
+    return status
+
+
+def build_parser(words: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of the command.
+
+    Args:
+        words: the subcommands that it knows; only their modules are imported.
+    """
+    parser = _Parser(
+        prog="hotfix",
+        description="Live patching for model code: what is broken in this environment, and what is done about it.",
+        epilog="`hotfix COMMAND --help` shows examples. Exit status: 0 good, 1 findings, 2 bad input.",
+        formatter_class=_formatter(),
+    )
+    parser.add_argument("--version", action="version", version=f"hotfix {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+    for word in words:
+        module: Any = import_module(f".{COMMANDS[word]}", __package__)
+        examples = "\n".join(f"  {line}" for line in module.EXAMPLES)
+        one = commands.add_parser(
+            word,
+            help=module.HELP,
+            description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
+            epilog=f"Examples:\n{examples}",
+            formatter_class=_formatter(),
+        )
+        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        module.arguments(one)
+        one.set_defaults(run=module.run)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Exit with one line instead of the usage as well."""
+        _complain(f"{message} (see {self.prog} --help)")
+        raise SystemExit(2)
+
+
+def _formatter() -> Any:
+    """The formatter of ``--help``: coloured where it is shown on a terminal and the extra is there."""
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        try:
+            from rich_argparse import RawDescriptionRichHelpFormatter
+        except ImportError:
+            return argparse.RawDescriptionHelpFormatter
+        return RawDescriptionRichHelpFormatter
+    return argparse.RawDescriptionHelpFormatter
+
+
+def _complain(sentence: str) -> None:
+    from .screen import clean
+
+    print(f"hotfix: {clean(sentence)}", file=sys.stderr)

@@ -1,0 +1,5 @@
+"""What is decided, done and written down.
+
+The switches (`policy`), the fixes that there are (`catalogue`) and that are on (`selection`), the step from a verdict
+to a change (`apply`), and what is written down (`ledger`) and said (`log`).
+"""

@@ -1,0 +1,104 @@
+"""Which fixes there are, and which of them aim at a module.
+
+A fix lives in a module of its own (`hotfix.models` and its siblings) that is imported only when one of its targets
+is. What must be known before that stands in ``versions/evidence/index.json``, which the sweep writes from the fixes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Callable, Optional
+
+from ..fix import Target
+from ..versions import installed, verdict
+from . import plugins
+from .entry import Entry
+
+__all__ = ["INDEX", "Catalogue", "Entry"]
+
+INDEX = verdict.EVIDENCE / "index.json"
+
+
+class Catalogue:
+    """Every fix, by id: those that hotfix brings, and those of plugins.
+
+    Args:
+        warn: takes a sentence for each plugin that cannot be used.
+        entries: what there is, in place of the index and the plugins.
+    """
+
+    def __init__(self, warn: Callable[[str], None], entries: Optional[Iterable[Entry]] = None) -> None:
+        self._warn = warn
+        self._given = None if entries is None else {entry.id: entry for entry in entries}
+        self._known_good: dict[tuple[str, str], bool] = {}
+
+    @cached_property
+    def entries(self) -> Mapping[str, Entry]:
+        """The fixes by id."""
+        if self._given is not None:
+            return self._given
+        own = {id: Entry(id=id, **entry) for id, entry in self._index["fixes"].items()}
+        return {**own, **plugins.entries(self._warn)}
+
+    @property
+    def groups(self) -> set[str]:
+        """The names under which several opt-in fixes are asked for."""
+        return {entry.group for entry in self.entries.values() if entry.group}
+
+    def examined(self, package: str = "transformers") -> tuple[str, ...]:
+        """The releases of a package that the sweep has examined, oldest first."""
+        return tuple(self._index["examined"].get(package, ()))
+
+    def aiming_at(self, module: str) -> list[Entry]:
+        """The fixes that have a target in a module of this name."""
+        exact, patterns = self._by_module
+        found = dict.fromkeys(exact.get(module, ()))
+        found.update(dict.fromkeys(id for name, id in patterns if Target(name, "").covers(module)))
+        return [self.entries[id] for id in self.entries if id in found]
+
+    def is_known_good(self, package: str, releases: str) -> bool:
+        """Whether the sweep has examined the release of a package that is installed, and it is none of the broken ones.
+
+        A release that was examined is trusted to be what it is called; a development version, a local version and a
+        release that is newer than the sweep are not, and their source is looked at.
+
+        Args:
+            package: name of the package.
+            releases: the broken ones, as a specifier.
+        """
+        key = package, releases
+        if key not in self._known_good:  # many targets have one range
+            self._known_good[key] = self._is_known_good(*key)
+        return self._known_good[key]
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _is_known_good(self, package: str, releases: str) -> bool:
+        from packaging.specifiers import SpecifierSet
+
+        spec, release = installed.find_spec(package), installed.version(package)
+        if spec is None or spec.origin is None:  # an installation that was interrupted leaves folders
+            return False
+        if release is None or not releases or str(release) not in self.examined(package):
+            return False
+        return not SpecifierSet(releases).contains(release)
+
+    @cached_property
+    def _by_module(self) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+        """The ids of the fixes by module, and the patterns with their ids."""
+        exact: dict[str, list[str]] = {}
+        patterns = []
+        for entry in self.entries.values():
+            for module in dict.fromkeys(key.partition(":")[0] for key in entry.targets):
+                if "*" in module:
+                    patterns.append((module, entry.id))
+                else:
+                    exact.setdefault(module, []).append(entry.id)
+        return exact, patterns
+
+    @cached_property
+    def _index(self) -> dict[str, Any]:
+        index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
+        return index

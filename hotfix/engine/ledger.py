@@ -1,0 +1,129 @@
+"""What became of each target: written down, and said if it is worth a line.
+
+Whatever goes wrong while a target is handled is contained here (`Ledger.contained`) and nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+
+from ..errors import HotfixError
+from ..versions.verdict import Verdict
+from .log import Log
+from .policy import Policy, Unknown
+
+
+class State(str, Enum):
+    """What hotfix did about a target."""
+
+    APPLIED = "applied"  #: the fix is in place
+    PENDING = "pending"  #: it will be, when the module is imported
+    SKIPPED = "skipped"  #: nothing to do, or nothing that may be done
+    DISABLED = "disabled"  #: switched off
+    FAILED = "failed"  #: it should be in place and is not
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one target of one fix.
+
+    Attributes:
+        fix: id of the fix.
+        target: ``package.module:qualname``.
+        verdict: what the source is.
+        state: what was done.
+        late: whether the module had been imported before hotfix was armed.
+        reason: one sentence.
+        source: digest of the source that was judged; empty where there was none.
+    """
+
+    fix: str
+    target: str
+    verdict: Verdict
+    state: State
+    late: bool
+    reason: str
+    source: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """The public form, as in ``hotfix status --json``."""
+        return {
+            "fix": self.fix,
+            "target": self.target,
+            "verdict": self.verdict.value,
+            "state": self.state.value,
+            "late": self.late,
+            "reason": self.reason,
+        }
+
+
+class Ledger:
+    """The outcomes of one session, by fix and target, behind one lock."""
+
+    def __init__(self, switches: Policy, log: Log) -> None:
+        self._policy = switches
+        self._log = log
+        self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._lock = threading.RLock()
+
+    def record(self, outcome: Outcome) -> None:
+        """Write an outcome down, and say it if it is worth a line.
+
+        Raises:
+            HotfixError: in strict mode, for what would be a warning; under ``HOTFIX_UNKNOWN=raise``, for unknown
+                source.
+        """
+        with self._lock:
+            self._outcomes[outcome.fix, outcome.target] = outcome
+        log, what = self._log, f"{outcome.fix}: {outcome.target}"
+        if outcome.state is State.APPLIED:
+            log.log(
+                logging.INFO, f"{outcome.fix}: applied to {outcome.target}{' (late)' * outcome.late}. {outcome.reason}"
+            )
+        elif outcome.state is State.FAILED or outcome.verdict in (Verdict.UNKNOWN, Verdict.FOREIGN):
+            raising = outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE
+            if raising or self._policy.strict:
+                raise HotfixError(f"{what}: {outcome.reason}")
+            # Several targets of one fix in one file are one piece of news.
+            module = outcome.target.partition(":")[0]
+            log.warn_once(f"{what}: {outcome.reason}", outcome.fix, module, outcome.verdict.value)
+        else:
+            log.log(logging.DEBUG, f"{what}: {outcome.verdict.value}. {outcome.reason}")
+
+    def outcomes(self) -> dict[tuple[str, str], Outcome]:
+        """A copy, by fix and target."""
+        with self._lock:
+            return dict(self._outcomes)
+
+    def of_module(self, fix: str, module: str) -> list[Outcome]:
+        """What became of the targets of a fix in one module."""
+        return [
+            outcome
+            for (id, target), outcome in self.outcomes().items()
+            if id == fix and target.partition(":")[0] == module
+        ]
+
+    def forget(self, fix: str) -> None:
+        """Drop the outcomes of a fix that was taken out again."""
+        with self._lock:
+            for key in [key for key in self._outcomes if key[0] == fix]:
+                del self._outcomes[key]
+
+    @contextmanager
+    def contained(self, fix: str, target: str, late: bool = False) -> Iterator[None]:
+        """Turn whatever goes wrong inside of the block into a `failed` outcome; the user's import goes on.
+
+        Errors that are raised on purpose (`HotfixError`) pass, and so does what is no `Exception` (KeyboardInterrupt).
+        """
+        try:
+            yield
+        except HotfixError:
+            raise
+        except Exception as error:
+            reason = f"hotfix itself failed: {type(error).__name__}: {error}; the module is as its release left it."
+            self.record(Outcome(fix, target, Verdict.UNKNOWN, State.FAILED, late, reason))

@@ -1,0 +1,78 @@
+"""What hotfix says: one line each on the logger ``hotfix``.
+
+A program that configures logging decides where the lines go; in one that does not, they go to stderr.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+
+from ..errors import HotfixError
+from . import job, policy
+
+_LEVELS = {
+    policy.Verbosity.QUIET: logging.ERROR,
+    policy.Verbosity.INFO: logging.INFO,
+    policy.Verbosity.DEBUG: logging.DEBUG,
+}
+
+
+class Log:
+    """The voice of one session.
+
+    Args:
+        switches: what is said, and whether a warning is raised instead.
+    """
+
+    def __init__(self, switches: policy.Policy) -> None:
+        self._policy = switches
+        self._said: set[tuple[str, ...]] = set()
+        self._lock = threading.RLock()
+
+    def log(self, level: int, sentence: str) -> None:
+        """One line: on the first rank only, unless it is an error or everything is wanted."""
+        chosen = self._policy.log
+        if level < logging.ERROR and chosen is not policy.Verbosity.DEBUG and job.rank() not in (None, 0):
+            return
+        logger = logging.getLogger("hotfix")
+        if not logger.handlers:
+            handler = _Stderr()
+            handler.setFormatter(logging.Formatter("hotfix: %(message)s"))
+            logger.addHandler(handler)
+        if level >= _LEVELS[chosen]:
+            logger.setLevel(min(_LEVELS[chosen], logger.level or logging.CRITICAL))
+            logger.log(level, sentence)
+
+    def warn_once(self, sentence: str, *about: str) -> None:
+        """Warn, and never again about the same; never raised.
+
+        Args:
+            sentence: the warning.
+            about: what it is about, if several sentences are one piece of news; else the sentence itself.
+        """
+        with self._lock:
+            if (about or (sentence,)) in self._said:
+                return
+            self._said.add(about or (sentence,))
+        self.log(logging.WARNING, sentence)
+
+    def warn_or_raise(self, sentence: str) -> None:
+        """Warn once, or raise in strict mode.
+
+        Raises:
+            HotfixError: in strict mode.
+        """
+        if self._policy.strict:
+            raise HotfixError(sentence)
+        self.warn_once(sentence)
+
+
+class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes to what sys.stderr is at the time, and only where the program has no handlers of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:
+            self.setStream(sys.stderr)
+            super().emit(record)

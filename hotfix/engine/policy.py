@@ -1,0 +1,212 @@
+"""The switches: what the environment variables ``HOTFIX_*`` and the arguments of `hotfix.apply` ask for.
+
+The environment is read once, at arming. A value that cannot be read is never guessed at: in strict mode it raises,
+otherwise nothing at all is changed in the process and one error message says why.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fnmatch import fnmatchcase
+from typing import Optional, TypeVar
+
+from ..errors import PolicyError
+from ..fix import KINDS
+
+
+class Unknown(str, Enum):
+    """What to do with source that nobody has seen."""
+
+    SKIP = "skip"  #: leave it alone and say so once
+    APPLY = "apply"  #: apply the fix all the same, as far as the function's shape allows it
+    RAISE = "raise"  #: raise HotfixError where the module is imported
+
+
+class Verbosity(str, Enum):
+    """How much is written to stderr."""
+
+    QUIET = "quiet"  #: errors only
+    INFO = "info"  #: one line for each applied fix, and warnings
+    DEBUG = "debug"  #: everything that was looked at
+
+
+class Padding(str, Enum):
+    """What ``generate()`` does with a right-padded batch where the padding check was."""
+
+    RAISE = "raise"  #: ValueError, as the release did
+    WARN = "warn"  #: one warning, as newer releases do
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The switches of one process.
+
+    Attributes:
+        enabled: False under ``HOTFIX=0``.
+        only: patterns of fix ids; empty means all.
+        skip: patterns of fix ids that are left out.
+        kinds: kinds of bugs to repair; empty means all.
+        optin: patterns of ids or groups of fixes that are off by default.
+        strict: raise what would be logged.
+        require: ids that must be in place once their module is imported.
+        unknown: what to do with source that nobody has seen.
+        log: how much is written to stderr.
+        padding: what ``generate()`` does with a right-padded batch.
+        record: the folder in which each process writes down what happened in it; empty means none.
+        pin: the digest of the only patch set with which this program may run; empty means any.
+        problem: why nothing is changed here, if a switch could not be read; else an empty string.
+        environment: the variables that were read, as they were.
+    """
+
+    enabled: bool = True
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    optin: tuple[str, ...] = ()
+    strict: bool = False
+    require: tuple[str, ...] = ()
+    unknown: Unknown = Unknown.SKIP
+    log: Verbosity = Verbosity.INFO
+    padding: Padding = Padding.RAISE
+    record: str = ""
+    pin: str = ""
+    problem: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Policy:
+        """Read the switches.
+
+        Args:
+            environment: variables by name; those that do not begin with ``HOTFIX`` are not looked at.
+
+        Raises:
+            PolicyError: a value cannot be read.
+        """
+        values = {name: value.strip() for name, value in environment.items()}
+
+        def get(name: str) -> str:
+            return values.get(name, "")
+
+        kinds = _split(get("HOTFIX_KINDS"))
+        for kind in kinds:
+            if kind not in KINDS:
+                raise _unreadable("HOTFIX_KINDS", kind, KINDS)
+        return cls(
+            enabled=_flag(values, "HOTFIX", default=True),
+            only=_split(get("HOTFIX_ONLY")),
+            skip=_split(get("HOTFIX_SKIP")),
+            kinds=kinds,
+            optin=_split(get("HOTFIX_OPTIN")),
+            strict=_flag(values, "HOTFIX_STRICT", default=False),
+            require=_split(get("HOTFIX_REQUIRE")),
+            unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
+            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
+            padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
+            record=get("HOTFIX_RECORD"),
+            pin=get("HOTFIX_PIN"),
+            environment=_ours(environment),
+        )
+
+    @classmethod
+    def lenient(cls, environment: Mapping[str, str]) -> Policy:
+        """Read the switches; one that cannot be read disables everything.
+
+        Raises:
+            PolicyError: a value cannot be read, and the user wants to be stopped: strict mode, a required fix, a pin.
+        """
+        try:
+            return cls.from_environment(environment)
+        except PolicyError as error:
+            values = {name: value.strip() for name, value in environment.items()}
+            if values.get("HOTFIX_STRICT") == "1" or values.get("HOTFIX_REQUIRE") or values.get("HOTFIX_PIN"):
+                raise
+            return cls(problem=str(error), record=values.get("HOTFIX_RECORD", ""), environment=_ours(environment))
+
+    def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:
+        """One sentence for each id or pattern in a switch that matches no fix."""
+        switches = {
+            "HOTFIX_ONLY": (self.only, ids),
+            "HOTFIX_SKIP": (self.skip, ids),
+            "HOTFIX_REQUIRE": (self.require, ids),
+            "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
+        }
+        return [
+            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known)}"
+            for variable, (patterns, known) in switches.items()
+            for pattern in patterns
+            if not any(fnmatchcase(name, pattern) for name in known)
+        ]
+
+    def disabled(self, fix_id: str, kind: str, optin: bool, group: str) -> Optional[str]:
+        """Why this fix is switched off, as a sentence, or None if it is on."""
+        if self.problem:
+            return f"nothing is changed because a switch cannot be read: {self.problem}"
+        if not self.enabled:
+            return "HOTFIX=0 turns hotfix off."
+        if self.only and not _matches(fix_id, self.only):
+            return "Not among HOTFIX_ONLY (or only=...)."
+        if _matches(fix_id, self.skip):
+            return "Named in HOTFIX_SKIP (or skip=...)."
+        if self.kinds and kind not in self.kinds:
+            return f"Its kind, {kind}, is not among HOTFIX_KINDS."
+        if optin and not (_matches(fix_id, self.optin) or (group and _matches(group, self.optin))):
+            return f"Off by default; HOTFIX_OPTIN={fix_id} turns it on."
+        return None
+
+    def requires(self, fix_id: str) -> bool:
+        """Whether ``HOTFIX_REQUIRE`` names this fix."""
+        return _matches(fix_id, self.require)
+
+
+def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy:
+    """The same switches with the arguments of `hotfix.apply` on top."""
+    only = tuple(only)
+    return replace(policy, only=only or policy.only, skip=(*policy.skip, *skip))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: reading values.
+
+
+def _ours(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith("HOTFIX")}
+
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+def _choice(kind: type[_Choice], variable: str, value: str, default: _Choice) -> _Choice:
+    if not value:
+        return default
+    allowed = [member.value for member in kind]
+    if value not in allowed:
+        raise _unreadable(variable, value, allowed)
+    return kind(value)
+
+
+def _flag(values: Mapping[str, str], variable: str, default: bool) -> bool:
+    value = values.get(variable, "")
+    if value not in ("", "0", "1"):
+        raise _unreadable(variable, value, ("0", "1"))
+    return default if not value else value == "1"
+
+
+def _split(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyError:
+    return PolicyError(f"{variable}={value}: this value cannot be read; allowed are {', '.join(allowed)}")
+
+
+def _suggestion(pattern: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(pattern, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"

@@ -1,0 +1,322 @@
+"""The data model: a bug and its cure (`Fix`), the places that it changes (`Target`), how its case is run (`CaseSpec`).
+
+Nothing here looks at what is installed or changes anything. A fix is declared at the top of a module of its own, by
+the methods of `Fix`; `hotfix.versions.verdict` judges it and `hotfix.patching` puts it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Callable, Optional, TypeVar, Union, overload
+
+from .pattern import Rewrite
+
+KINDS = ("crash", "silent", "loading", "training", "removed-api", "api", "performance")
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+Named = Union[str, "tuple[str, str]"]
+"""``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``)."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One place that a fix changes.
+
+    Attributes:
+        module: name of the module, or a pattern such as ``*.basic_var``.
+        qualname: what is changed in it.
+        releases: the releases of the package in which it is broken, as a version specifier; empty where the package
+            has no releases.
+        fingerprint_of: what the verdict is made on: qualified names in the same module, or ``module:qualname``; empty
+            means the target itself.
+        method: ``replace``, ``wrap`` or ``edit`` (see `hotfix.patching`).
+        implementation: the replacement, the function that makes the closure, or the edit: a function of a node, or a
+            `Rewrite`.
+        count: how often the pattern of an edit occurs.
+        key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
+        decorator: ``module:qualname`` of a decorator of the target; what is edited then is the function that it has
+            put around this one target, and no other.
+    """
+
+    module: str
+    qualname: str
+    releases: str = ""
+    fingerprint_of: tuple[str, ...] = ()
+    method: str = "replace"
+    implementation: Any = None
+    count: int = 1
+    key: str = ""
+    decorator: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.qualname}"
+
+    def fingerprint_names(self) -> list[tuple[str, str]]:
+        """Module and qualified name of everything that the verdict is made on."""
+        pairs = [name.rpartition(":") for name in self.fingerprint_of or (self.qualname,)]
+        return [(module or self.module, qualname) for module, _, qualname in pairs]
+
+    def edited_name(self) -> tuple[str, str]:
+        """Module and qualified name of the source that an edit changes."""
+        module, _, qualname = (self.decorator or f"{self.module}:{self.qualname}").partition(":")
+        return module, qualname
+
+    def covers(self, module: str) -> bool:
+        """Whether a module of this name has the target; ``*.basic_var`` means a top-level ``basic_var`` too."""
+        return fnmatchcase(module, self.module) or fnmatchcase("." + module, self.module)
+
+    def in_module(self, module: str) -> Target:
+        """The same target in a module that the pattern stands for."""
+        return self if module == self.module else replace(self, module=module)
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """How the case of a fix is run, where the rule does not fit.
+
+    The rule: without hotfix the case raises, or differs from the oracle; with it, it gives what the oracle gives. The
+    oracle is the same case in the first later release that is not broken and in which it runs.
+
+    Attributes:
+        raises: what the case raises without hotfix: a pattern, searched for in ``AssertionError: and the message``.
+        oracles: releases to take as oracle, by key of the target, or ``*``; an empty string if there is none.
+        tolerance: largest difference from the oracle by dtype, as part of the largest number in a tensor.
+        packages: releases of what is installed beside, by distribution; None where it must not be, empty for any.
+        with_fixes: ids of fixes for other bugs that the case meets in some releases. They are armed on every broken
+            release, before and after, by `hotfix verify` too.
+    """
+
+    raises: str = ""
+    oracles: Mapping[str, str] = field(default_factory=dict)
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    packages: Mapping[str, Optional[str]] = field(default_factory=dict)
+    with_fixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One bug and its cure.
+
+    Attributes:
+        id: short name, words joined by hyphens; fixes of plugins are called ``plugin:id``.
+        title: one line: what the user sees.
+        kind: one of `KINDS`; ``silent`` means wrong numbers without a crash.
+        needs: version specifiers of the other packages that the bug needs, by distribution name.
+        upstream: issues and pull requests.
+        fixed_in: first releases in which upstream has fixed it.
+        optin: off unless asked for, by id or by `group`.
+        group: name under which several opt-in fixes are asked for.
+        order: where several fixes meet on one target, the lower one is applied first.
+        matcher_decides: whether source that is not in the evidence is judged by the matcher.
+        evidence: the evidence file of a fix that comes from a plugin.
+        prefilter: a piece of text that every broken source contains; lets the sweep skip files quickly. Rewrites bring
+            their own.
+        exempt: what the matcher calls broken and is left alone: why, by ``module:qualname``. A pattern in place of the
+            name exempts what upstream has not repaired either.
+        targets: the places that it changes.
+        companions: places that are changed along with the first target that is repaired (`accompanies`).
+    """
+
+    id: str
+    title: str
+    kind: str
+    needs: Mapping[str, str] = field(default_factory=dict)
+    upstream: tuple[str, ...] = ()
+    fixed_in: str = ""
+    optin: bool = False
+    group: str = ""
+    order: int = 0
+    matcher_decides: bool = False
+    evidence: Optional[Path] = None
+    prefilter: str = ""
+    exempt: Mapping[str, str] = field(default_factory=dict)
+    targets: list[Target] = field(default_factory=list)
+    companions: list[Target] = field(default_factory=list)
+    _parts: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.id}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
+
+    # -- the cure ------------------------------------------------------------------------------------------------------
+
+    def replaces(self, *targets: Named, fingerprint_of: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+        """The decorated function becomes the body of the targets.
+
+        Args:
+            targets: ``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``).
+            fingerprint_of: what the verdict is made on, if not the target itself.
+        """
+        return self._decorator("replace", targets, fingerprint_of)
+
+    def wraps(self, *targets: Named, fingerprint_of: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+        """The decorated function takes the original and returns the closure that takes its place."""
+        return self._decorator("wrap", targets, fingerprint_of)
+
+    @overload
+    def edits(
+        self, *targets: Named, fingerprint_of: tuple[str, ...] = ..., count: int = ..., decorator: str = ...
+    ) -> Callable[[_Function], _Function]: ...
+
+    @overload
+    def edits(
+        self,
+        *targets: Named,
+        old: Union[str, Sequence[str]],
+        new: Union[str, Sequence[str]],
+        fingerprint_of: tuple[str, ...] = ...,
+        count: int = ...,
+        decorator: str = ...,
+    ) -> None: ...
+
+    def edits(
+        self,
+        *targets: Named,
+        old: Union[str, Sequence[str]] = (),
+        new: Union[str, Sequence[str]] = (),
+        fingerprint_of: tuple[str, ...] = (),
+        count: int = 1,
+        decorator: str = "",
+    ) -> Optional[Callable[[_Function], _Function]]:
+        """What stands in the targets, and what should: a semantic patch (see `hotfix.pattern`).
+
+        Without `old` and `new` it is a decorator, for what they cannot say: the decorated function takes a syntax node
+        and returns what takes its place, or None where it does not match.
+
+        Args:
+            targets: as in `replaces`.
+            old: an expression or statements, as Python; a name such as ``__X`` stands for any expression. Several
+                such pieces are changed together.
+            new: what takes its place; as many pieces as `old` has.
+            fingerprint_of: as in `replaces`; with a decorator, by default the target and the decorator.
+            count: how often each piece must occur; else nothing is touched.
+            decorator: ``module:qualname`` of a decorator of the targets: what it has put around each of them is edited,
+                not the target itself.
+
+        Raises:
+            ValueError: a piece is no Python, or there are not as many new ones as old ones.
+        """
+        if not old:
+            return self._decorator("edit", targets, fingerprint_of, count, decorator)
+        try:
+            rewrite = Rewrite(old, new)
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"{self.id}: {error}") from error
+        self._add("edit", targets, rewrite, fingerprint_of, count, decorator)
+        return None
+
+    def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
+        """Like `wraps`, for what must change together with the targets although it is not broken itself.
+
+        A companion is put in place before the first target that is repaired; if it cannot be, neither is the target.
+        Its module must have been imported by the target's.
+        """
+
+        def decorate(implementation: _Function) -> _Function:
+            self._add("wrap", targets, implementation, table=self.companions)
+            return implementation
+
+        return decorate
+
+    # -- what tells that it is needed ----------------------------------------------------------------------------------
+
+    def recognises(self, matcher: _Function) -> _Function:
+        """The decorated function takes the syntax tree of each fingerprinted definition and tells whether it is broken.
+
+        Without one, a definition is broken in which the rewrites of the fix find what they look for.
+        """
+        self._parts["matcher"] = matcher
+        return matcher
+
+    def is_broken(self, *nodes: Any, target: Optional[Target] = None) -> bool:
+        """What the fix's own matcher says of source; the sweep turns it into evidence.
+
+        Args:
+            nodes: the syntax trees of what the verdict is made on.
+            target: of which they are; any of them if None.
+        """
+        matcher = self._parts.get("matcher")
+        if matcher is not None:
+            return bool(matcher(*nodes))
+        targets = self.targets if target is None else [target]
+        rewrites = {id(one.implementation): one.implementation for one in targets}
+        return any(isinstance(one, Rewrite) and one.occurs_in(*nodes) for one in rewrites.values())
+
+    def prefilters(self) -> tuple[str, ...]:
+        """Pieces of text of which every broken source contains one; empty where none can be told."""
+        if self.prefilter:
+            return (self.prefilter,)
+        if "matcher" in self._parts:
+            return ()
+        texts = [one.implementation.prefilter for one in self.targets if isinstance(one.implementation, Rewrite)]
+        return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) else ()
+
+    # -- the proof -----------------------------------------------------------------------------------------------------
+
+    @overload
+    def case(self, function: _Function) -> _Function: ...
+
+    @overload
+    def case(self, **how: Any) -> Callable[[_Function], _Function]: ...
+
+    def case(self, function: Optional[_Function] = None, **how: Any) -> Any:
+        """The decorated function is the smallest run that shows the bug; see `hotfix.proofs.testbed`.
+
+        Args:
+            function: the case.
+            how: the fields of `CaseSpec`, where the rule does not fit: ``@FIX.case(raises="AssertionError: ...")``.
+        """
+
+        def decorate(function: _Function) -> _Function:
+            self._parts["case"] = function
+            self._parts["case_spec"] = CaseSpec(**how)
+            return function
+
+        return decorate if function is None else decorate(function)
+
+    @property
+    def proof(self) -> Optional[Callable[..., Any]]:
+        """The case, or None. That of a fix of ours is there once its module in `hotfix.proofs` is imported."""
+        return self._parts.get("case")
+
+    @property
+    def case_spec(self) -> CaseSpec:
+        """How the case is run."""
+        return self._parts.get("case_spec") or CaseSpec()
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _decorator(
+        self,
+        method: str,
+        targets: Iterable[Named],
+        fingerprint_of: tuple[str, ...],
+        count: int = 1,
+        decorator: str = "",
+    ) -> Callable[[_Function], _Function]:
+        def decorate(implementation: _Function) -> _Function:
+            self._add(method, targets, implementation, fingerprint_of, count, decorator)
+            return implementation
+
+        return decorate
+
+    def _add(
+        self,
+        method: str,
+        targets: Iterable[Named],
+        implementation: Any,
+        fingerprint_of: tuple[str, ...] = (),
+        count: int = 1,
+        decorator: str = "",
+        table: Optional[list[Target]] = None,
+    ) -> None:
+        for one in targets:
+            name, releases = (one, "") if isinstance(one, str) else one
+            module, _, qualname = name.partition(":")
+            on = fingerprint_of or ((qualname, decorator) if decorator else ())
+            (self.targets if table is None else table).append(
+                Target(module, qualname, releases, on, method, implementation, count, name, decorator)
+            )

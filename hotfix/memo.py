@@ -1,0 +1,26 @@
+"""Functions whose results are kept for the process, and forgotten together.
+
+What they tell are facts about files: what is installed, what the evidence says. A session that begins anew (a test, a
+program that has installed something) calls `forget`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Callable, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_kept: list[Any] = []
+
+
+def memo(function: _Function) -> _Function:
+    """Keep what a function returns, by its arguments."""
+    keeping = lru_cache(maxsize=None)(function)
+    _kept.append(keeping)
+    return keeping  # type: ignore[return-value]  # it is called as the function is
+
+
+def forget() -> None:
+    """Forget everything that was kept."""
+    for one in _kept:
+        one.cache_clear()

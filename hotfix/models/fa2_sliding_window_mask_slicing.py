@@ -1,0 +1,106 @@
+"""Under FlashAttention-2 a padded batch is continued from wrong keys as soon as it is longer than the sliding window.
+
+Symptom   Silent: with padding and a cache, all logits past ``config.sliding_window`` tokens are wrong, also of samples
+          without padding. A step with several tokens may raise, with padding and without: ``ValueError: past key must
+          have a shape of (`batch_size, num_heads, self.config.sliding_window-1, head_dim`), …``. In 4.36.0 and 4.36.1
+          every forward past the window with a cache raises ``KeyError: 'Cache only has 0 layers, …'``.
+Cause     The padding mask is cut to the window, and so is a copy of the cache that nothing is done with. Keys and
+          values come whole from the cache: the columns of the mask are then those of other keys, of other samples even.
+          Qwen2 and Qwen2-MoE up to 4.42.4 and Qwen2-VL do it where ``use_sliding_window`` is off, too.
+Releases  4.36.0 to 4.45.2, in eight models: the table below
+Upstream  transformers#34093 (fixed in 4.46.0); the crash of 4.36.0 in 4.36.2
+Here      Nothing is cut. The window is kept by the kernel, which is told of it, as in a forward without a cache, and
+          what is computed is bitwise the same. Bitwise equal to 4.46.1.
+
+Not here  Idefics2's perceiver has a block like this one, and has neither a cache nor a sliding window. Jamba cuts the
+          mask in its `prepare_inputs_for_generation`, too (4.40.0 to 4.42.4), under every attention; its checkpoints
+          have no window.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import TYPE_CHECKING, Optional
+
+from hotfix.fix import Fix
+from hotfix.models._windows import decoder
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+FIX = Fix(
+    id="fa2-sliding-window-mask-slicing",
+    title="FlashAttention-2 continues padded batches from wrong keys past the sliding window",
+    kind="silent",
+    upstream=("transformers#34093",),
+    fixed_in="4.46.0",
+    prefilter="slicing_tokens",
+)
+
+
+def _forward(name: str, classname: str, releases: str) -> tuple[str, str]:
+    return f"transformers.models.{name}.modeling_{name}:{classname}.forward", releases
+
+
+@FIX.edits(
+    _forward("jamba", "JambaFlashAttention2", ">=4.40.0,<=4.45.2"),
+    _forward("mistral", "MistralFlashAttention2", ">=4.36.0,<=4.45.2"),
+    _forward("mixtral", "MixtralFlashAttention2", ">=4.36.0,<=4.45.2"),
+    _forward("phi3", "Phi3FlashAttention2", ">=4.41.0,<=4.45.2"),
+    _forward("qwen2", "Qwen2FlashAttention2", ">=4.37.0,<=4.45.2"),
+    _forward("qwen2_moe", "Qwen2MoeFlashAttention2", ">=4.40.0,<=4.45.2"),
+    _forward("qwen2_vl", "Qwen2VLFlashAttention2", ">=4.45.0,<=4.45.2"),
+    _forward("starcoder2", "Starcoder2FlashAttention2", ">=4.39.0,<=4.45.2"),
+)
+def without_the_cut(node: ast.AST) -> Optional[list[ast.stmt]]:
+    """Delete the block that cuts the mask.
+
+    It is an ``if`` without ``else`` that begins by counting the ``slicing_tokens``, and ends by cutting the mask to
+    them and adding one column.
+    """
+    if not isinstance(node, ast.If) or node.orelse:
+        return None
+    first, last = node.body[0], node.body[-1]
+    counts = ast.unparse(first) == "slicing_tokens = 1 - self.config.sliding_window"
+    cuts = (
+        isinstance(last, ast.If) and ast.unparse(last.body[0]) == "attention_mask = attention_mask[:, slicing_tokens:]"
+    )
+    return [] if counts and cuts else None
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """The block is there."""
+    return any(without_the_cut(node) is not None for node in ast.walk(function))
+
+
+@FIX.case(with_fixes=("phi3-fa2-rope-position-ids",))
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """A decoder continues a batch of three prompts, of which two are padded, past the window."""
+    import torch
+
+    family = target.module.rpartition(".modeling_")[2]
+    model = decoder(testbed, family)
+    if family == "jamba":
+        # The layers have the window; up to 4.42.4 the preparation of each step would cut the mask to it, too.
+        model.config = copy.copy(model.config)
+        model.config.sliding_window = None
+    model.generation_config.eos_token_id = None
+    ids = testbed.randint(3, 60, 3, 6, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, :2] = mask[2, :4] = 0
+    output = model.generate(
+        ids * mask,
+        attention_mask=mask,
+        max_new_tokens=4,
+        do_sample=False,
+        output_scores=True,
+        return_dict_in_generate=True,
+    )
+    testbed.assert_flash("flash_attn_varlen_func")
+    return {"tokens": output.sequences[:, 6:], "logits": torch.stack(output.scores, dim=1)}

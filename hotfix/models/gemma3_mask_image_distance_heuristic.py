@@ -1,0 +1,106 @@
+"""Gemma 3 takes image tokens that are close together for those of one image, or lets none of them see a later one.
+
+Symptom   Silent. With two images close to each other, what is computed of the first depends on the second, and with it
+          all text behind it. In `generate` with a cache of fixed length, which is the default of Google's checkpoints,
+          images are read causally, like text.
+Cause     Attention is bidirectional between image tokens that are no further apart than an image is long. `generate`
+          asks the wrong variable for the types of tokens, and finds none.
+Releases  4.53.0 to 4.53.3; 4.52 had it right.
+Upstream  transformers#39389, transformers#39396 (fixed in 4.54.0)
+Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images; what a cache
+          has room for behind the prompt is of no image. `generate` hands the types on, as long as the mask is repaired:
+          with the other one it would raise an IndexError. Bitwise equal to 4.54.0.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from hotfix import session
+from hotfix.fix import Fix
+from hotfix.models import _gemma3
+from hotfix.models._generation import PREPARE
+from hotfix.patching import code
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+FIX = Fix(
+    id="gemma3-mask-image-distance-heuristic",
+    title="Gemma 3 takes image tokens that are close together for those of one image",
+    kind="silent",
+    upstream=("transformers#39389", "transformers#39396"),
+    fixed_in="4.54.0",
+    prefilter="<= tokens_per_image",
+)
+
+
+RELEASES = ">=4.53.0,<=4.53.3"
+MASK = f"{_gemma3.MODELING}:token_type_ids_mask_function"
+
+
+@FIX.replaces((MASK, RELEASES))
+def token_type_ids_mask_function(
+    token_type_ids: Optional[torch.Tensor], tokens_per_image: int
+) -> Optional[Callable[..., Any]]:
+    """What the mask of Gemma 3 allows beside what is causal: attention within an image.
+
+    Args:
+        token_type_ids: 1 for tokens of images, int64, of shape (batch, tokens); or None.
+        tokens_per_image: not needed.
+
+    Returns:
+        A function of the indices of batch, head, query and key, int64, to bool; or None if there are no types.
+    """
+    if token_type_ids is None:
+        return None
+    from hotfix.models._gemma3 import image_numbers
+
+    numbers = image_numbers(token_type_ids)
+
+    def of_one_image(batch_idx: Any, head_idx: Any, q_idx: Any, kv_idx: Any) -> Any:
+        known = kv_idx < numbers.shape[1]
+        number = numbers[batch_idx, torch.where(known, kv_idx, 0)]
+        return known & (number > 0) & (number == numbers[batch_idx, q_idx])
+
+    return of_one_image
+
+
+@FIX.edits((PREPARE, RELEASES), fingerprint_of=(MASK, PREPARE))
+def types_of_the_tokens(node: ast.AST) -> Optional[list[ast.stmt]]:
+    """Where the types are asked of a variable that is left over from a loop, take them from the inputs."""
+    if not isinstance(node, ast.Assign) or ast.unparse(node) != _OF_THE_LAST:
+        return None
+    return code.statements(_OF_ALL, at=node)
+
+
+_OF_THE_LAST = "token_type_ids = getattr(model_input, 'token_type_ids', None)"
+_OF_ALL = f"""\
+from {__name__} import is_in_place
+token_type_ids = model_inputs.get('token_type_ids') if is_in_place() else None
+"""
+
+
+def is_in_place() -> bool:
+    """Whether the mask is repaired, too."""
+    return any(session.current().is_in_place(FIX, target) for target in FIX.targets if str(target) == MASK)
+
+
+@FIX.recognises
+def is_broken(mask: ast.FunctionDef, prepare: Optional[ast.FunctionDef] = None) -> bool:
+    """Tokens are compared by how far apart they are; and, where it is shown, generation has no types for them."""
+    compared = [ast.unparse(node) for node in ast.walk(mask) if isinstance(node, ast.Compare)]
+    lost = prepare is None or any(types_of_the_tokens(node) is not None for node in ast.walk(prepare))
+    return lost and "torch.abs(kv_idx - q_idx) <= tokens_per_image" in compared
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Two texts with two images each, one token apart; forward and backward, or continued by `generate`."""
+    in_generate = f"{target.module}:{target.qualname}" == PREPARE
+    return _gemma3.generated(testbed) if in_generate else _gemma3.trained_step(testbed)

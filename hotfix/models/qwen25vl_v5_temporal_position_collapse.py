@@ -1,0 +1,110 @@
+"""All frames of a video have the same temporal position in Qwen's vision-language models and their relatives.
+
+Symptom   Silent. The model cannot tell the order of frames: all of them have one temporal position, and it is not even
+          that of the text before, but a multiple of it where a video has several seconds between frames. The rows of
+          the second and later frames are mixed up, too.
+Cause     Where the positions of an image or a video begin is multiplied by the interval between frames, instead of the
+          number of the frame; the rows are repeated for all frames before they are counted.
+Releases  13 models, 5.3.0 to 5.5.4: the table below.
+Upstream  transformers#45381, transformers#45400 (fixed in 5.6.0)
+Here      The positions are written anew: time, row and column of each token, counted from where they begin, time in
+          steps of the interval. Bitwise equal to 5.6.0.
+"""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from hotfix.fix import Fix
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+FIX = Fix(
+    id="qwen25vl-v5-temporal-position-collapse",
+    title="All frames of a video have the same temporal position in Qwen's vision-language models and their relatives",
+    kind="silent",
+    upstream=("transformers#45381", "transformers#45400"),
+    fixed_in="5.6.0",
+    prefilter="position_temporal * time_interval",
+)
+
+
+def _model(name: str, owner: str) -> tuple[str, str]:
+    return f"transformers.models.{name}.modeling_{name}:{owner}.get_vision_position_ids", ">=5.3.0,<=5.5.4"
+
+
+TABLE = (
+    _model("ernie4_5_vl_moe", "Ernie4_5_VLMoeModel"),
+    _model("glm46v", "Glm46VModel"),
+    _model("glm4v", "Glm4vModel"),
+    _model("glm4v_moe", "Glm4vMoeModel"),
+    _model("glm_image", "GlmImageModel"),
+    _model("glm_ocr", "GlmOcrModel"),
+    _model("paddleocr_vl", "PaddleOCRVLModel"),
+    _model("qwen2_5_vl", "Qwen2_5_VLModel"),
+    _model("qwen2_vl", "Qwen2VLModel"),
+    _model("qwen3_5", "Qwen3_5Model"),
+    _model("qwen3_5_moe", "Qwen3_5MoeModel"),
+    _model("qwen3_vl", "Qwen3VLModel"),
+    _model("qwen3_vl_moe", "Qwen3VLMoeModel"),
+)
+
+
+@FIX.replaces(*TABLE)
+def get_vision_position_ids(
+    self: Any,
+    start_position: int,
+    grid_thw: torch.Tensor,
+    temp_merge_size: int = 1,
+    spatial_merge_size: int = 1,
+    time_interval: int = 1,
+    device: Optional[Union[str, torch.device]] = None,
+) -> torch.Tensor:
+    """Time, row and column of each token of an image or a video, int64, of shape (3, tokens).
+
+    Args:
+        self: the model.
+        start_position: added to all of them.
+        grid_thw: frames, rows and columns of patches.
+        temp_merge_size: frames of patches in one of tokens.
+        spatial_merge_size: rows, and columns, of patches in one of tokens.
+        time_interval: between two frames of tokens.
+        device: where they are made.
+    """
+    frames = torch.arange(grid_thw[0].item() // temp_merge_size, device=device)
+    rows = torch.arange(grid_thw[1].item() // spatial_merge_size, device=device)
+    columns = torch.arange(grid_thw[2].item() // spatial_merge_size, device=device)
+    grids = torch.meshgrid(frames * time_interval, rows, columns, indexing="ij")
+    return torch.stack(grids).flatten(1) + start_position
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """The temporal positions are one number, times the interval."""
+    assigned = [ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    one_number = any(
+        line.startswith("position_temporal = torch.full((image_seq_length,), start_position") for line in assigned
+    )
+    return one_number and "position_temporal = position_temporal * time_interval" in assigned
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Positions of a video of 3 frames that begins at 7, and of an image."""
+    import torch
+
+    owner, _, method = target.qualname.partition(".")
+    positions = getattr(getattr(import_module(target.module), owner), method)  # needs no weights, so no model
+    video, image = torch.tensor([3, 4, 6]), torch.tensor([1, 4, 6])
+    return {
+        "video": positions(None, 7, video, 1, 2, device=testbed.device),
+        "video, 2 seconds a frame": positions(None, 7, video, 1, 2, 4, device=testbed.device),
+        "image": positions(None, 7, image, 1, 2, device=testbed.device),
+    }

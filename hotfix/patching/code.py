@@ -1,0 +1,209 @@
+"""New code objects from old ones. Nothing live is touched here.
+
+Each function refuses (`errors.Refusal`) what does not fit.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import dis
+import inspect
+import sys
+import types
+from collections.abc import Iterable
+from functools import update_wrapper
+from typing import Any, Callable, Optional
+
+from ..errors import Refusal
+from ..fix import Target
+from ..pattern import Rewrite
+from ..versions import source
+
+
+def replacement_code(function: types.FunctionType, before: types.CodeType, ours: types.FunctionType) -> types.CodeType:
+    """The code of our function, fit to run inside of `function`.
+
+    It runs in the namespace of the module that it repairs: its global names are that module's. What it shows in a
+    traceback is our file and line, under the name of the target.
+
+    Raises:
+        Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks.
+    """
+    there, here = shape(function), shape(ours)
+    if there != here:
+        raise Refusal(f"its signature is {inspect.signature(function)}, the replacement's {inspect.signature(ours)}")
+    code = ours.__code__
+    if code.co_freevars or before.co_freevars:
+        raise Refusal("a replacement can neither close over variables nor use super()")
+    known = function.__globals__.keys() | vars(builtins).keys()
+    missing = sorted(global_names(code) - known)
+    if missing:
+        raise Refusal(f"the replacement uses {', '.join(missing)}, which {function.__module__} does not have")
+    if sys.version_info >= (3, 11):
+        return code.replace(co_name=before.co_name, co_qualname=before.co_qualname)
+    return code.replace(co_name=before.co_name)
+
+
+def closure(make: Callable[[Any], Any], original: Any) -> Any:
+    """What `make` puts around `original`, under the names of the original.
+
+    Raises:
+        Refusal: it is not a plain function, or takes other arguments.
+    """
+    wrapper = make(original)
+    if not isinstance(wrapper, types.FunctionType):
+        raise Refusal(f"a wrapper must be a plain function, not {type(wrapper).__name__}")
+    if isinstance(original, types.FunctionType) and not _takes_anything(wrapper) and shape(wrapper) != shape(original):
+        raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
+    # No __dict__: what others have stored on the original is not true of the wrapper.
+    return update_wrapper(wrapper, original, updated=())
+
+
+def edited_code(before: types.CodeType, qualname: str, text: str, targets: Iterable[Target]) -> types.CodeType:
+    """The code of a function after edits of its syntax tree; file name, lines and columns stay.
+
+    Args:
+        before: the code that runs.
+        qualname: of the function.
+        text: the source of its module.
+        targets: the edits, in their order.
+
+    Raises:
+        Refusal: the source is not what runs, or an edit does not match exactly as often as declared.
+    """
+    found = source.find(text, qualname)
+    if found is None:
+        raise Refusal(f"the source of {qualname} cannot be read from {before.co_filename}")
+    tree = standing_alone(found, qualname)
+    # Attributes of imported names are compiled differently from those of other names.
+    tree.body[:0] = source.imports(text)
+    unedited = compiled(tree, qualname, before)
+    if unedited != before:
+        raise Refusal(f"the file {before.co_filename} has changed since it was imported")
+    for target in targets:
+        tree = edited_tree(tree, target)
+    code = compiled(tree, qualname, before)
+    if frame(code) != frame(before):
+        raise Refusal("the edit would change the arguments of the function or what it closes over")
+    return code
+
+
+def standing_alone(found: source.Found, qualname: str) -> ast.Module:
+    """A definition alone in a module, under the heads of its classes; every position is that of the file."""
+    *owners, _ = qualname.split(".")
+    head = found.text[: len(found.text) - len(found.text.lstrip())]
+    return source.parse(source.under_owners(found.text, owners, found.lineno, head))
+
+
+def edited_tree(tree: ast.Module, target: Target) -> ast.Module:
+    """A tree after one edit; it is changed in place.
+
+    Raises:
+        Refusal: the pattern does not match exactly as often as declared.
+    """
+    edit = target.implementation
+    if isinstance(edit, Rewrite):
+        tree, counts = edit.apply(tree)
+    else:
+        editor = Editor(edit)
+        tree = editor.visit(tree)
+        counts = [editor.matches]
+    for matches in counts:
+        if matches != target.count:
+            raise Refusal(f"the pattern of the edit matches {matches} times, not {target.count}")
+    return ast.fix_missing_locations(tree)
+
+
+def inner_code(decorator: types.CodeType, before: types.CodeType) -> types.CodeType:
+    """What has taken the place of `before` in the edited code of a decorator."""
+    named = [one for one in decorator.co_consts if isinstance(one, types.CodeType) and one.co_name == before.co_name]
+    if len(named) != 1 or frame(named[0]) != frame(before):
+        raise Refusal(f"the edit would change the arguments of {before.co_name} or what it closes over")
+    return named[0]
+
+
+class Editor(ast.NodeTransformer):
+    """Applies an edit to every node of a tree and counts how often it matched.
+
+    Args:
+        edit: takes a node and returns None where it is not the pattern, else a node or a list of statements to put
+            in its place.
+    """
+
+    def __init__(self, edit: Callable[[ast.AST], Any]) -> None:
+        self.edit = edit
+        self.matches = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        """Edit one node, and what is below it."""
+        new = self.edit(node)
+        if new is None:
+            return self.generic_visit(node)
+        self.matches += 1
+        if new == []:
+            new = [ast.Pass()]
+        for one in new if isinstance(new, list) else [new]:
+            # What is new stands, for tracebacks, on the line of what it replaces.
+            ast.copy_location(one, node)
+        return new
+
+
+def statements(text: str, at: ast.AST) -> list[ast.stmt]:
+    """Statements of ours for an edit to put in, from text; for tracebacks all of them stand where `at` does."""
+    written = source.parse(text).body
+    for statement in written:
+        for node in ast.walk(statement):
+            ast.copy_location(node, at)
+    return written
+
+
+def compiled(tree: ast.Module, qualname: str, like: Optional[types.CodeType] = None) -> types.CodeType:
+    """Compile a module and take the one function out. Nothing is executed.
+
+    Args:
+        tree: has the function, under the heads of its classes.
+        qualname: of the function.
+        like: code that was compiled with the same file name and ``__future__`` features.
+
+    Raises:
+        Refusal: there is no such function in the compiled module.
+        SyntaxError: the tree does not compile.
+    """
+    features = (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+    flags = sum(flag for flag in features if like is not None and flag & like.co_flags)
+    name = "<source>" if like is None else like.co_filename
+    code: types.CodeType = compile(tree, name, "exec", flags=flags, dont_inherit=True)
+    for part in qualname.split("."):
+        inner = [const for const in code.co_consts if isinstance(const, types.CodeType) and const.co_name == part]
+        if not inner:
+            raise Refusal(f"{qualname} cannot be compiled on its own")
+        code = inner[-1]
+    return code
+
+
+def frame(code: types.CodeType) -> tuple[Any, ...]:
+    """What an edit may not change: what the function closes over, its kind, and its arguments."""
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    return code.co_freevars, code.co_flags & 0x0F, code.co_varnames[:arguments]
+
+
+def shape(function: types.FunctionType) -> list[tuple[str, Any, bool]]:
+    """Names, kinds and presence of defaults: what decides whether a call fits."""
+    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return [(one.name, one.kind, one.default is not one.empty) for one in parameters]
+
+
+def _takes_anything(function: types.FunctionType) -> bool:
+    kinds = {kind for _, kind, _ in shape(function)}
+    return {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} <= kinds
+
+
+def global_names(code: types.CodeType) -> set[str]:
+    """The global names that code and the functions in it look up."""
+    names = {str(one.argval) for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names |= global_names(const)
+    return names

@@ -1,0 +1,247 @@
+"""Semantic patches: a piece of Python that stands in a function, and the piece that should.
+
+A pattern is an expression or one or more statements. It matches syntax, not text: layout, comments and quotes do not
+count. A name in capitals that begins with two underscores (``__X``) stands for any expression, and the same name for
+the same expression; in the new piece it is that expression again. As an argument or an element, ``*__REST`` stands for
+all that are left, and ``**__REST`` for all keyword arguments that are left.
+
+    Rewrite("s_aux.to(__D)", "s_aux.to(__D) if s_aux is not None else None")
+
+What is put in stands, for tracebacks, on the line of what it replaces; statements that only move keep their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import textwrap
+import warnings
+from collections.abc import Sequence
+from typing import Any, Optional, Union
+
+_PLACEHOLDER = re.compile(r"__[A-Z][A-Z0-9_]*$")
+_NOT_COMPARED = {"ctx", "kind", "type_comment"}
+
+
+class Rewrite:
+    """Pieces of source, and what takes the place of each.
+
+    Args:
+        old: what stands there: Python, or several pieces.
+        new: what should; as many pieces.
+
+    Attributes:
+        prefilter: a word that every source has in which `old` occurs.
+
+    Raises:
+        SyntaxError: a piece is no Python.
+        ValueError: there are not as many new pieces as old ones, or a new one has a placeholder that its old one lacks.
+    """
+
+    def __init__(self, old: Union[str, Sequence[str]], new: Union[str, Sequence[str]]) -> None:
+        olds, news = ((one,) if isinstance(one, str) else tuple(one) for one in (old, new))
+        if len(olds) != len(news):
+            raise ValueError(f"{len(olds)} old pieces and {len(news)} new ones")
+        self.old, self.new = olds, news
+        self.pieces = tuple(_Piece(*pair) for pair in zip(olds, news))
+        self.prefilter = max((one.word for one in self.pieces), key=len)
+
+    def occurs_in(self, *nodes: ast.AST) -> bool:
+        """Whether each of the pieces occurs somewhere in these trees."""
+        return all(any(piece.occurs_in(node) for node in nodes) for piece in self.pieces)
+
+    def apply(self, tree: Any) -> tuple[Any, list[int]]:
+        """Change a tree in place.
+
+        Returns:
+            The tree, and how often each piece was found.
+        """
+        counts = []
+        for piece in self.pieces:
+            search = _Search(piece, change=True)
+            tree = search.through(tree)
+            counts.append(search.matches)
+        return tree, counts
+
+    def __repr__(self) -> str:
+        return f"Rewrite({self.old!r}, {self.new!r})"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: one piece.
+
+
+class _Piece:
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = _parsed(old), _parsed(new)
+        if not self.old:
+            raise ValueError("an old piece is empty")
+        # An expression may stand anywhere; `new` is then one as well.
+        self.expression = _only_expression(self.old)
+        if self.expression is not None and _only_expression(self.new) is None:
+            self.expression = None
+        unknown = _placeholders(self.new) - _placeholders(self.old)
+        if unknown:
+            raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
+        words = [word for node in self.old for word in _words(node)]
+        self.word = max(words, key=len) if words else ""
+
+    def occurs_in(self, node: ast.AST) -> bool:
+        search = _Search(self, change=False)
+        search.through(node)
+        return search.matches > 0
+
+
+class _Search:
+    """Finds a piece everywhere in a tree, and puts the new one there if it is to change it.
+
+    What was put in is not searched: the new piece may contain the old one.
+    """
+
+    def __init__(self, piece: _Piece, change: bool) -> None:
+        self.piece = piece
+        self.change = change
+        self.matches = 0
+
+    def through(self, node: Any) -> Any:
+        """The node, or what takes its place."""
+        wanted = self.piece.expression
+        if wanted is not None and isinstance(node, ast.expr):
+            found: dict[str, Any] = {}
+            if _same(wanted, node, found):
+                self.matches += 1
+                return _built(_only_expression(self.piece.new), found, node) if self.change else node
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                new: Any = self.through(value)
+            elif wanted is None and _is_block(value):
+                new = self._block(value)
+            elif isinstance(value, list):
+                new = [self.through(one) if isinstance(one, ast.AST) else one for one in value]
+            else:
+                continue
+            if self.change:
+                setattr(node, field, new)
+        return node
+
+    def _block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        """A block with every place changed where the statements of the piece follow each other."""
+        length, number = len(self.piece.old), 0
+        made: list[ast.stmt] = []
+        while number < len(block):
+            found: dict[str, Any] = {}
+            window = block[number : number + length]
+            if len(window) == length and all(_same(a, b, found) for a, b in zip(self.piece.old, window)):
+                self.matches += 1
+                made += [_kept(one, window) or _built(one, found, window[0]) for one in self.piece.new]
+                number += length
+            else:
+                made.append(self.through(block[number]))
+                number += 1
+        return made or [ast.copy_location(ast.Pass(), block[0])]
+
+
+def _kept(new: ast.stmt, window: list[ast.stmt]) -> Optional[ast.stmt]:
+    """The statement of the source that is this one, so that it keeps its lines."""
+    return next((one for one in window if not _placeholders([new]) and _same(new, one, {})), None)
+
+
+def _same(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
+    """Whether a piece of source is what the pattern says; what the placeholders stand for goes into `found`."""
+    name = _placeholder(pattern)
+    if name and isinstance(node, ast.expr):
+        if name in found:
+            return _same(found[name], node, {})
+        found[name] = node
+        return True
+    if isinstance(pattern, ast.AST):
+        if type(pattern) is not type(node):
+            return False
+        return all(
+            _same(value, getattr(node, field, None), found)
+            for field, value in ast.iter_fields(pattern)
+            if field not in _NOT_COMPARED
+        )
+    if isinstance(pattern, list):
+        return isinstance(node, list) and _same_list(pattern, node, found)
+    return type(pattern) is type(node) and bool(pattern == node)
+
+
+def _same_list(pattern: list[Any], nodes: list[Any], found: dict[str, Any]) -> bool:
+    rest = _rest(pattern[-1]) if pattern else ""
+    if not rest:
+        return len(pattern) == len(nodes) and all(_same(a, b, found) for a, b in zip(pattern, nodes))
+    head = pattern[:-1]
+    if len(nodes) < len(head) or not all(_same(a, b, found) for a, b in zip(head, nodes)):
+        return False
+    found[rest] = nodes[len(head) :]
+    return True
+
+
+def _built(new: Any, found: dict[str, Any], at: ast.AST) -> Any:
+    """The new piece, with what its placeholders stand for; all else stands on the line of `at`."""
+    name = _placeholder(new)
+    if name in found:
+        return copy.deepcopy(found[name])
+    if isinstance(new, list):
+        built: list[Any] = []
+        for one in new:
+            rest = _rest(one)
+            built += copy.deepcopy(found[rest]) if rest in found else [_built(one, found, at)]
+        return built
+    if not isinstance(new, ast.AST):
+        return new
+    fields = {field: _built(value, found, at) for field, value in ast.iter_fields(new)}
+    return ast.copy_location(type(new)(**fields), at)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: small questions.
+
+
+def _parsed(text: str) -> list[ast.stmt]:
+    text = textwrap.dedent(text).strip("\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text).body
+        except SyntaxError:
+            # `return`, `break` and their like parse anywhere; what is left is really wrong.
+            raise SyntaxError(f"not Python: {text!r}") from None
+
+
+def _only_expression(statements: list[ast.stmt]) -> Optional[ast.expr]:
+    only = statements[0] if len(statements) == 1 else None
+    return only.value if isinstance(only, ast.Expr) else None
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], ast.stmt)
+
+
+def _placeholder(node: Any) -> str:
+    return node.id if isinstance(node, ast.Name) and _PLACEHOLDER.match(node.id) else ""
+
+
+def _rest(node: Any) -> str:
+    if isinstance(node, ast.Starred):
+        return _placeholder(node.value)
+    if isinstance(node, ast.keyword) and node.arg is None:
+        return _placeholder(node.value)
+    return ""
+
+
+def _placeholders(statements: Sequence[ast.AST]) -> set[str]:
+    return {name for one in statements for node in ast.walk(one) if (name := _placeholder(node))}
+
+
+def _words(tree: ast.AST) -> list[str]:
+    """The names and strings in a piece: each stands, letter by letter, in every source that has it."""
+    words = []
+    for node in ast.walk(tree):
+        for field in ("id", "attr", "arg", "name"):
+            word = getattr(node, field, None)
+            if isinstance(word, str) and not _PLACEHOLDER.match(word):
+                words.append(word)
+    return words

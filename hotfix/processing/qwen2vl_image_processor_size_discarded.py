@@ -1,0 +1,90 @@
+"""The image processors of Qwen's models and of GLM-4V throw away the size that they are given.
+
+Symptom   Silent. ``size`` in ``preprocessor_config.json``, or as an argument, has no effect: pictures are resized to
+          3136 to 1003520 pixels. Qwen3-VL, whose configuration says 65536 to 16777216, sees large pictures at a
+          sixteenth of their pixels, and makes other numbers of tokens than it was trained with.
+Cause     ``if size is wrong: raise ... else: size = default`` has the default for every size that is right.
+Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: slow 4.50.0 to 4.57.6, fast
+          4.50.0 to 4.53.3. GLM-4V, where it is ``size`` itself that is wrong, and what is saved with it, since pictures
+          are resized by constants: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3.
+Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V) and 5.0.0 (slow)
+Here      The default is for no size. Bitwise equal to those releases.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Optional
+
+from hotfix.fix import Fix
+from hotfix.patching import code
+from hotfix.processing import _pictures
+from hotfix.processing._pictures import FAST, SLOW, place
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+FIX = Fix(
+    id="qwen2vl-image-processor-size-discarded",
+    title="Qwen's image processors throw away the size that they are given",
+    kind="silent",
+    upstream=("transformers#42910",),
+    fixed_in="4.54.0, 4.56.0, 5.0.0",
+    prefilter='raise ValueError("size must contain',
+    exempt={
+        "transformers.models.glm4v.image_processing_glm4v:Glm4vImageProcessor.preprocess": (
+            "what it makes of the size goes nowhere: pictures are resized by constants"
+        ),
+        "transformers.models.paddleocr_vl.image_processing_paddleocr_vl_fast:PaddleOCRVLImageProcessorFast.__init__": (
+            "its min_pixels and max_pixels have defaults, which win over every size all the same"
+        ),
+    },
+)
+
+
+TABLE = (
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=4.57.6"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
+    place("glm4v", SLOW, "Glm4vImageProcessor.__init__", ">=4.53.0,<=4.55.4"),
+    place("glm4v", FAST, "Glm4vImageProcessorFast.__init__", ">=4.53.0,<=4.53.3"),
+)
+
+_IS_WRONG = "size is not None and ('shortest_edge' not in size or 'longest_edge' not in size)"
+
+
+@FIX.edits(*TABLE)
+def default_for_none(node: ast.AST) -> Optional[ast.If]:
+    """Take the default only where there is no size."""
+    if not isinstance(node, ast.If) or ast.unparse(node.test) != _IS_WRONG or len(node.orelse) != 1:
+        return None
+    default = node.orelse[0]
+    if not isinstance(default, ast.Assign) or ast.unparse(default.targets[0]) != "size":
+        return None
+    [without] = code.statements("if size is None: pass", at=default)
+    assert isinstance(without, ast.If)
+    return ast.If(test=node.test, body=node.body, orelse=[ast.If(test=without.test, body=[default], orelse=[])])
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """Where a size is not wrong it is replaced."""
+    return any(default_for_none(node) is not None for node in ast.walk(function))
+
+
+@FIX.case(packages=_pictures.PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Sizes of a processor that is given one and of one that is not, and what they make of a picture.
+
+    The fast processor of GLM-4V cannot process anything in these releases.
+    """
+    cls = _pictures.owner(target)
+    told = {}
+    for name, processor in {"small": cls(size=dict(_pictures.SMALL)), "default": cls()}.items():
+        told[f"{name}: size"] = _pictures.edges(processor)
+        if "glm4v_fast" not in target.module:
+            told.update({f"{name}: {key}": value for key, value in _pictures.pixels(processor).items()})
+    return told

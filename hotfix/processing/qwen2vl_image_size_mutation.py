@@ -1,0 +1,114 @@
+"""A limit of pixels that is given to one processor, or for one call, holds for all that come later.
+
+Symptom   Silent. ``max_pixels`` (or ``min_pixels``) for one processor becomes the default of its class: processors that
+          are made without it have it, too. In 4.50.0 and 4.50.1 the same happens to a processor that is called with
+          it once: all its later calls have it.
+Cause     The limits are written into ``self.size``, which belongs to the class, or to the processor, instead of into a
+          copy of it.
+Releases  image processors of Qwen2-VL (fast, and both kinds since 5.4.0): 4.50.0 to 5.17.0. The same in video
+          processors and in other models: the table below.
+Upstream  transformers#36890 (calls, fixed in 4.50.2), transformers#48916 (classes, fixed in 5.18.0)
+Here      The limits are written into a copy. Bitwise equal to 4.50.2 and 5.18.0.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Optional
+
+from hotfix.fix import Fix
+from hotfix.patching import code
+from hotfix.processing import _pictures
+from hotfix.processing._pictures import FAST, PIL, SLOW, VIDEO, place
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
+TABLE = (
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.preprocess", ">=4.50.0,<=4.50.1"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.50.1"),
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=5.3.0"),
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", FIVE),
+    place("qwen2_vl", PIL, "Qwen2VLImageProcessorPil.__init__", FIVE),
+    place("qwen2_vl", VIDEO, "Qwen2VLVideoProcessor.__init__", ">=4.54.0,<=5.17.0"),
+    place("glm_image", FAST, "GlmImageImageProcessorFast.__init__", FOUR),
+    place("glm_image", SLOW, "GlmImageImageProcessor.__init__", FIVE),
+    place("glm_image", PIL, "GlmImageImageProcessorPil.__init__", FIVE),
+    place("video_llama_3", FAST, "VideoLlama3ImageProcessorFast.__init__", FOUR),
+    place("video_llama_3", SLOW, "VideoLlama3ImageProcessor.__init__", FIVE),
+    place("video_llama_3", PIL, "VideoLlama3ImageProcessorPil.__init__", FIVE),
+    place("video_llama_3", VIDEO, "VideoLlama3VideoProcessor.__init__", ">=5.0.0,<=5.17.0"),
+    place("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor.__init__", FIVE),
+    place("paddleocr_vl", PIL, "PaddleOCRVLImageProcessorPil.__init__", FIVE),
+    place("hunyuan_vl", SLOW, "HunYuanVLImageProcessor.__init__", ">=5.13.0,<=5.17.0"),
+    place("hunyuan_vl", PIL, "HunYuanVLImageProcessorPil.__init__", ">=5.13.0,<=5.17.0"),
+    place("cohere_compass", SLOW, "CohereCompassImageProcessor.__init__", ">=5.16.0,<=5.17.0"),
+    place("cohere_compass", PIL, "CohereCompassImageProcessorPil.__init__", ">=5.16.0,<=5.17.0"),
+)
+
+FIX = Fix(
+    id="qwen2vl-image-size-mutation",
+    title="max_pixels for one image processor, or one call, holds for all that come later",
+    kind="silent",
+    upstream=("transformers#36890", "transformers#48916"),
+    fixed_in="4.50.2, 5.18.0",
+    prefilter="size = self.size",
+    exempt={
+        f"transformers.models.{name}:{qualname}.__init__": "upstream has not fixed it"
+        for name, qualname in (
+            ("mask2former.image_processing_mask2former", "Mask2FormerImageProcessor"),
+            ("mask2former.image_processing_mask2former_fast", "Mask2FormerImageProcessorFast"),
+            ("mask2former.image_processing_pil_mask2former", "Mask2FormerImageProcessorPil"),
+            ("maskformer.image_processing_maskformer", "MaskFormerImageProcessor"),
+            ("maskformer.image_processing_maskformer_fast", "MaskFormerImageProcessorFast"),
+            ("maskformer.image_processing_pil_maskformer", "MaskFormerImageProcessorPil"),
+        )
+    }
+    | {
+        "transformers.models.minimax_m3_vl.image_processing_minimax_m3_vl:MiniMaxM3VLImageProcessor.__init__": (
+            "upstream has fixed one of its two places"
+        )
+    },
+    # In 5.4.0 the fast processors have become the only ones, and go under both names.
+)
+
+_SHARED = ("size = self.size", "size = self.size if size is None else size")
+
+
+@FIX.edits(*TABLE)
+def copied(node: ast.AST) -> Optional[list[ast.stmt]]:
+    """Take a copy of what belongs to all."""
+    if not isinstance(node, ast.Assign) or ast.unparse(node) not in _SHARED:
+        return None
+    return code.statements(ast.unparse(node).replace("self.size", "dict(self.size)"), at=node)
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """What belongs to all is taken as it is, and written into."""
+    written = {ast.unparse(one.targets[0]) for one in ast.walk(function) if isinstance(one, ast.Assign)}
+    writes = {"size['shortest_edge']", "size['longest_edge']"} & written
+    return bool(writes) and any(copied(node) is not None for node in ast.walk(function))
+
+
+@FIX.case(
+    packages=_pictures.PACKAGES,
+    oracles={"*": "5.18.0", **{name: "4.50.2" for name, _ in TABLE if name.endswith(".preprocess")}},
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Sizes of a processor before and after another was made, or before and after a call."""
+    cls = _pictures.owner(target)
+    if target.qualname.endswith(".preprocess"):
+        processor = cls()
+        first = _pictures.pixels(processor, max_pixels=_pictures.SMALL["longest_edge"])
+        second = _pictures.pixels(processor)
+        return {"size": _pictures.edges(processor), "first": first["pixel_values"], "second": second["pixel_values"]}
+    told = {"before": _pictures.edges(cls())}
+    told["limited"] = _pictures.edges(cls(min_pixels=_pictures.SMALL["shortest_edge"], max_pixels=100000))
+    told["after"] = _pictures.edges(cls())
+    return told

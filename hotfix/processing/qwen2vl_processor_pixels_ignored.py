@@ -1,0 +1,137 @@
+"""A limit of pixels that a call of Qwen's processors is given is ignored.
+
+Symptom   ``processor(text=..., images=..., max_pixels=...)`` makes as many tokens of pictures as without the limit, and
+          warns once: "Keyword argument `max_pixels` is not a valid argument for this processor and will be ignored".
+          Before 4.47.0 it raises ``TypeError: Qwen2VLImageProcessor.preprocess() got an unexpected keyword argument
+          'max_pixels'``. Image processors that are called themselves: the fast one of 4.49.0 says nothing, slow ones
+          before 4.50.0 raise that error.
+Cause     The processors do not declare ``min_pixels`` and ``max_pixels`` among the arguments of images, and drop what
+          is not declared, or hand it to all. Before 4.50.0 image processors know the limits only as attributes.
+Releases  Qwen2-VL 4.45.0 to 4.50.1, silent since 4.47.0; Qwen2.5-VL 4.49.0 to 4.50.1. Image processors: slow 4.45.0 to
+          4.49.0, fast 4.49.0.
+Upstream  vllm#13143; fixed in 4.50.0 (image processors) and in 4.50.2 (processors)
+Here      Processors hand the limits of a call to the image processor, as 4.50.2 does, unless the call has
+          ``images_kwargs``, or the image processor is another one that does not take them. Before 4.50.0 it takes them
+          for this call alone; limits among ``images_kwargs``, too, but before 4.47.0 those reach the tokenizer as well,
+          which goes on raising. Bitwise equal to 4.50.2.
+"""
+
+from __future__ import annotations
+
+import ast
+from copy import copy
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from hotfix.fix import Fix
+from hotfix.patching import code
+from hotfix.processing import _pictures
+from hotfix.processing._pictures import FAST, SLOW, place
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+FIX = Fix(
+    id="qwen2vl-processor-pixels-ignored",
+    title="max_pixels for one call of Qwen's processors is ignored",
+    kind="silent",
+    upstream=("vllm#13143",),
+    fixed_in="4.50.0, 4.50.2",
+    prefilter="max_pixels",
+)
+
+_BEFORE = """\
+limits = {}
+taken = getattr(getattr(self.image_processor.preprocess, "__code__", None), "co_varnames", ())
+for name in ("min_pixels", "max_pixels"):
+    if name in kwargs and name in taken and "images_kwargs" not in kwargs:
+        limits[name] = kwargs.pop(name)
+"""
+# The image processors of 4.50.0 and 4.50.1 keep the limits of a call: they are given to a copy.
+_BEHIND = """\
+from copy import deepcopy
+output_kwargs["images_kwargs"].update(limits)
+"""
+_MATCHES = 3  # the arguments, pictures and videos
+_OF_THE_CALL = "deepcopy(self.image_processor) if limits else self.image_processor"
+
+
+def handed_over(node: ast.AST) -> Any:
+    """Take the limits out of what the processor would drop, and hand them to the image processor."""
+    if isinstance(node, ast.Assign) and ast.unparse(node).startswith("output_kwargs = self._merge_kwargs("):
+        return [*code.statements(_BEFORE, at=node), node, *code.statements(_BEHIND, at=node)]
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.image_processor":
+        [own] = code.statements(_OF_THE_CALL, at=node)
+        assert isinstance(own, ast.Expr)
+        return ast.Call(func=own.value, args=node.args, keywords=node.keywords)
+    return None
+
+
+for _model, _name, _releases in (
+    ("qwen2_vl", "Qwen2VLProcessor", ">=4.45.0,<=4.50.1"),
+    ("qwen2_5_vl", "Qwen2_5_VLProcessor", ">=4.49.0,<=4.50.1"),
+):
+    _place = place(_model, "processing_{}", f"{_name}.__call__", _releases)
+    FIX.edits(_place, fingerprint_of=(f"{_name}.__call__", f"{_name}Kwargs"), count=_MATCHES)(handed_over)
+
+
+def limited(original: Callable[..., Any]) -> Callable[..., Any]:
+    """An image processor that takes the limits of one call, without keeping them."""
+
+    def preprocess(
+        self: Any,
+        images: Any,
+        *args: Any,
+        min_pixels: Optional[int] = None,
+        max_pixels: Optional[int] = None,
+        **kwargs: Any,
+    ) -> Any:
+        given = {"min_pixels": min_pixels, "max_pixels": max_pixels}
+        limits = {name: limit for name, limit in given.items() if limit is not None}
+        if limits:
+            self = copy(self)
+            vars(self).update(limits)
+        return original(self, images, *args, **kwargs)
+
+    return preprocess
+
+
+for _kind, _name, _releases in (
+    (SLOW, "Qwen2VLImageProcessor", ">=4.45.0,<=4.49.0"),
+    (FAST, "Qwen2VLImageProcessorFast", "==4.49.0"),
+):
+    _place = place("qwen2_vl", _kind, f"{_name}.preprocess", _releases)
+    FIX.wraps(_place, fingerprint_of=(f"{_name}.preprocess", f"{_name}._preprocess"))(limited)
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef, other: ast.AST) -> bool:
+    """A processor does not declare arguments of images; an image processor goes by attributes that a call cannot set.
+
+    Since 5.0.0 processors ask the image processor what it takes; they have another one for videos by then.
+    """
+    parts = {ast.unparse(node) for node in ast.walk(other) if isinstance(node, (ast.AnnAssign, ast.Attribute))}
+    if isinstance(other, ast.ClassDef):
+        matches = sum(handed_over(node) is not None for node in ast.walk(function))
+        return matches == _MATCHES and not any(part.startswith("images_kwargs:") for part in parts)
+    taken = {argument.arg for argument in function.args.args + function.args.kwonlyargs}
+    return "self.max_pixels" in parts and "max_pixels" not in taken
+
+
+@FIX.case(packages=_pictures.PACKAGES, oracles={"*": "4.50.2"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What becomes of a picture in a call with a limit, and in the next one without: tokens and patches."""
+    from transformers import Qwen2VLImageProcessor
+
+    cls = _pictures.owner(target)
+    limit = _pictures.SMALL["longest_edge"]
+    if target.qualname.endswith(".preprocess"):
+        processor = cls()
+        calls = {"limited": _pictures.pixels(processor, max_pixels=limit), "then": _pictures.pixels(processor)}
+    else:
+        processor = _pictures.qwen_processor(cls, Qwen2VLImageProcessor())
+        calls = {"limited": _pictures.tokens(processor, max_pixels=limit), "then": _pictures.tokens(processor)}
+    return {f"{call}: {name}": value for call, told in calls.items() for name, value in told.items()}

@@ -1,0 +1,152 @@
+"""Digests of our own code: another version of a cure is another patch set."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from ..fix import Fix
+from ..memo import memo
+from ..pattern import Rewrite
+from ..versions import source
+from ..versions.verdict import read_installed
+
+_LENGTH = 12  # hexadecimal digits
+
+# What a cure may import and is no part of it: the library that runs it.
+_LIBRARY = ("engine", "patching", "pattern", "fix", "errors", "memo", "session", "versions", "reports")
+_PROOF = {"case", "recognises"}
+
+
+def patch_set_digest(patches: Iterable[str]) -> str:
+    """The short name of a patch set: 12 hexadecimal digits."""
+    return hashlib.sha256("\n".join(patches).encode()).hexdigest()[:_LENGTH]
+
+
+def cure_digest(fix: Fix) -> str:
+    """Digest of all code that a cure runs, helpers in other modules included.
+
+    The report of the bug, the matcher and the proof do not count.
+    """
+    implementations = {id(one.implementation): one.implementation for one in (*fix.targets, *fix.companions)}
+    parts = {
+        _rewrite_digest(one.old, one.new) if isinstance(one, Rewrite) else code_digest(one.__module__)
+        for one in implementations.values()
+    }
+    return patch_set_digest(sorted(parts))
+
+
+@memo
+def code_digest(module: str, proof: bool = False) -> str:
+    """Digest of a module and of what it takes, by name, from others of its package.
+
+    Args:
+        module: name of a module of which every definition counts, but for the declaration, the matcher and the proof of
+            a fix.
+        proof: count these as well.
+    """
+    return source.digest(*(node for _, node in sorted(_reached(module, proof=proof).items(), key=_first)))
+
+
+@memo
+def _rewrite_digest(old: tuple[str, ...], new: tuple[str, ...]) -> str:
+    reached: dict[tuple[str, int], ast.stmt] = {}
+    for text in new:
+        for name, wanted in _used_in_text("", text, "hotfix"):
+            reached.update(_reached(name, wanted))
+    pieces = [source.parse(textwrap.dedent(text)) for text in (*old, *new)]
+    return source.digest(*pieces, *(node for _, node in sorted(reached.items(), key=_first)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what is reached.
+
+
+def _reached(module: str, wanted: str = "*", proof: bool = False) -> dict[tuple[str, int], ast.stmt]:
+    """The statements that a name of a module (``*``: all) consists of, with what it uses; by module and number."""
+    package = module.partition(".")[0]
+    found: dict[tuple[str, int], ast.stmt] = {}
+    left = [(module, wanted)]
+    seen: set[tuple[str, str]] = set()
+    while left:
+        name, wanted = left.pop()
+        if (name, wanted) in seen:
+            continue
+        seen.add((name, wanted))
+        for number, statement in enumerate(_statements(name, proof)):
+            if wanted != "*" and wanted not in _defined(statement):
+                continue
+            if (name, number) not in found:
+                if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                    found[name, number] = statement
+                left += _used(name, statement, package)
+    return found
+
+
+@memo
+def _statements(module: str, proof: bool) -> list[ast.stmt]:
+    text = read_installed(module)
+    if text is None:
+        return []
+    return [
+        one
+        for one in source.without_docstring(source.parse(text).body)
+        if not _is_for_types(one) and (proof or not _is_beside_the_cure(one))
+    ]
+
+
+def _first(item: tuple[tuple[str, int], ast.stmt]) -> tuple[str, int]:
+    return item[0]
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def _is_beside_the_cure(node: ast.stmt) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    called = [one.func if isinstance(one, ast.Call) else one for one in decorators]
+    names = {one.attr for one in called if isinstance(one, ast.Attribute)}
+    is_fix = isinstance(node, ast.Assign) and any("FIX" in ast.dump(one) for one in node.targets)
+    return is_fix or bool(names & _PROOF)
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module defines."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def _used(module: str, statement: ast.stmt, package: str) -> Iterator[tuple[str, str]]:
+    """The names in this module, and those in others of the package, that a statement uses."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            yield module, node.id
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            for alias in node.names:
+                for name, wanted in ((node.module, alias.name), (f"{node.module}.{alias.name}", "*")):
+                    if _is_neighbour(name, package):
+                        yield name, wanted
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "import" in node.value:
+            yield from _used_in_text(module, node.value, package)
+
+
+def _used_in_text(module: str, text: str, package: str) -> Iterator[tuple[str, str]]:
+    """The same of statements in text, which an edit puts in."""
+    try:
+        tree = source.parse(text)
+    except SyntaxError:
+        return
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            yield from _used(module, statement, package)
+
+
+def _is_neighbour(module: str, package: str) -> bool:
+    parts = module.split(".")
+    return parts[0] == package and not (package == "hotfix" and (len(parts) == 1 or parts[1] in _LIBRARY))

@@ -1,0 +1,249 @@
+"""The records of all processes of a job, summed up: do they agree, and is anybody missing?
+
+One folder holds the records of one job (``HOTFIX_RECORD``, see `hotfix.reports.record`). Two processes agree if their
+digests are equal; whatever else differs is named to explain it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+
+@dataclass(frozen=True)
+class Group:
+    """The processes with one digest.
+
+    Attributes:
+        digest: the digest.
+        processes: how many.
+        hosts: on which hosts.
+        ranks: which ranks, in order, as far as they are known.
+        examples: host and process number of the first few.
+        differences: how this group differs from the largest one, in sentences; empty for the largest one.
+    """
+
+    digest: str
+    processes: int
+    hosts: tuple[str, ...]
+    ranks: tuple[int, ...]
+    examples: tuple[str, ...]
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the records of a job say.
+
+    Attributes:
+        processes: how many records there are.
+        ended: how many of the processes came to their end; the others run, or were killed.
+        world_size: number of ranks of the job, as its launcher told them; 0 if none was told.
+        missing: ranks without a record.
+        groups: the processes by digest, the largest group first.
+        failures: repairs that should be in place and are not, in sentences.
+        unreadable: files in the folder that are no records, and why.
+    """
+
+    processes: int
+    ended: int
+    world_size: int
+    missing: tuple[int, ...]
+    groups: tuple[Group, ...]
+    failures: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = field(default=())
+
+    @property
+    def uniform(self) -> bool:
+        """Whether there is a record, all digests are equal and no rank is missing."""
+        return len(self.groups) == 1 and not self.missing
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public form: what ``hotfix fleet --json`` prints."""
+        return {
+            "uniform": self.uniform,
+            "processes": self.processes,
+            "ended": self.ended,
+            "world_size": self.world_size,
+            "missing": list(self.missing),
+            "groups": [
+                {
+                    "digest": group.digest,
+                    "processes": group.processes,
+                    "hosts": list(group.hosts),
+                    "ranks": list(group.ranks),
+                    "examples": list(group.examples),
+                    "differences": list(group.differences),
+                }
+                for group in self.groups
+            ],
+            "failures": list(self.failures),
+            "unreadable": list(self.unreadable),
+        }
+
+    def to_json(self) -> str:
+        """The public form as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def __str__(self) -> str:
+        if not self.processes:
+            return "No records."
+        hosts = {host for group in self.groups for host in group.hosts}
+        lines = [f"{_count(self.processes, 'process', 'processes')} on {_count(len(hosts), 'host')}"]
+        for group in self.groups:
+            plural = "s" * (len(group.ranks) > 1)
+            ranks = f", rank{plural} {number_ranges(group.ranks)}" if group.ranks else ""
+            lines.append(f"  {group.digest}  {_count(group.processes, 'process', 'processes')}{ranks}")
+            lines += [f"      {sentence}" for sentence in group.differences]
+            if group.differences:
+                lines.append(f"      for instance {', '.join(group.examples)}")
+        if self.missing:
+            ranks = number_ranges(self.missing)
+            lines.append(f"No record of rank {ranks} out of {self.world_size}: not armed, or never came to its import.")
+        lines += [f"Failed: {sentence}" for sentence in self.failures]
+        lines += [f"Not a record: {sentence}" for sentence in self.unreadable]
+        lines.append("All processes agree." if self.uniform else "THE PROCESSES OF THIS JOB DIFFER.")
+        return "\n".join(lines)
+
+
+def summarise(directory: Union[str, Path]) -> Summary:
+    """Sum up the records in a folder.
+
+    Args:
+        directory: what ``HOTFIX_RECORD`` was.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    records, unreadable = _read(Path(directory))
+    by_digest: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        by_digest.setdefault(record["digest"], []).append(record)
+    ordered = sorted(by_digest.items(), key=lambda item: (-len(item[1]), item[0]))
+    groups = [_group(digest, members, ordered[0][1]) for digest, members in ordered]
+    world_size = max((record.get("world_size") or 0 for record in records), default=0)
+    present = {record.get("rank") for record in records}
+    return Summary(
+        processes=len(records),
+        ended=sum(bool(record.get("ended")) for record in records),
+        world_size=world_size,
+        missing=tuple(rank for rank in range(world_size) if rank not in present),
+        groups=tuple(groups),
+        failures=tuple(_failures(records)),
+        unreadable=tuple(unreadable),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: reading, and finding words for differences.
+
+
+def _read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    records, unreadable = [], []
+    with os.scandir(directory) as listing:
+        names = sorted(entry.name for entry in listing if entry.name.endswith(".json") and entry.name[0] != ".")
+    for name in names:
+        try:
+            record = json.loads((directory / name).read_bytes())
+            if not isinstance(record, dict) or not isinstance(record.get("digest"), str):
+                raise ValueError("it has no digest")
+            records.append(record)
+        except (OSError, ValueError) as error:
+            unreadable.append(f"{name} ({error})")
+    return records, unreadable
+
+
+def _group(digest: str, members: list[dict[str, Any]], largest: list[dict[str, Any]]) -> Group:
+    return Group(
+        digest=digest,
+        processes=len(members),
+        hosts=tuple(sorted({str(one.get("host")) for one in members})),
+        ranks=tuple(sorted({one["rank"] for one in members if one.get("rank") is not None})),
+        examples=tuple(f"{one.get('host')}:{one.get('pid')}" for one in members[:3]),
+        differences=() if members is largest else tuple(_differences(members[0], largest[0])),
+    )
+
+
+def _differences(one: dict[str, Any], usual: dict[str, Any]) -> list[str]:
+    """How a record differs from a record of the largest group."""
+    versions = [
+        {"hotfix": record.get("hotfix"), "python": record.get("python"), **(record.get("packages") or {})}
+        for record in (one, usual)
+    ]
+    sentences = _entries(versions[0], versions[1], " ", "no ")
+    # Where the records go is nobody's patch set.
+    switches = [
+        {name: value for name, value in (record.get("switches") or {}).items() if name != "HOTFIX_RECORD"}
+        for record in (one, usual)
+    ]
+    sentences += _entries(switches[0], switches[1], "=", "without ")
+    sentences += compare_patches(one.get("patches") or (), usual.get("patches") or ())
+    why = {(outcome["fix"], outcome["target"]): outcome for outcome in one.get("outcomes") or ()}
+    for patch in sorted(set(usual.get("patches") or ()) - set(one.get("patches") or ())):
+        outcome = why.get(tuple(patch.split(" ")[:2]))
+        if outcome and outcome["state"] != "applied":
+            sentences.append(f"{outcome['target']} is {outcome['verdict']}, {outcome['state']}: {outcome['reason']}")
+    return sentences
+
+
+def _entries(one: dict[str, Any], usual: dict[str, Any], sign: str, without: str) -> list[str]:
+    sentences = []
+    for name in sorted({*one, *usual}):
+        mine, theirs = (f"{name}{sign}{table[name]}" if name in table else f"{without}{name}" for table in (one, usual))
+        if mine != theirs:
+            sentences.append(f"{mine} instead of {theirs}")
+    return sentences
+
+
+def compare_patches(one: Iterable[str], usual: Iterable[str]) -> list[str]:
+    """How one patch set differs from another, in sentences.
+
+    Args:
+        one: as in `hotfix.reports.report.Report.patches`.
+        usual: what it is compared with.
+    """
+    mine, theirs = (
+        {tuple(patch.split(" ")[:2]): patch.split(" ")[2:] for patch in patches} for patches in (one, usual)
+    )
+    sentences = []
+    for fix, target in sorted({*mine, *theirs}):
+        here, there = mine.get((fix, target)), theirs.get((fix, target))
+        if here is None:
+            sentences.append(f"without {fix} on {target}")
+        elif there is None:
+            sentences.append(f"{fix} on {target} in addition")
+        elif here[:1] != there[:1]:
+            sentences.append(f"{fix} on {target} repairs other source ({here[0]} instead of {there[0]})")
+        elif here != there:
+            sentences.append(f"{fix} is another version of that fix")
+    return list(dict.fromkeys(sentences))
+
+
+def _failures(records: list[dict[str, Any]]) -> list[str]:
+    counted = Counter(
+        f"{outcome['fix']} on {outcome['target']}: {outcome['reason']}"
+        for record in records
+        for outcome in record.get("outcomes") or ()
+        if outcome["state"] == "failed"
+    )
+    return [f"{sentence} ({_count(number, 'process', 'processes')})" for sentence, number in sorted(counted.items())]
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def number_ranges(numbers: Iterable[int]) -> str:
+    """``0-3, 6`` for 0, 1, 2, 3 and 6."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -1,0 +1,191 @@
+"""One row for each fix, where a report has one outcome for each of its targets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from ..engine.entry import Entry
+from ..engine.ledger import Outcome, State
+from ..versions.verdict import Verdict
+
+COLUMNS = ("fix", "kind", "verdict", "state", "reason")
+TARGET_COLUMNS = ("fix", "target", "verdict", "state", "reason")
+_NAMED = 4
+
+STYLES = {
+    "broken": "yellow",
+    "pending": "green",
+    "applied": "green",
+    "repaired": "green",
+    "verified": "green",
+    "fixed": "dim",
+    "absent": "dim",
+    "skipped": "dim",
+    "unaffected": "dim",
+    "ok": "green",
+    "note": "cyan",
+    "unknown": "magenta",
+    "foreign": "magenta",
+    "disabled": "dim",
+    "warning": "yellow",
+    "failed": "bold red",
+    "problem": "bold red",
+    "crash": "red",
+    "silent": "bold magenta",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a fix, told by the most important of its outcomes.
+
+    Attributes:
+        fix: its id.
+        kind: of the bug.
+        verdict: of the outcomes that the row is about.
+        state: of the same.
+        reason: one or two sentences.
+    """
+
+    fix: str
+    kind: str
+    verdict: Verdict
+    state: State
+    reason: str
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, in the order of `COLUMNS`."""
+        return self.fix, self.kind, self.verdict.value, self.state.value, self.reason
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do for the fix, nor to ask for."""
+        return self.state is not State.FAILED and self.verdict in (Verdict.FIXED, Verdict.ABSENT)
+
+
+def by_fix(outcomes: Iterable[Outcome], entries: Mapping[str, Entry]) -> list[Row]:
+    """Summarise outcomes, fix by fix: first what went wrong, then what is repaired, last what has nothing to do."""
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.fix, []).append(outcome)
+    ranked = sorted(groups.items(), key=lambda group: min(map(_rank, group[1])))
+    return [_row(fix, group, entries) for fix, group in ranked]
+
+
+def target_cells(outcome: Outcome) -> tuple[str, ...]:
+    """One target as text, in the order of `TARGET_COLUMNS`."""
+    state = outcome.state.value + " (late)" * outcome.late
+    return outcome.fix, outcome.target, outcome.verdict.value, state, outcome.reason
+
+
+def rich_report(headline: str, rows: Sequence[Row]) -> Any:
+    """A report as what ``rich`` can print."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(Text(headline, style="bold"), rich_table(COLUMNS, [row.cells() for row in rows]))
+
+
+def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome]) -> str:
+    """A report as a table for notebooks; its outcomes, one a row, are folded below it."""
+    return (
+        f"<p><b>{escape(headline)}</b></p>"
+        + _html_table(COLUMNS, [row.cells() for row in rows])
+        + f"<details><summary>{len(outcomes)} targets</summary>"
+        + _html_table(TARGET_COLUMNS, [target_cells(one) for one in outcomes])
+        + "</details>"
+    )
+
+
+def plain_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows under each other, columns of equal width, the last one as long as it likes."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths)]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    return "\n".join(lines)
+
+
+def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
+    """The same as a table of ``rich``."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for number, column in enumerate(columns):
+        last = number == len(columns) - 1
+        table.add_column(column, overflow="fold", ratio=1 if last else None, no_wrap=number == 0 and len(columns) > 2)
+    for row in rows:
+        table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
+    return table
+
+
+def model_of(target: str) -> str:
+    """A short name of where a target lives: the model, or the module where it is no model's."""
+    parts = target.partition(":")[0].split(".")
+    return parts[2] if parts[:2] == ["transformers", "models"] and len(parts) > 2 else parts[-1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: which outcome speaks for a fix, and in what words.
+
+
+def _rank(outcome: Outcome) -> int:
+    order = (
+        outcome.state is State.FAILED,
+        outcome.verdict is Verdict.FOREIGN,
+        outcome.verdict is Verdict.UNKNOWN,
+        outcome.state is State.APPLIED,
+        outcome.state is State.PENDING,
+        outcome.state is State.DISABLED,
+        outcome.verdict is Verdict.UNAFFECTED,
+        outcome.verdict is Verdict.FIXED,
+        True,
+    )
+    return order.index(True)
+
+
+def _row(fix: str, outcomes: list[Outcome], entries: Mapping[str, Entry]) -> Row:
+    speaker = min(outcomes, key=_rank)
+    same = [one for one in outcomes if (one.verdict, one.state) == (speaker.verdict, speaker.state)]
+    rest = Counter(_word(one) for one in outcomes if one not in same)
+    others = ", ".join(f"{count} {word}" for word, count in rest.items())
+    reason = _reason(speaker, same, outcomes) + (f" Else: {others}." if others else "")
+    entry = entries.get(fix)
+    return Row(fix, entry.kind if entry else "", speaker.verdict, speaker.state, reason)
+
+
+def _word(outcome: Outcome) -> str:
+    done = outcome.state in (State.APPLIED, State.PENDING, State.FAILED)
+    return str((outcome.state if done else outcome.verdict).value)
+
+
+def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> str:
+    places = list(dict.fromkeys(model_of(one.target) for one in same))
+    named = ", ".join(places[:_NAMED]) + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")
+    if speaker.state is State.APPLIED:
+        late = sum(one.late for one in same)
+        return f"Repaired in {named}{f' ({late} late)' if late else ''}."
+    if speaker.state is State.PENDING:
+        return f"Repaired on import: {named}."
+    if speaker.verdict is Verdict.FIXED and speaker.state is State.SKIPPED:
+        return "The installed source is good."
+    if len(same) == 1 or len({one.reason for one in same}) == 1:
+        return speaker.reason
+    if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
+        return f"None of its {len(outcomes)} targets is in what is installed."
+    return f"{speaker.reason} The same holds for {len(same) - 1} more."
+
+
+def _html_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f"<th style='text-align:left'>{escape(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

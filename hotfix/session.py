@@ -1,0 +1,260 @@
+"""What happens when a module was imported: the only file that knows the whole pipeline.
+
+A session is the state of hotfix in a process: the switches, the fixes that are on, what became of them, what was
+changed. `current` is the one behind the public functions and the import watcher; tests make their own.
+
+    watch -> Session.root_imported    select what the switches allow; which modules matter in this release
+          -> Session.module_imported  load the fixes of the module; judge, change, write down (engine.apply)
+          -> Session.publish          the record of this process, the pin
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Optional
+
+from .engine.apply import Applier
+from .engine.catalogue import Catalogue
+from .engine.ledger import Ledger, State
+from .engine.log import Log
+from .engine.policy import Policy, narrowed
+from .engine.selection import Request, Selection, allowed
+from .errors import HotfixError, PolicyError
+from .fix import Fix, Target
+from .patching.journal import Journal
+from .versions.verdict import Verdict
+
+if TYPE_CHECKING:
+    from .reports.record import Record
+    from .reports.report import Report
+
+
+class Session:
+    """The state of hotfix.
+
+    Args:
+        switches: those of the process.
+        catalogue: the fixes that there are; those of hotfix and of plugins if None.
+
+    Attributes:
+        policy, catalogue, selection, ledger, journal, log: see the modules in `hotfix.engine` and `hotfix.patching`.
+    """
+
+    def __init__(self, switches: Policy, catalogue: Optional[Catalogue] = None) -> None:
+        self.policy = switches
+        self.log = Log(switches)
+        self.catalogue = catalogue or Catalogue(self.log.warn_or_raise)
+        self.selection = Selection()
+        self.ledger = Ledger(switches, self.log)
+        self.journal = Journal()
+        self._applier = Applier(switches, self.ledger, self.journal)
+        self._lock = threading.RLock()
+        self._from_environment: Optional[Request] = None
+        self._record: Optional[Record] = None
+
+    # -- which fixes are on --------------------------------------------------------------------------------------------
+
+    def ensure_selected(self) -> None:
+        """Select what the environment allows, unless that was done before.
+
+        Raises:
+            HotfixError: a switch asks for what cannot be, and the user wants to be stopped.
+        """
+        with self._lock:
+            if self._from_environment is None:
+                self._from_environment = self._select(self.policy)
+
+    def request(self, only: Iterable[str] = (), skip: Iterable[str] = ()) -> Request:
+        """Select what the switches allow, narrowed by patterns of ids.
+
+        Raises:
+            PolicyError: a pattern matches no fix.
+        """
+        only, skip = tuple(only), tuple(skip)
+        for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.entries, ()):
+            raise PolicyError(sentence.replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
+        return self._select(narrowed(self.policy, only, skip))
+
+    def release(self, request: Request) -> None:
+        """Take a request back, and out of the process what nobody else asks for."""
+        self._uninstall(self.selection.release(request))
+
+    def reset(self) -> None:
+        """Take everything out of the process, and every request back."""
+        self._from_environment = None
+        ids = self.selection.ids
+        self.selection.clear()
+        self._uninstall(ids)
+        self.journal.uninstall()
+
+    def _select(self, switches: Policy) -> Request:
+        if switches.problem:
+            self.log.warn_or_raise(f"nothing is changed: {switches.problem}")
+            return self.selection.request(())
+        for sentence in switches.unmatched(self.catalogue.entries, self.catalogue.groups):
+            if sentence.startswith("HOTFIX_REQUIRE"):
+                raise HotfixError(sentence)
+            self.log.warn_or_raise(sentence)
+        return self.selection.request(allowed(switches, self.catalogue))
+
+    def _uninstall(self, ids: set[str]) -> None:
+        if ids:
+            self.journal.uninstall(ids)
+        for id in ids:
+            self.ledger.forget(id)
+        self.publish()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is asked for and nothing was changed."""
+        return self.selection.is_empty and not len(self.journal)
+
+    # -- what the watcher tells ----------------------------------------------------------------------------------------
+
+    def root_imported(self, root: str) -> set[str]:
+        """A watched package is about to be executed, or was found loaded.
+
+        Args:
+            root: name of the package.
+
+        Returns:
+            The modules that matter in the release that is installed; those of plugins in other packages, too.
+        """
+        self.publish(pinned=True)
+        modules = set()
+        for entry in self.selection.entries:
+            for key, releases in entry.targets.items():
+                module = key.partition(":")[0]
+                elsewhere = module.partition(".")[0] != root
+                if "*" not in module and (elsewhere or not self.catalogue.is_known_good(root, releases)):
+                    modules.add(module)
+        return modules
+
+    def module_imported(self, name: str, late: bool = False) -> None:
+        """A module that fixes aim at was executed, or was found loaded."""
+        module = sys.modules.get(name)
+        if module is None:
+            return
+        try:
+            for entry in self.catalogue.aiming_at(name):
+                if entry.id not in self.selection:
+                    continue
+                if late and self.ledger.of_module(entry.id, name):
+                    continue  # handled when it was imported
+                with self.ledger.contained(entry.id, name, late):
+                    fix = entry.load()
+                    for target in fix.targets:
+                        if target.covers(name):
+                            with self.ledger.contained(entry.id, str(target.in_module(name)), late):
+                                self._applier.apply(fix, target, module, late)
+                if self.policy.requires(entry.id):
+                    self._check_required(entry.id, name)
+        finally:
+            self.publish(pinned=True)
+
+    def _check_required(self, id: str, module: str) -> None:
+        in_place = (Verdict.FIXED, Verdict.UNAFFECTED, Verdict.ABSENT)
+        for outcome in self.ledger.of_module(id, module):
+            if outcome.state is not State.APPLIED and outcome.verdict not in in_place:
+                raise HotfixError(f"HOTFIX_REQUIRE={id}: not in place in {module}: {outcome.reason}")
+
+    # -- what is told --------------------------------------------------------------------------------------------------
+
+    def report(self) -> Report:
+        """What happened; what is selected and not imported yet is foretold from its source."""
+        from .reports import report  # here, because a process that is never asked does without
+
+        off = "hotfix is not armed in this process."
+        return report.make(self.catalogue, self.policy, self.ledger.outcomes(), self.selection.ids, off)
+
+    def publish(self, pinned: bool = False) -> None:
+        """Something has changed: write the record of this process, hold it to its pin, where the user asked for them.
+
+        Args:
+            pinned: whether another patch set than that of ``HOTFIX_PIN`` is refused.
+        """
+        record, pin = self.policy.record, self.policy.pin
+        if not (record or pin):
+            return
+        try:
+            report = self.report()
+            if record:
+                if self._record is None:
+                    from .reports.record import Record
+
+                    self._record = Record(self.policy, self.log)
+                self._record.update(report, self.ledger.outcomes().values())
+        except Exception as error:
+            # Keeping the books may not stop the work; not being able to keep a promise must.
+            if pin and pinned:
+                raise HotfixError(f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}") from error
+            self.log.warn_once(f"no record of this process ({type(error).__name__}: {error})")
+            return
+        if pin and pinned and report.digest != pin:
+            raise HotfixError(
+                f"HOTFIX_PIN={pin}, but the patch set of this process is {report.digest}. `hotfix lock --check` "
+                "says what has changed since hotfix.lock was written."
+            )
+
+    def is_in_place(self, fix: Fix, target: Target) -> bool:
+        """Whether this target of this fix is repaired in this process."""
+        return self.journal.is_in_place(fix, target)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the session of this process.
+
+_current: Optional[Session] = None
+_lock = threading.RLock()
+
+
+def current(environment: Optional[Mapping[str, str]] = None) -> Session:
+    """The session of this process; it is begun where there is none.
+
+    Args:
+        environment: the variables with which it begins, and with which one begins anew that has nothing to do; those of
+            the process if None.
+
+    Raises:
+        PolicyError: a switch cannot be read, and the user wants to be stopped: strict mode, a required fix, a pin.
+    """
+    global _current
+    with _lock:
+        stale = _current is not None and environment is not None and _current.is_idle
+        if _current is None or (stale and _current.policy.environment != environment):
+            _current = Session(Policy.lenient(os.environ if environment is None else environment))
+        return _current
+
+
+def end() -> None:
+    """Take everything out of this process; the next call of `current` begins a new session."""
+    global _current
+    with _lock:
+        if _current is not None:
+            _current.reset()
+            _current = None
+
+
+def root_imported(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
+    """What the watcher says: see `Session.root_imported`.
+
+    Args:
+        name: of the package.
+        environment: the switches at arming.
+        automatic: whether hotfix was armed for what the environment allows, not for `hotfix.apply` alone.
+    """
+    session = current(environment)
+    if automatic:
+        session.ensure_selected()
+    return session.root_imported(name)
+
+
+def module_imported(name: str, environment: Mapping[str, str], automatic: bool, late: bool = False) -> None:
+    """What the watcher says: see `Session.module_imported`."""
+    session = current(environment)
+    if automatic:
+        session.ensure_selected()
+    session.module_imported(name, late)

@@ -1,0 +1,187 @@
+"""The verdict: is the source of this target, as it is installed here, broken?
+
+Evidence decides, not the version number: the digest of the source is looked up in ``evidence/<fix>.json``, which the
+sweep over all releases has written. Where the digest is not known, the verdict is `unknown` and nothing is touched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from ..fix import Fix, Target
+from ..memo import memo
+from . import installed, source
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+EVIDENCE = Path(__file__).parent / "evidence"
+
+Reader = Callable[[str], Optional[str]]
+"""Takes the name of a module and returns its source, or None."""
+
+
+class Verdict(str, Enum):
+    """What the source of a target is, compared with the evidence."""
+
+    BROKEN = "broken"  #: known to be broken
+    FIXED = "fixed"  #: known to be good
+    ABSENT = "absent"  #: this release has no such target
+    UNAFFECTED = "unaffected"  #: the bug needs another package, in a version that is not here
+    UNKNOWN = "unknown"  #: nobody has seen this source
+    FOREIGN = "foreign"  #: somebody else has replaced the target
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, why, and the digest of what was judged (empty where there was no source)."""
+
+    verdict: Verdict
+    reason: str
+    source: str = ""
+
+
+def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
+    """Judge one target.
+
+    Args:
+        fix: the fix.
+        target: one of its targets.
+        read: how to get the source of a module.
+    """
+    package = target.module.partition(".")[0]
+    found = []
+    for module, qualname in target.fingerprint_names():
+        text = read(module)
+        if text is None and module == target.module and installed.find_spec(package) is None:
+            return Judgement(Verdict.ABSENT, f"{package} is not installed.")
+        definition = text and source.find(text, qualname)
+        if not definition:
+            return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
+        found.append(definition)
+    nodes = [definition.node for definition in found]
+    digest = source.digest(*nodes)
+    known = _known(fix, target, digest)
+    verdict = known or _by_matcher(fix, target, nodes)
+    looks = "is known to be" if known else "was never examined; by its shape it is"
+    if verdict is Verdict.FIXED:
+        return Judgement(verdict, f"This source ({digest}) {looks} good.", digest)
+    lacking = _lacking(fix)
+    if lacking:
+        return Judgement(Verdict.UNAFFECTED, lacking, digest)
+    if verdict is Verdict.BROKEN:
+        return Judgement(verdict, f"This source ({digest}) {looks} broken.", digest)
+    return Judgement(Verdict.UNKNOWN, _unknown(fix, target, found[0], digest, nodes), digest)
+
+
+def judge_installed(fix: Fix, target: Target) -> Judgement:
+    """Judge one target from what is installed, without importing it."""
+    return judge(fix, target, read_installed)
+
+
+def judge_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
+    """What the sweep has found of one target in the release that is installed, if that is not broken.
+
+    For reports only: modules that an examined release has right are not even watched, and hundreds of them would have
+    to be read.
+    """
+    package = target.module.partition(".")[0]
+    release = installed.version(package)
+    entry = _file(evidence_file(fix)).get(target.key, {})
+    if release is None:
+        return None
+    if _is_in(release, entry.get("absent", ())):
+        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {target.qualname} in {target.module}.")
+    for digest, runs in entry.get("fixed", {}).items():
+        if _is_in(release, runs):
+            return Judgement(Verdict.FIXED, f"{_release(package)} was examined; its source ({digest}) is good.", digest)
+    return None
+
+
+def read_installed(name: str) -> Optional[str]:
+    """The source of a module that is installed, or None."""
+    return installed.source_of(installed.find_spec(name))
+
+
+@memo
+def evidence(path: Path) -> dict[str, dict[str, Verdict]]:
+    """For each target of a fix, the digests that are known and what they are.
+
+    Args:
+        path: an evidence file; one that does not exist is an empty one.
+    """
+    return {
+        target: {digest: Verdict(verdict) for verdict in ("broken", "fixed") for digest in entry.get(verdict, ())}
+        for target, entry in _file(path).items()
+    }
+
+
+def evidence_file(fix: Fix) -> Path:
+    """Where the evidence of a fix is."""
+    return fix.evidence or EVIDENCE / f"{fix.id}.json"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the single questions.
+
+
+@memo
+def _file(path: Path) -> dict[str, Any]:
+    targets: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["targets"] if path.is_file() else {}
+    return targets
+
+
+def _is_in(release: Version, runs: Iterable[str]) -> bool:
+    """Whether one of ``4.36.0 - 4.52.4``, ``4.53.0`` or ``5.0.0 and later`` contains a release."""
+    from packaging.version import Version
+
+    for words in (run.split() for run in runs):
+        if Version(words[0]) <= release and (words[-1] == "later" or release <= Version(words[-1])):
+            return True
+    return False
+
+
+def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
+    return evidence(evidence_file(fix)).get(target.key, {}).get(digest)
+
+
+def _by_matcher(fix: Fix, target: Target, nodes: list[source.Definition]) -> Optional[Verdict]:
+    """Some bugs live in repositories without releases; such a fix may trust its own matcher."""
+    if not fix.matcher_decides:
+        return None
+    return Verdict.BROKEN if fix.is_broken(*nodes, target=target) else Verdict.FIXED
+
+
+def _lacking(fix: Fix) -> Optional[str]:
+    """Why the bug cannot happen with the other packages that are installed, as a sentence."""
+    from packaging.specifiers import SpecifierSet
+
+    for distribution, wanted in fix.needs.items():
+        if distribution == "transformers":
+            continue  # its source was judged
+        version = installed.version(distribution)
+        if version is None:
+            return f"The bug needs {distribution} {wanted}; {distribution} is not installed."
+        if not SpecifierSet(wanted).contains(version, prereleases=True):
+            return f"The bug needs {distribution} {wanted}; {version} is installed."
+    return None
+
+
+def _unknown(fix: Fix, target: Target, found: source.Found, digest: str, nodes: list[source.Definition]) -> str:
+    spec = installed.find_spec(target.module)
+    looks = "looks broken" if fix.is_broken(*nodes, target=target) else "does not look broken"
+    return (
+        f"{spec.origin if spec else target.module}, line {found.lineno}: the source of {target.qualname} ({digest}) "
+        f"is not among those that were examined; to the matcher it {looks}. It is left as it is. "
+        f"HOTFIX_UNKNOWN=apply repairs it all the same, HOTFIX_SKIP={fix.id} ends this message."
+    )
+
+
+def _release(package: str) -> str:
+    version = installed.version(package)
+    return f"{package} {version}" if version else package

@@ -1,7 +1,0 @@
-"""Stands where flash-attn's compiled kernels would be; see `tests.bed.cpu`."""
-
-from tests.bed.cpu import bwd, fwd, register_operators, varlen_bwd, varlen_fwd
-
-__all__ = ["bwd", "fwd", "varlen_bwd", "varlen_fwd"]
-
-register_operators()

@@ -1,0 +1,431 @@
+"""The command on the founding stacks, in a pseudo-terminal and in a pipe, with the extra and without it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hotfix.commands.main import COMMANDS
+from tests.commands.cli_runs import ESCAPE, ROOT, hotfix, stack
+
+ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
+FIRST = ("4.49.0", "2.7.4.post1")
+
+# What `status` says of the two fixes on each stack: verdict and state.
+BROKEN, FIXED, ABSENT = ("broken", "pending"), ("fixed", "skipped"), ("absent", "skipped")
+STACKS = {
+    "4.49.0": (FIRST, {ROTARY: BROKEN, PADDING: BROKEN}),
+    "4.52.4": (("4.52.4",), {ROTARY: ("unaffected", "skipped"), PADDING: BROKEN}),
+    "4.57.6": (("4.57.6",), {ROTARY: ABSENT, PADDING: BROKEN}),
+    "5.23.0": (("5.23.0",), {ROTARY: ABSENT, PADDING: FIXED}),
+    "none": ((), {ROTARY: ABSENT, PADDING: ABSENT}),
+    "broken": ((), {ROTARY: ABSENT, PADDING: ABSENT}),
+}
+
+
+@pytest.fixture(params=STACKS)
+def folders(request, tmp_path):
+    """Name and folders of a stack."""
+    name = request.param
+    if name == "broken":  # what an interrupted installation leaves
+        (tmp_path / "transformers" / "models").mkdir(parents=True)
+        (tmp_path / "transformers-4.49.0.dist-info").mkdir()
+        return name, (tmp_path,)
+    return name, stack(*STACKS[name][0]) if STACKS[name][0] else ()
+
+
+def rows(text):
+    """The first words of each line of a plain table."""
+    return {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
+
+
+@pytest.mark.testbed
+def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
+    name, path = folders
+    expected = STACKS[name][1]
+    words = "status", "--all"
+    piped, shown = hotfix(*words, path=path), hotfix(*words, path=path, terminal=True)
+    assert (piped.status, piped.stderr, shown.status, shown.stderr) == (0, "", 0, "")
+    assert ESCAPE not in piped.stdout
+    assert ESCAPE in shown.stdout
+    table = rows(piped.stdout)
+    outcomes = hotfix("status", "--json", path=path).json["outcomes"]
+    for fix, (verdict, state) in expected.items():
+        assert table[fix][2:4] == [verdict, state]
+        assert f"{fix} crash {verdict} {state}" in shown.text
+        mine = [one for one in outcomes if one["fix"] == fix]
+        assert any((one["verdict"], one["state"]) == (verdict, state) for one in mine)
+    if name == "none":
+        assert "transformers is not installed" in piped.stdout
+
+
+@pytest.mark.testbed
+def test_status_shows_what_is_broken_and_counts_the_rest(folders):
+    _, path = folders
+    brief, whole = (rows(hotfix("status", *more, path=path).stdout) for more in ((), ("--all",)))
+    idle = [fix for fix, words in whole.items() if words[2:3] in (["fixed"], ["absent"])]
+    assert set(idle).isdisjoint(brief)
+    assert set(whole) - set(brief) == set(idle) | ({"fix"} if len(idle) == len(whole) - 2 else set())
+    assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
+    order = [words[2] for words in whole.values() if words[2:3] in (["broken"], ["fixed"])]
+    assert order == sorted(order), "what is broken comes first"
+
+
+@pytest.mark.testbed
+def test_status_by_target_has_a_row_for_each(folders):
+    _, path = folders
+    done = hotfix("status", "--targets", path=path)
+    outcomes = hotfix("status", "--json", path=path).json["outcomes"]
+    for one in outcomes:
+        assert f"{one['target']}  " in done.stdout
+    assert len(done.stdout.splitlines()) == len(outcomes) + 3
+
+
+@pytest.mark.testbed
+def test_doctor_finds_what_is_wrong_with_a_stack(folders):
+    name, path = folders
+    done = hotfix("doctor", "--quick", "--json", path=path)
+    said = {one["subject"]: one for one in done.json["findings"]}
+    release = said["transformers"]
+    if name == "broken":
+        assert done.status == 1
+        assert release["level"] == "problem"
+        assert "broken installation" in release["found"]
+        assert "reinstall" in release["advice"]
+    else:
+        assert done.status == 0
+        assert release["level"] == ("note" if name == "none" else "ok")
+        assert (name in release["found"]) is (name != "none")
+    shown = hotfix("doctor", "--quick", path=path, terminal=True)
+    assert shown.status == done.status
+    assert release["found"].split()[0] in shown.text
+
+
+@pytest.mark.testbed
+def test_explain_says_what_is_here(folders):
+    name, path = folders
+    for fix, (verdict, _) in STACKS[name][1].items():
+        done = hotfix("explain", fix, path=path)
+        facts = rows(done.stdout)
+        assert done.status == 0
+        assert {"Kind", "Symptom", "Cause", "Releases", "Upstream", "Here", "Evidence", "Proof"} <= facts.keys()
+        assert facts["This"][2] == f"{verdict}:"
+    assert hotfix("explain", ROTARY, path=path, terminal=True).text.startswith(f"{ROTARY}: Vision rotary")
+
+
+@pytest.mark.testbed
+def test_diff_shows_lines_of_the_installed_file(folders):
+    name, path = folders
+    for fix, (_, state) in STACKS[name][1].items():
+        done = hotfix("diff", fix, path=path)
+        assert (done.status, done.stderr) == (0, "")
+        if state != "pending":
+            assert done.stdout.startswith("Nothing is changed here.")
+            continue
+        assert str(path[0]) in done.stdout
+        removed = [line[1:] for line in done.stdout.splitlines() if line.startswith("-") and line[1:2] == " "]
+        assert removed
+        source = {line for file in _files(done.stdout) for line in Path(file).read_text().splitlines()}
+        assert set(removed) <= source
+        assert any("padding_side='right'" in line or "apply_rotary_emb" in line for line in removed)
+    if name == "4.49.0":
+        shown = hotfix("diff", ROTARY, path=path, terminal=True)
+        assert ESCAPE in shown.stdout
+        assert "+ cos32, sin32 =" in shown.text
+
+
+def _files(diff):
+    return {line[4:] for line in diff.splitlines() if line.startswith("--- ")}
+
+
+@pytest.mark.testbed
+def test_the_diff_of_an_edit_is_a_patch_that_applies_and_gives_the_code_that_runs():
+    """What `diff` shows is what the edit does: the patched text and the edited tree are the same program."""
+    from hotfix.versions import source
+
+    code = (
+        "import json, ast; from hotfix.commands.diff import diffs; from hotfix import session;"
+        "from hotfix.patching import code;"
+        "from hotfix.versions import installed, source; out = []\n"
+        f"for target in session.current().catalogue.entries[{PADDING!r}].load().targets:\n"
+        "    text = installed.source_of(installed.find_spec(target.module)) or ''\n"
+        "    found = source.find(text, target.qualname)\n"
+        f"    lines = dict(diffs({PADDING!r}, str(target))).get(str(target)) if found else None\n"
+        "    if lines:\n"
+        "        code.Editor(target.implementation).visit(found.node)\n"
+        "        for node in ast.walk(found.node):\n"  # the edit leaves a `pass` where the text has nothing
+        "            for name, block in ast.iter_fields(node):\n"
+        "                if isinstance(block, list) and len(block) > 1:\n"
+        "                    setattr(node, name, [one for one in block if not isinstance(one, ast.Pass)])\n"
+        "        out.append([str(target), text, lines, source.digest(found.node)])\n"
+        "print(json.dumps(out))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": ":".join(map(str, [*stack("4.49.0"), ROOT]))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert len(found) > 10
+    for target, text, lines, digest in found:
+        patched = source.find(_patched(text, lines), target.partition(":")[2])
+        assert patched is not None
+        assert source.digest(patched.node) == digest, target
+
+
+def _patched(text, lines):
+    """Apply a unified diff."""
+    old, new, position = text.splitlines(), [], 0
+    for line in lines[2:]:
+        if hunk := re.match(r"@@ -(\d+)", line):
+            new += old[position : int(hunk[1]) - 1]
+            position = int(hunk[1]) - 1
+        elif line.startswith("+"):
+            new.append(line[1:])
+        else:
+            assert old[position] == line[1:]
+            position += 1
+            new += [line[1:]] if line.startswith(" ") else []
+    return "\n".join([*new, *old[position:]]) + "\n"
+
+
+# -- how it behaves in a shell -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_without_colours_gets_none(variable):
+    done = hotfix("status", terminal=True, env=variable)
+    assert done.status == 0
+    assert ESCAPE not in done.stdout
+    assert "\x1b" not in hotfix("--help", terminal=True, env={"NO_COLOR": "1"}).stdout
+
+
+def test_colour_can_be_forced_into_a_pipe():
+    assert ESCAPE in hotfix("list", env={"FORCE_COLOR": "1"}).stdout
+    assert ESCAPE not in hotfix("list", "--json", env={"FORCE_COLOR": "1"}).stdout
+
+
+def test_every_command_has_help_with_examples():
+    for word in COMMANDS:
+        done = hotfix(word, "--help")
+        assert done.status == 0
+        assert f"hotfix {word}" in done.stdout.split("Examples:")[1]
+    shown = hotfix("--help", terminal=True)
+    assert all(word in shown.text for word in COMMANDS)
+
+
+def test_the_examples_can_be_parsed():
+    import shlex
+
+    from hotfix.commands.main import build_parser
+
+    for word, home in COMMANDS.items():
+        module = __import__(f"hotfix.commands.{home}", fromlist=["EXAMPLES"])
+        assert module.EXAMPLES
+        for line in module.EXAMPLES:
+            command = re.findall(r"hotfix ([^|&>)]+)", line)[-1]
+            words = shlex.split(command)
+            assert build_parser().parse_args(words).command == word, line
+
+
+def test_an_error_is_one_line_and_a_traceback_only_under_debug():
+    done = hotfix("explain", "no-such-bug")
+    assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "no known bug has the id 'no-such-bug'" in done.stderr
+    assert "did you mean" in hotfix("explain", "flash-rotary").stderr
+    assert "Traceback" in hotfix("explain", "no-such-bug", "--debug").stderr
+    assert "Traceback" in hotfix("--debug", "explain", "no-such-bug").stderr
+    done = hotfix("status", env={"HOTFIX_LOG": "loud"})
+    assert (done.status, done.stderr.count("\n")) == (2, 1)
+    assert "HOTFIX_LOG=loud" in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly():
+    command = f"{sys.executable} -m hotfix list --all --json | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_is_a_script_that_knows_the_commands(shell):
+    done = hotfix("completion", shell)
+    assert done.status == 0
+    assert all(word in done.stdout for word in COMMANDS)
+    if shell == "bash":
+        assert subprocess.run(["bash", "-n"], input=done.stdout, text=True).returncode == 0
+
+
+def test_nothing_heavy_is_imported():
+    code = (
+        "import sys; from hotfix.commands.main import main; main(['status', '--json']); "
+        "heavy = {'torch', 'transformers', 'numpy', 'rich', 'yaml', 'wrapt', 'importlib.metadata', 'flash_attn'}; "
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- without the extra -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Options for a run that finds packaging and wrapt, and nothing else that is installed."""
+    import packaging
+    import wrapt
+
+    for module in (packaging, wrapt):
+        folder = Path(module.__file__).parent
+        (tmp_path / folder.name).symlink_to(folder)
+    return {"flags": ["-S"], "path": [tmp_path]}
+
+
+def test_every_json_works_without_the_extra(bare):
+    assert hotfix("status", "--json", **bare).json["outcomes"]
+    assert hotfix("doctor", "--quick", "--json", **bare).json["findings"]
+    assert hotfix("list", "--json", **bare).json
+    assert hotfix("explain", ROTARY, "--json", **bare).json["report"]["Symptom"]
+    assert hotfix("explain", "--error", "Input and cos/sin must have the same dtype", "--json", **bare).json
+    assert hotfix("diff", ROTARY, "--json", **bare).json == []
+    scan = hotfix("scan", "axolotl.txt", "qwen2-vl-finetune/Pipfile.lock", "--json", **bare)
+    assert (scan.status, scan.stderr, len(scan.json["scans"])) == (0, "", 2)
+
+
+def test_without_the_extra_the_command_is_plain_and_says_how_to_get_it(bare):
+    for words in (("status", "--all"), ("list",), ("scan", "axolotl.txt")):
+        done = hotfix(*words, **bare)
+        assert done.status == 0
+        assert PADDING in done.stdout
+        assert done.stderr.count("\n") == 1
+        assert "pip install 'transformers-hotfix[cli]'" in done.stderr
+    for words in (("completion", "bash"), ("scan", "qwen2-vl-finetune/environment.yaml")):
+        done = hotfix(*words, **bare)
+        assert (done.status, done.stderr.count("\n")) == (2, 1)
+        assert "pip install 'transformers-hotfix[cli]'" in done.stderr
+    assert "torch, which is not installed" in hotfix("verify", **bare).stderr
+
+
+# -- explain, by the message -------------------------------------------------------------------------------------------
+
+
+def test_explain_says_why_a_bug_is_not_repaired_and_which_release_to_move_to():
+    text = hotfix("explain", "packed-position-ids-sdpa").stdout
+    assert "In 4.53.0 no model hands its positions to the functions that make the masks" in " ".join(text.split())
+    assert "transformers 4.53.1 does" in text
+
+
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "train.py", line 3, in <module>
+    trainer.train()
+  File "modeling_qwen2_5_vl.py", line 170, in apply_rotary_pos_emb_flashatt
+    q_embed = apply_rotary_emb(q.float(), cos, sin).type_as(q)
+AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16
+  0%|          | 0/100 [00:03<?, ?it/s]
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "bug"),
+    [
+        ("Input and cos/sin must have the same dtype", ROTARY),
+        (TRACEBACK, ROTARY),
+        (
+            "ValueError: You are attempting to perform batched generation with padding_side='right' this may lead to "
+            "unexpected behaviour for Flash Attention version of Qwen2_5_VL. Make sure to  call "
+            "`tokenizer.padding_side  = 'left'` before tokenizing the input. ",
+            PADDING,
+        ),
+        ("You are attempting to perform batched generation with padding_side='right'", PADDING),
+        ("AttributeError: 'Mine' object has no attribute 'all_tied_weights_keys'", "v5-all-tied-weights-keys-missing"),
+        ("cannot import name 'HybridCache' from 'transformers' (/x/y.py)", "hybrid-cache-removed"),
+    ],
+)
+def test_an_error_message_leads_to_its_bug(message, bug):
+    from hotfix.commands import messages
+
+    assert messages.search(message)[0].bug.id == bug
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+        "AttributeError: module 'mine' has no attribute 'Other'",
+        "KeyError: 'input_ids'",
+        "x",
+        "{}[]()\x00\x1b[2J",
+        "Error " * 50_000,
+    ],
+)
+def test_a_message_of_something_else_leads_nowhere(message):
+    from hotfix.commands import messages
+
+    assert messages.search(message) == []
+
+
+@pytest.mark.testbed
+def test_a_traceback_on_stdin_is_explained():
+    done = hotfix("explain", "-", stdin=TRACEBACK, path=stack(*FIRST))
+    assert done.status == 0
+    assert done.stdout.startswith(f"{ROTARY}: ")
+    assert "import hotfix.auto" in done.stdout
+    done = hotfix("explain", "--error", "nothing like this", "--json")
+    assert (done.status, done.json) == (1, [])
+    assert hotfix("explain", "-", stdin="").status == 2
+
+
+# -- list, digest ------------------------------------------------------------------------------------------------------
+
+
+def test_list_is_narrowed_by_kind_and_model():
+    everything = hotfix("list", "--all", "--json").json
+    assert {ROTARY, PADDING, "gemma2-sliding-layer-parity"} <= {one["id"] for one in everything}
+    silent = hotfix("list", "--all", "--json", "--kind", "silent", "--model", "GEMMA2").json
+    assert {one["kind"] for one in silent} == {"silent"}
+    assert all(any("gemma2" in where for where in one["where"]) for one in silent)
+    mine = {one["id"] for one in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
+    assert {ROTARY, PADDING} <= mine
+    assert all(one["repaired"] for one in hotfix("list", "--json").json)
+    assert "No known bug" in hotfix("list", "--model", "no-such-model").stdout
+
+
+@pytest.mark.testbed
+def test_digest_is_what_the_evidence_has():
+    from hotfix.versions import verdict
+
+    target = "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:apply_rotary_pos_emb_flashatt"
+    digest = hotfix("digest", target, path=stack(*FIRST)).stdout.split()[0]
+    assert verdict.evidence(verdict.EVIDENCE / f"{ROTARY}.json")[target][digest].value == "broken"
+    for wrong in ("transformers", "transformers.nowhere:f", "transformers:no_such_function"):
+        done = hotfix("digest", wrong, path=stack(*FIRST))
+        assert (done.status, done.stderr.count("\n")) == (2, 1)
+
+
+# -- the report in a program -------------------------------------------------------------------------------------------
+
+
+def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
+    from rich.console import Console
+
+    from hotfix.engine.ledger import Outcome, State, Verdict
+    from hotfix.reports.report import Report
+
+    bad = Outcome(ROTARY, "m:<b>", Verdict.UNKNOWN, State.SKIPPED, True, "<script>alert(1)</script>")
+    report = Report((bad,), {"transformers": "4.49.0"}, "0123456789ab")
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(report)
+    shown = console.export_text()
+    assert "transformers 4.49.0" in shown
+    assert ROTARY in shown
+    html = report._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "unknown" in html

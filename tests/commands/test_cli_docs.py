@@ -1,0 +1,88 @@
+"""Every command on the page about writing a fix, run in its order; and the pages name only what exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands.cli_runs import ROOT, hotfix, stack
+
+DOCS = ROOT / "docs"
+
+
+def commands(page):
+    """The commands of a page and what it says that they print: (command, [line, ...])."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", text, re.S):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def script(file, text):
+    file.write_text("#!/bin/sh\n" + text)
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.mark.testbed
+def test_the_page_about_writing_a_fix_is_true(tmp_path):
+    """A plugin from bug to proof: run on the release that has the bug, held against the one that has not."""
+    work, site, bin = tmp_path / "work", tmp_path / "site", tmp_path / "bin"
+    shutil.copytree(DOCS / "example", work, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
+    bin.mkdir()
+    script(bin / "python", f'exec {sys.executable} "$@"\n')
+    script(bin / "hotfix", f'exec {sys.executable} -m hotfix "$@"\n')
+    # The environment of the tests is not installed into: what the page installs goes to a folder of its own.
+    script(
+        bin / "pip",
+        f'case "$*" in *--target*) ;; *) set -- "$@" --no-deps --no-build-isolation --target {site} ;; esac\n'
+        f'exec {sys.executable} -m pip "$@"\n',
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
+    path = os.pathsep.join(map(str, [site, *stack("4.41.1"), ROOT]))
+    env = {**kept, "PATH": f"{bin}:{os.environ['PATH']}", "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
+    steps = commands("writing-a-fix.md")
+    assert len(steps) >= 8
+    for command, wanted in steps:
+        done = subprocess.run(["sh", "-c", command], cwd=work, env=env, capture_output=True, text=True, timeout=300)
+        output = done.stdout + done.stderr
+        assert done.returncode == 0, f"$ {command}\n{output}"
+        printed = [" ".join(line.split()) for line in output.splitlines()]
+        for line in wanted:
+            line = " ".join(line.split())
+            beginning = line[: -len("...")].strip() if line.endswith("...") else None
+            assert line == "..." or any(one == line or (beginning and one.startswith(beginning)) for one in printed), (
+                f"$ {command}\ndid not print\n{line}\nbut\n{output}"
+            )
+
+
+def test_the_page_about_switches_names_all_of_them():
+    code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "hotfix").rglob("*.py"))
+    read = set(re.findall(r'"(HOTFIX_[A-Z]+)"', code))
+    assert {"HOTFIX_ONLY", "HOTFIX_PADDING"} <= read
+    described = set(re.findall(r"^\| `(HOTFIX_[A-Z]+)=", (DOCS / "switches.md").read_text(encoding="utf-8"), re.M))
+    assert described == read
+
+
+def test_the_pages_name_only_commands_and_options_that_exist():
+    from hotfix.commands.main import COMMANDS
+
+    table = (DOCS / "command.md").read_text(encoding="utf-8")
+    assert all(f"| `hotfix {word}" in table for word in COMMANDS)
+    help_of = {word: hotfix(word, "--help").stdout for word in COMMANDS}
+    pages = [page for page in DOCS.glob("*.md") if page.name not in ("reach.md", "parity.md")]
+    for page in pages:
+        for line in re.findall(r"hotfix ([a-z]+ [^`|\n]*)", page.read_text(encoding="utf-8")):
+            word, _, rest = line.partition(" ")
+            for option in re.findall(r"--[a-z-]{2,}", rest.partition("-- ")[0]) if word in COMMANDS else ():
+                assert option in help_of[word], f"{page.name}: hotfix {line}"

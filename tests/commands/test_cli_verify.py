@@ -1,0 +1,227 @@
+"""``hotfix verify``: a plugin with cases of every kind, quickly; and the real case of a founding fix, marked slow."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import textwrap
+
+import pytest
+
+from tests.commands.cli_runs import ROOT, hotfix, stack
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the proofs need torch")
+
+TOY = """
+def scale(x):
+    return x + 2
+
+
+def crash(x):
+    raise ValueError("scales nothing")
+
+
+def wrong_twice(x):
+    raise ValueError("still wrong")
+
+
+def fine(x):
+    return x * 2
+"""
+
+FATAL = """
+def deadly(x):
+    return x + 2
+
+
+def slow(x):
+    return x + 2
+"""
+
+FIXES = """
+import os, time
+from pathlib import Path
+from hotfix import Fix
+
+NAMES = ("scale", "crash", "wrong_twice", "fine", "deadly", "slow")  # the last two are not always there
+EVIDENCE = Path(__file__).with_name("evidence.json")
+FIX = Fix(id="toys", title="Toys add", kind="silent", fixed_in="2.0", evidence=EVIDENCE)
+
+
+@FIX.replaces(*(f"transformers.toy:{name}" for name in NAMES if name != "wrong_twice"))
+def scale(x):
+    return x * 2
+
+
+@FIX.replaces("transformers.toy:wrong_twice")
+def wrong_twice(x):
+    raise ValueError("wrong again")
+
+
+@FIX.recognises
+def is_broken(node):
+    return True
+
+
+@FIX.case
+def case(testbed, target):
+    import torch
+    import transformers.toy as toy
+
+    if target.qualname == "deadly":
+        os._exit(7)
+    if target.qualname == "slow":
+        time.sleep(600)
+    return {"scaled": getattr(toy, target.qualname)(torch.tensor([3.0, 5.0]))}
+"""
+
+
+MEETING = """
+from pathlib import Path
+from hotfix import Fix
+
+EVIDENCE = Path(__file__).with_name("evidence.json")
+FIX = Fix(
+    id="toys",
+    title="Toys add",
+    kind="silent",
+    fixed_in="2.0",
+    evidence=EVIDENCE,
+)
+MET = Fix(id="met", title="Toys crash", kind="crash", fixed_in="2.0", evidence=EVIDENCE)
+
+
+@FIX.replaces("transformers.toy:scale", "transformers.toy:wrong_twice")
+def scale(x):
+    return x * 2
+
+
+@MET.replaces("transformers.toy:crash")
+def crash(x):
+    return x
+
+
+@FIX.recognises
+@MET.recognises
+def is_broken(node):
+    return True
+
+
+@FIX.case(with_fixes=("toys:met",), packages={"no-such-distribution": ""})
+def case(testbed, target):
+    import torch
+    import transformers.toy as toy
+
+    if target.qualname == "wrong_twice":
+        import no_such_module
+    return {"scaled": toy.scale(toy.crash(torch.tensor([3.0, 5.0])))}
+"""
+
+
+def toys(folder, text, fixes=FIXES, named="FIX"):
+    """A stand-in release with these functions, and a plugin that aims at all of them."""
+    from hotfix.versions import source
+
+    files = {
+        "transformers/__init__.py": '__version__ = "1.0"\n',
+        "transformers/toy.py": text,
+        "toy_fixes/__init__.py": fixes,
+        "toys-1.dist-info/entry_points.txt": f"[hotfix.fixes]\ntoys = toy_fixes:{named}\n",
+        "fixed/transformers/__init__.py": '__version__ = "2.0"\n',
+        "fixed/transformers/toy.py": text.replace("x + 2", "x * 2"),
+    }
+    names = [line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")]
+    digests = {name: source.digest(source.find(text, name).node) for name in names}
+    targets = {f"transformers.toy:{name}": {"broken": {digest: ["1.0"]}} for name, digest in digests.items()}
+    files["toy_fixes/evidence.json"] = json.dumps({"targets": targets})
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(textwrap.dedent(content))
+    return folder
+
+
+def verified(folder, *words):
+    """The certificate for the toys, and the proofs in it by function."""
+    env = {"CUDA_VISIBLE_DEVICES": "", "HOTFIX_SKIP": "*"}  # the user's own switches do not count
+    done = hotfix("verify", "toys:toys", "--json", *words, path=[folder], env=env)
+    assert done.status == int(any(one["result"] == "failed" for one in done.json["proofs"]))
+    return done.json, {one["target"].partition(":")[2]: one for one in done.json["proofs"]}
+
+
+def test_a_proof_is_what_happened_in_the_processes(tmp_path):
+    """One that differs, one that stops raising, one that goes on raising, one without a bug."""
+    toys(tmp_path, TOY)
+    certificate, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
+    assert certificate["packages"]["transformers"] == "1.0"
+    assert certificate["device"].startswith("CPU")
+    assert not certificate["flash_attention"]
+    scale = proofs["scale"]
+    assert (scale["result"], scale["changed"], scale["oracle"]) == ("verified", 3.0, 0.0)
+    assert (proofs["crash"]["before"], proofs["crash"]["after"]) == ("ValueError: scales nothing", "ran")
+    assert "the oracle raises" in proofs["crash"]["reason"]
+    assert proofs["fine"]["result"] == "failed"
+    assert "shows no bug" in proofs["fine"]["reason"]
+    assert proofs["wrong_twice"]["result"] == "not here"
+    assert "needs a CUDA device" in proofs["wrong_twice"]["reason"]
+
+
+def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_path):
+    """And one that needs what is not installed is not called failed."""
+    toys(tmp_path, TOY, MEETING, "BOTH")
+    with (tmp_path / "toy_fixes" / "__init__.py").open("a") as file:
+        file.write("BOTH = [FIX, MET]\n")
+    _, proofs = verified(tmp_path)
+    scale = proofs["scale"]
+    assert (scale["result"], scale["before"], scale["changed"]) == ("verified", "ran", 3.0)
+    assert proofs["wrong_twice"]["result"] == "not here"
+    assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_or_hangs_takes_no_other_proof_with_it(tmp_path):
+    toys(tmp_path, FATAL + TOY)
+    _, proofs = verified(tmp_path, "--timeout", "30")
+    assert "ended with 7" in proofs["deadly"]["after"]
+    assert "took longer than 30 seconds" in proofs["slow"]["after"]
+    assert {name for name, one in proofs.items() if one["result"] == "verified"} == {"scale", "crash"}
+
+
+def test_there_may_be_nothing_to_prove():
+    done = hotfix("verify", "fa2-right-padding-check", env={"CUDA_VISIBLE_DEVICES": ""})
+    assert (done.status, done.stderr) == (0, "")
+    assert "nothing to prove" in done.stdout
+    for words in (["no-such-fix"], ["gemma2-sliding-layer-parity"], ["--against", "/nowhere"]):
+        done = hotfix("verify", *words)
+        assert (done.status, done.stderr.count("\n")) == (2, 1)
+
+
+BED = {
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",
+    "TRITON_INTERPRET": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+@pytest.mark.testbed
+@pytest.mark.slow
+def test_a_founding_fix_is_verified_on_the_bed_against_the_fixed_release():
+    testbed = [ROOT / "tools" / "testbed" / "path", ROOT, *stack("4.49.0", "2.7.4.post1")]
+    words = ["verify", "flash-rotary-dtype", "--against", str(stack("4.50.0")[0])]
+    done = hotfix(*words, "--json", path=testbed, env=BED)
+    assert done.status == 0
+    (proof,) = done.json["proofs"]
+    assert proof["result"] == "verified"
+    assert proof["before"].startswith("AssertionError: Input and cos/sin must have the same dtype")
+    assert (proof["after"], proof["oracle"]) == ("ran", 0.0)
+    shown = hotfix(*words, path=testbed, env=BED, terminal=True)
+    assert "verified flash-rotary-dtype" in shown.text
+
+
+@pytest.mark.testbed
+@pytest.mark.slow
+def test_what_cannot_run_here_is_not_called_verified():
+    done = hotfix("verify", "flash-rotary-dtype", path=stack("4.49.0", "2.7.4.post1"), env={"CUDA_VISIBLE_DEVICES": ""})
+    assert done.status == 0
+    assert "cannot be verified here: needs a CUDA device" in done.stdout
+    assert "verified  flash" not in done.stdout

@@ -1,0 +1,166 @@
+"""A small world for tests that need no torch: a stand-in `transformers`, a planted fix, and its evidence.
+
+Everything about imports happens in fresh interpreters, with `World.run`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+TOY = '''
+"""A toy module. What is wrong with it: `scale` adds where it should multiply."""
+
+import functools
+
+
+def scale(x, factor=2):
+    """Scale x."""
+    return x + factor
+
+
+SCALERS = {"plain": scale}
+
+
+class Lazy(dict):
+    """Like the maps of transformers' auto classes: to ask for its items is to import every model."""
+
+    def items(self):
+        raise AssertionError("everything would be imported")
+
+    values = items
+
+
+MODELS = Lazy(one="model")
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+class Base:
+    def forward(self, x, mask=None):
+        return x
+
+
+class Layer(Base):
+    @logged
+    def forward(self, x, mask=None):
+        if mask is not None:
+            total = functools.reduce(int.__add__, mask)
+            if total == 0:
+                raise ValueError("padding")
+        return super().forward(x) + 1
+
+    @staticmethod
+    def halve(x):
+        return x - 2
+'''
+
+FIX = """
+import ast
+from hotfix.fix import Fix
+
+FIX = Fix(id="toy-scale", title="scale adds", kind="silent", fixed_in="2.0", prefilter="def scale")
+
+@FIX.replaces(("transformers.toy:scale", "==1.0"))
+def scale(x, factor=2):
+    return x * factor
+
+@FIX.recognises
+def is_broken(node):
+    return any(isinstance(one, ast.Add) for one in ast.walk(node))
+"""
+
+PREAMBLE = """
+import pathlib, hotfix.engine.catalogue, hotfix.versions.verdict
+hotfix.engine.catalogue.INDEX = pathlib.Path({index!r})
+hotfix.versions.verdict.EVIDENCE = pathlib.Path({folder!r})
+"""
+
+
+class World:
+    """A folder that is first on the path of the interpreters that `run` starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fixes: dict[str, dict[str, object]] = {}
+        self.package = folder / "transformers"
+        self.write("transformers/__init__.py", '__version__ = "1.0"\n')
+        self.write("transformers/toy.py", TOY)
+        self.plant("toy-scale", FIX, {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"})
+
+    def write(self, name: str, text: str) -> Path:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+        return file
+
+    def plant(self, id: str, text: str, aims: dict[str, str], broken: dict[str, str]) -> None:
+        """Add a fix: its module, its line in the index, and evidence that today's source of `broken` is broken."""
+        from hotfix.versions import source
+
+        home = id.replace("-", "_")
+        self.write(f"{home}.py", text)
+        entry = {"title": id, "kind": "silent", "module": home, "optin": False, "group": "", "fixed_in": "2.0"}
+        self.fixes[id] = {**entry, "targets": aims}
+        targets = {}
+        for key, qualname in broken.items():
+            file = self.folder / (key.partition(":")[0].replace(".", "/") + ".py")
+            found = source.find(file.read_text(), qualname)
+            assert found is not None
+            targets[key] = {"broken": {source.digest(found.node): ["1.0"]}}
+        self.write(f"evidence/{id}.json", json.dumps({"targets": targets}))
+        self.write("evidence/index.json", json.dumps({"examined": {"transformers": []}, "fixes": self.fixes}))
+
+    def run(
+        self,
+        code: str,
+        *,
+        flags: tuple[str, ...] = (),
+        path: tuple[str, ...] = (),
+        planted: bool = True,
+        check: bool = True,
+        **env: str,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run code in a fresh interpreter and return what it printed."""
+        preamble = PREAMBLE.format(index=str(self.folder / "evidence/index.json"), folder=str(self.folder / "evidence"))
+        script = self.write("script.py", (preamble if planted else "") + textwrap.dedent(code))
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
+        search = os.pathsep.join([*path, str(self.folder), str(ROOT), *_site_packages()])
+        done = subprocess.run(
+            [sys.executable, *flags, str(script)],
+            env={**kept, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "1", **env},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0 or not check, done.stderr
+        return done
+
+
+def _site_packages() -> list[str]:
+    """Where wrapt and packaging are, so that it need not be the interpreter's own site-packages."""
+    import packaging
+    import wrapt
+
+    return sorted({str(Path(module.__file__).parents[1]) for module in (packaging, wrapt)})
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)

@@ -1,0 +1,118 @@
+"""The switches: what they choose, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from hotfix.engine.policy import Policy
+from hotfix.errors import PolicyError
+
+from .conftest import FIX, World
+
+IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
+
+UNREADABLE = [
+    ("HOTFIX_UNKNOWN", "maybe", "skip, apply, raise"),
+    ("HOTFIX_LOG", "loud", "quiet, info, debug"),
+    ("HOTFIX_PADDING", "ignore", "raise, warn"),
+    ("HOTFIX_STRICT", "yes", "0, 1"),
+    ("HOTFIX_KINDS", "crash,typo", "crash, silent, loading, training, removed-api, api, performance"),
+    ("HOTFIX", "off", "0, 1"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "allowed"), UNREADABLE)
+def test_a_value_that_cannot_be_read_is_named_with_what_is_allowed(variable: str, value: str, allowed: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_environment({variable: value})
+    message = str(caught.value)
+    assert variable in message
+    assert value.split(",")[-1] in message
+    assert allowed in message
+
+
+def test_a_value_that_cannot_be_read_changes_nothing_and_is_said_once(world: World) -> None:
+    done = world.run(IMPORT + IMPORT, HOTFIX_UNKNOWN="maybe")
+    assert done.stdout == "7\n7\n"
+    assert done.stderr.count("\n") == 1
+    assert "HOTFIX_UNKNOWN=maybe: this value cannot be read; allowed are skip, apply, raise" in done.stderr
+
+
+@pytest.mark.parametrize("switch", [{"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-scale"}], ids=str)
+def test_a_value_that_cannot_be_read_raises_where_the_user_wants_to_be_stopped(
+    world: World, switch: dict[str, str]
+) -> None:
+    done = world.run(IMPORT, check=False, HOTFIX_UNKNOWN="maybe", **switch)
+    assert done.returncode == 1
+    assert "PolicyError: HOTFIX_UNKNOWN=maybe" in done.stderr
+
+
+def test_an_id_that_does_not_exist_is_a_warning_that_names_the_known_ones(world: World) -> None:
+    done = world.run(IMPORT, HOTFIX_ONLY="no-such-fix")
+    assert done.stdout == "7\n"
+    assert "HOTFIX_ONLY=no-such-fix: no fix has this id; known are toy-scale" in done.stderr
+
+
+def test_an_id_that_does_not_exist_is_an_error_in_strict_mode(world: World) -> None:
+    done = world.run(IMPORT, check=False, HOTFIX_SKIP="toy-scales", HOTFIX_STRICT="1")
+    assert done.returncode == 1
+    assert "HOTFIX_SKIP=toy-scales: no fix has this id; did you mean toy-scale?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("switch", "printed"),
+    [
+        ({"HOTFIX_ONLY": "toy-*"}, "10\n"),
+        ({"HOTFIX_SKIP": "toy-*"}, "7\n"),
+        ({"HOTFIX_KINDS": "crash"}, "7\n"),
+        ({"HOTFIX_KINDS": "crash,silent"}, "10\n"),
+        ({"HOTFIX": "1"}, "10\n"),
+    ],
+    ids=str,
+)
+def test_switches_choose_fixes(world: World, switch: dict[str, str], printed: str) -> None:
+    assert world.run(IMPORT, **switch).stdout == printed
+
+
+def test_an_opt_in_fix_is_off_until_it_is_asked_for_by_id_or_group(world: World) -> None:
+    world.plant(
+        "toy-scale",
+        FIX.replace('kind="silent"', 'kind="silent", optin=True, group="toys"'),
+        {"transformers.toy:scale": "==1.0"},
+        {"transformers.toy:scale": "scale"},
+    )
+    index = world.folder / "evidence/index.json"
+    index.write_text(index.read_text().replace('"optin": false, "group": ""', '"optin": true, "group": "toys"'))
+    assert world.run(IMPORT).stdout == "7\n"
+    assert world.run(IMPORT, HOTFIX_OPTIN="toy-scale").stdout == "10\n"
+    assert world.run(IMPORT, HOTFIX_OPTIN="toys").stdout == "10\n"
+
+
+def test_one_line_is_logged_for_an_applied_fix_and_none_when_quiet(world: World) -> None:
+    assert world.run(IMPORT).stderr.count("\n") == 1
+    assert world.run(IMPORT, HOTFIX_LOG="quiet").stderr == ""
+    assert world.run(IMPORT, RANK="1").stderr == ""
+    assert world.run(IMPORT, RANK="1", HOTFIX_LOG="debug").stderr != ""
+
+
+def test_the_lines_go_where_the_program_has_configured_logging(world: World) -> None:
+    code = (
+        "import logging, sys\nlogging.basicConfig(stream=sys.stdout, level='INFO', format='%(name)s %(levelname)s')\n"
+    )
+    done = world.run(code + IMPORT)
+    assert done.stdout == "hotfix INFO\n10\n"
+    assert done.stderr == ""
+
+
+def test_apply_names_an_argument_that_is_wrong(world: World) -> None:
+    code = """
+    import hotfix
+    for only in (["no-such-fix"], "toy-scale"):
+        try:
+            hotfix.apply(only=only)
+        except hotfix.PolicyError as error:
+            print(error)
+    """
+    lines = world.run(code).stdout.splitlines()
+    assert lines[0] == "only=no-such-fix: no fix has this id; known are toy-scale"
+    assert lines[1] == "only='toy-scale': this must be a list of fix ids, not one string"

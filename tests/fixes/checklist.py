@@ -1,0 +1,149 @@
+"""What `test_checklist.py` runs on the testbed: whatever people do with a function, done with the functions of any fix.
+
+`CHECKLIST` in the environment names the module of the fix. Nothing here knows a fix: a new one gets all of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import multiprocessing
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import reduce
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import hotfix
+from hotfix import session
+from hotfix.patching.journal import _Recoding
+from hotfix.proofs.testbed import Testbed
+from tools.probes import untouched
+from tools.testbed import xformers_cpu
+
+_models = multiprocessing.Value("i")  # treated so far; some cases build theirs in forks
+
+
+def ordinary(testbed: Any, target: Any) -> dict[str, Any]:
+    """Repair, look at what was repaired, and take it out again; each entry must be true."""
+    import torch
+
+    _ran(Testbed, target)
+    operations = list(session.current().journal._operations)
+    found = dict(_repaired(operations))
+    told = {
+        "something was repaired": bool(operations),
+        "tracebacks show lines that exist": all(_has_its_lines(one.__code__) for one in found.values()),
+        "pickle": all(pickle.loads(pickle.dumps(one)) is one for one in map(_standing, found.values())),
+    }
+    repaired = {place: _looks(function) for place, function in found.items()}
+    hotfix.revert()
+    told["names, signature and docstring are upstream's"] = repaired == {
+        place: _looks(function) for place, function in _repaired(operations)
+    }
+    left = {name: int(count) for name, count in untouched(testbed, target).items()}
+    if target.module.startswith("hotfix."):
+        left.pop("ours")  # a module of ours that stands for one outside of transformers
+    told["revert leaves nothing"] = left.pop("functions") > 0 and not any(left.values())
+    told["nothing watches any more"] = not [one for one in sys.meta_path if type(one).__module__.startswith("hotfix")]
+    return {name: torch.tensor(value) for name, value in told.items()}
+
+
+def plain(testbed: Any, target: Any) -> dict[str, Any]:
+    """The case as it is."""
+    return _ran(Testbed, target)
+
+
+def compiled(testbed: Any, target: Any) -> dict[str, Any]:
+    """The case with every model compiled, and how many those are."""
+    return {**_ran(_Compiling, target), "models": _count()}
+
+
+def training(testbed: Any, target: Any) -> dict[str, Any]:
+    """The case in training."""
+    return _ran(_Training, target)
+
+
+def checkpointed(testbed: Any, target: Any) -> dict[str, Any]:
+    """The case in training, with gradient checkpointing in every model that has it, and how many those are."""
+    return {**_ran(_Checkpointing, target), "models": _count()}
+
+
+class _Compiling(Testbed):
+    """Compiles what it fills; the graphs are run as they are, so that results stay equal to the bit."""
+
+    def fill(self, module: Any, seed: int = 0, scale: float = 1.0) -> Any:
+        import torch
+
+        rotary: Any = sys.modules.get("flash_attn.layers.rotary")
+        if rotary is not None:  # it selects a CUDA device, which cannot be traced on the CPU
+            rotary.apply_rotary = torch.compiler.disable(rotary.apply_rotary)
+        super().fill(module, seed, scale).compile(backend="eager")
+        _models.value += 1
+        return module
+
+
+class _Training(Testbed):
+    """Leaves its models in training mode."""
+
+    def model(self, *args: Any, **kwargs: Any) -> Any:
+        return super().model(*args, **kwargs).train()
+
+
+class _Checkpointing(_Training):
+    """Has its models checkpoint their layers."""
+
+    def fill(self, module: Any, seed: int = 0, scale: float = 1.0) -> Any:
+        super().fill(module, seed, scale)
+        if getattr(module, "supports_gradient_checkpointing", False):
+            module.gradient_checkpointing_enable({"use_reentrant": False})
+            _models.value += 1
+        return module
+
+
+def _count() -> Any:
+    import torch
+
+    return torch.tensor(_models.value)
+
+
+def _ran(kind: type[Testbed], target: Any) -> dict[str, Any]:
+    import torch
+
+    torch.manual_seed(0)  # of dropout
+    with xformers_cpu.registered() if find_spec("xformers") else nullcontext(), kind() as testbed:
+        results = import_module(os.environ["CHECKLIST"]).FIX.proof(testbed, target)
+        return {name: value.detach().clone() for name, value in results.items()}
+
+
+def _repaired(operations: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Each place where something was repaired, and the function that stands there now."""
+    for operation in operations:
+        if isinstance(operation, _Recoding):
+            yield operation.function.__qualname__, operation.function
+        elif operation._is_defined_here():
+            site = operation.site
+            yield f"{site.owner.__name__}.{site.name}", getattr(site.owner, site.name)
+
+
+def _standing(function: Any) -> Any:
+    """What a program finds under the name of a function: the function, or what upstream has decorated it with."""
+    return reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
+
+
+def _looks(function: Any) -> tuple[Any, ...]:
+    names = function.__module__, function.__name__, function.__qualname__, function.__doc__
+    return (*names, inspect.signature(function), function.__defaults__)
+
+
+def _has_its_lines(code: CodeType) -> bool:
+    """Whether every line that a traceback could name is in a file, and not an empty one."""
+    lines = {line for _, _, line in code.co_lines() if line}
+    here = Path(code.co_filename).is_file() and all(linecache.getline(code.co_filename, one).strip() for one in lines)
+    return here and all(_has_its_lines(one) for one in code.co_consts if isinstance(one, CodeType))

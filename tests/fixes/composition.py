@@ -1,0 +1,56 @@
+"""What `test_composition.py` runs on the testbed, unarmed: fixes that meet on one function, put in and taken out.
+
+`MEETING` in the environment names the fixes.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import reduce
+from importlib import import_module
+from itertools import permutations
+from typing import Any
+
+import hotfix
+
+
+def meeting(testbed: Any, target: Any) -> dict[str, Any]:
+    """Every fix alone, and all of them in every order, in and out again; each entry must be true."""
+    import torch
+
+    ids = os.environ["MEETING"].split(",")
+    stock = _standing(target)
+    alone = {}
+    for id in ids:
+        with hotfix.apply(only=[id]):
+            alone[id] = _codes(_standing(target))
+    together, after, last, left = [], [], [], []
+    for order in permutations(ids):
+        handles = [hotfix.apply(only=[id]) for id in order]
+        together.append(_codes(_standing(target)))
+        for handle in handles[:-1]:
+            handle.revert()
+        last.append(_codes(_standing(target)) == alone[order[-1]])
+        handles[-1].revert()
+        left.append(_standing(target) is stock)
+        after.append(_codes(stock))
+    told = {
+        "each changes it": len({*map(tuple, alone.values()), tuple(_codes(stock))}) == len(ids) + 1,
+        "all of them change it more than one": together[0] not in alone.values(),
+        "the order of coming makes no difference": all(one == together[0] for one in together),
+        "the last that stays is as it is alone": all(last),
+        "nothing is left": all(left) and all(one == after[0] == _codes(stock) for one in after),
+    }
+    return {name: torch.tensor(value) for name, value in told.items()}
+
+
+def _standing(target: Any) -> Any:
+    return reduce(getattr, target.qualname.split("."), import_module(target.module))
+
+
+def _codes(function: Any) -> list[Any]:
+    """The code of a function and of those that it wraps, outermost first."""
+    codes = [function.__code__]
+    while function := getattr(function, "__wrapped__", None):
+        codes.append(function.__code__)
+    return codes

@@ -1,0 +1,114 @@
+"""`generate` keeps refusing right-padded batches where the release did, and nothing else that generates is stopped."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+
+from hotfix.models.fa2_right_padding_check import FIX, LENGTHS
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+TABLES = {
+    "4.40.2": "transformers.models.qwen2.modeling_qwen2:Qwen2Model.forward",
+    "4.48.3": "transformers.models.mistral.modeling_mistral:MistralModel._update_causal_mask",
+    "4.49.0": "transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask",
+    "4.52.4": "transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask",
+    "4.57.6": "transformers.models.qwen2_moe.modeling_qwen2_moe:Qwen2MoeModel._update_causal_mask",
+}
+RELEASES = [pytest.param(one, marks=pytest.mark.slow if one in ("4.48.3", "4.52.4") else ()) for one in TABLES]
+# The release itself lets this one through, and what it generates from is padding all the same.
+ONLY_WITH_HOTFIX = {"right, without cache"}
+
+
+@cache
+def table(release, hotfix):
+    told = {"TARGETS": TABLES[release]}
+    result = run("tests.fixes.models.padding.generation:truth_table", transformers=release, hotfix=hotfix, env=told)
+    return json.loads(result.require().stdout.splitlines()[-1]), result
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_generate_with_right_padding_still_raises_and_says_what_to_do(release):
+    told, _ = table(release, True)
+    refused = {way: error for way, error in told.items() if way.startswith("right") and way != "right, eager"}
+    assert len(refused) == 8
+    for way, error in refused.items():
+        assert error is not None, way
+        name, message, forwards = error
+        assert name == "ValueError"
+        for words in ("padding_side='right'", "tokenizer.padding_side = 'left'", FIX.id, "HOTFIX_PADDING=warn"):
+            assert words in message
+        assert forwards == 0, f"{way}: the model ran before it was refused"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_generate_passes_what_is_not_padded_on_the_right_or_runs_another_attention(release):
+    told, _ = table(release, True)
+    passed = {way: error for way, error in told.items() if not way.startswith("right") or way == "right, eager"}
+    assert len(passed) == 11
+    assert {way: error for way, error in passed.items() if error} == {}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_generate_with_left_padding_equals_one_by_one_decoding(release):
+    _, result = table(release, True)
+    for way in "left, greedy", "left, no mask", "left, without cache":
+        for row in range(len(LENGTHS)):
+            alone = result.tensors[f"alone {row}"][0]
+            assert torch.equal(result.tensors[way][row, max(LENGTHS) :], alone), (way, row)
+
+
+@pytest.mark.parametrize(
+    "release", [one if one == "4.49.0" else pytest.param(one, marks=pytest.mark.slow) for one in TABLES]
+)
+def test_generate_refuses_exactly_what_the_release_refused(release):
+    stock, hotfix = (
+        {way for way, error in table(release, armed)[0].items() if error is not None} for armed in (False, True)
+    )
+    assert hotfix - stock == ONLY_WITH_HOTFIX
+    assert stock - hotfix == {"by hand"}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_decoding_by_hand_from_a_right_padded_prefill_is_exact(release):
+    told, result = table(release, True)
+    assert told["by hand"] is None
+    alone = torch.cat([result.tensors[f"alone {row}"] for row in range(len(LENGTHS))])
+    assert torch.equal(result.tensors["by hand"], alone)
+    assert len(set(alone.flatten().tolist())) > 4
+
+
+def test_one_warning_instead_of_the_error_if_asked_for():
+    told = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "warn"}
+    result = run("tests.fixes.models.padding.generation:twice", env=told).require()
+    assert set(result.tensors) == {"first", "second"}
+    assert result.stderr.count("padding_side='right'") == 1
+    assert FIX.id in result.stderr
+
+
+def test_a_switch_that_cannot_be_read_changes_nothing():
+    told = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "maybe"}
+    result = run("tests.fixes.models.padding.generation:twice", env=told)
+    assert "HOTFIX_PADDING=maybe" in result.stderr
+    assert "unexpected behaviour for Flash Attention version of Qwen2" in result.error[1]  # the release's own
+
+
+def test_what_is_no_torch_module_and_encoder_decoders_are_left_alone():
+    from hotfix.models import fa2_right_padding_check as fix
+
+    class Exported:
+        """A generating class of another runtime, as of ONNX."""
+
+    class Encoding(torch.nn.Module):
+        config = type("Config", (), {"is_encoder_decoder": True})
+
+    mask = torch.tensor([[1, 1], [1, 0]])
+    for model in Exported(), Encoding():
+        fix.refuse_padding_on_the_right(model, mask)
+    for other in None, mask[None], mask[:, :0]:
+        fix.refuse_padding_on_the_right(None, other)

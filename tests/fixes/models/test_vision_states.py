@@ -1,0 +1,38 @@
+"""The last hidden state of vision towers, seen from what is built on them; bit by bit.
+
+The matrix runs every class of the table; here is what it does not show.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.models.vision_states import ID
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+CASES = "tests.fixes.models.vision_states"
+
+
+def told(case, release="4.57.1", hotfix=True):
+    env = {"HOTFIX_ONLY": ID} if hotfix else {}
+    return run(f"{CASES}:{case}", transformers=release, flash_attn=None, hotfix=hotfix, env=env).require().tensors
+
+
+def test_llava_onevision_projects_what_the_last_layer_of_siglip_gives():
+    stock, repaired = (told("features", hotfix=hotfix)["features"] for hotfix in (False, True))
+    fixed = told("features", "4.57.2", hotfix=False)["features"]
+    assert repaired.equal(fixed)
+    assert (stock - fixed).norm() > 0.1 * fixed.norm()
+
+
+def test_a_model_that_was_built_before_is_repaired_and_given_back():
+    result = told("late_and_back", hotfix=False)
+    assert {name: bool(value) for name, value in result.items()} == dict.fromkeys(result, True)
+
+
+def test_language_models_and_other_classes_keep_their_code():
+    result = told("others")
+    assert {name: bool(value) for name, value in result.items()} == dict.fromkeys(result, True)

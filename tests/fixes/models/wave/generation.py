@@ -1,0 +1,15 @@
+"""Cases for the fixes of generation under flash attention."""
+
+from __future__ import annotations
+
+from hotfix.models._generation import generated
+
+
+def both(testbed, target):
+    """What flash attention generates, and what eager attention in float32 does, under ``eager …``."""
+    import torch
+
+    flash = generated(testbed)
+    testbed.assert_flash()
+    eager = generated(testbed, attn="eager", dtype=torch.float32)
+    return {**flash, **{f"eager {name}": value for name, value in eager.items()}}

@@ -1,0 +1,20 @@
+"""Several cases in one process, and what hotfix has changed in it, and what is left of that after a revert."""
+
+from __future__ import annotations
+
+
+def told(testbed, target, **cases):
+    """Run cases, then take all fixes out.
+
+    Returns:
+        What each case returns, as ``CASE: NAME``; and what `tools.probes.untouched` counts in the module of the target
+        with the fixes in place, as ``armed: NAME``, and without, as ``reverted: NAME``.
+    """
+    import hotfix
+    from tools.probes import untouched
+
+    results = {case: run(testbed, target) for case, run in cases.items()}
+    results["armed"] = untouched(testbed, target)
+    hotfix.revert()
+    results["reverted"] = untouched(testbed, target)
+    return {f"{case}: {name}": value for case, told in results.items() for name, value in told.items()}

@@ -1,0 +1,148 @@
+"""Cases for the fixes of sliding windows under flash attention."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+
+from hotfix.models._windows import WINDOW, decoder
+
+
+def common(testbed, target):
+    """The function that all models share, and attention in float32 over the window, under ``expected …``."""
+    import torch
+    from transformers.modeling_flash_attention_utils import _flash_attention_forward
+
+    tokens, lengths = 12, (12, 7)
+    q, k, v = (
+        testbed.randn(2, tokens, heads, 16, dtype=torch.bfloat16, seed=seed) for seed, heads in enumerate((4, 2, 2))
+    )
+    mask = torch.stack([torch.arange(tokens) < length for length in lengths]).long()
+    keys, values = (one.float().repeat_interleave(2, dim=2) for one in (k, v))
+    scores = torch.einsum("bihd,bjhd->bhij", q.float(), keys) / 4
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    told = {}
+    for name, is_causal in ("causal", True), ("to both sides", False):
+        options = {"is_causal": is_causal, "sliding_window": WINDOW}
+        whole = _flash_attention_forward(q[:1], k[:1], v[:1], None, tokens, **options)
+        padded = _flash_attention_forward(q, k, v, mask, tokens, **options)
+        told[name] = torch.cat([whole[0], padded[0], padded[1, : lengths[1]]])
+
+        hidden = (distance.abs() >= WINDOW) | ((distance < 0) & is_causal)
+        expected = []
+        for sample, length in (0, tokens), (0, tokens), (1, lengths[1]):
+            weights = scores[sample, :, :length, :length].masked_fill(hidden[:length, :length], -torch.inf).softmax(-1)
+            expected.append(torch.einsum("hij,jhd->ihd", weights, values[sample, :length]))
+        told[f"expected {name}"] = torch.cat(expected)
+    testbed.assert_flash("flash_attn_func", "flash_attn_varlen_func")
+    return told
+
+
+def together(testbed, target):
+    """A batch without padding in 4.54.0 to 4.55.0: with both fixes, with one taken out, then with none."""
+    import torch
+    from transformers import modeling_flash_attention_utils as utils
+
+    import hotfix
+
+    hotfix.revert()
+    pristine = _codes(utils)
+    model, ids = decoder(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
+
+    def logits():
+        with torch.no_grad():
+            return model(ids, use_cache=False).logits
+
+    told = {"neither": logits()}
+    window = hotfix.apply(only=["fa-sliding-window-off-by-one"])
+    told["window"] = logits()
+    batch = hotfix.apply(only=["fa2-posids-varlen-unpadded-batch"])
+    told["both"] = logits()
+    window.revert()
+    told["batch"] = logits()
+    batch.revert()
+    told["reverted"] = logits()
+    told["as it was"] = torch.tensor(pristine.items() <= _codes(utils).items())  # flash-attn's have come meanwhile
+    return told
+
+
+def plain(testbed, target):
+    """What `with_fixes` runs, without hotfix."""
+    import torch
+
+    with torch.no_grad():
+        return {"logits": decoder(testbed, "mistral")(testbed.randint(3, 64, 3, 12, seed=1), use_cache=False).logits}
+
+
+def _codes(module) -> dict[str, tuple[int, CodeType]]:
+    functions = {name: one for name, one in vars(module).items() if isinstance(one, FunctionType)}
+    return {name: (id(one), one.__code__) for name, one in functions.items()}
+
+
+def right_padded(testbed, target):
+    """A right-padded batch of Mistral with a cache, which needs the other fix, and without one."""
+    import torch
+
+    model, ids = decoder(testbed, "mistral"), testbed.randint(3, 64, 2, 12, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, 7:] = 0
+    told = {}
+    for name, use_cache in ("with a cache", True), ("without", False):
+        with torch.no_grad():
+            told[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
+    return told
+
+
+def continued(testbed, target):
+    """Mistral continues a batch past the window: logits of one token after the other, of a part of several, and whole.
+
+    ``whole`` is what a forward without a cache gives: of ``by one`` the same tokens, and of ``by several`` those of a
+    batch without padding.
+    """
+    import torch
+
+    model, ids = decoder(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
+    padded = torch.ones_like(ids)
+    padded[1, :2] = padded[2, :4] = 0
+    told = {}
+    for name, mask, lengths in (
+        ("by one", padded, (6, *6 * (1,))),
+        ("by several", torch.ones_like(padded), (2, 6, 4)),
+    ):
+        positions = (mask.cumsum(-1) - 1).clamp(min=0)
+        with torch.no_grad():
+            steps, cache, end = [], None, 0
+            for length in lengths:
+                start, end = end, end + length
+                output = model(
+                    ids[:, start:end],
+                    attention_mask=mask[:, :end] if mask is padded else None,
+                    position_ids=positions[:, start:end],
+                    past_key_values=cache,
+                    use_cache=True,
+                )
+                cache = output.past_key_values
+                steps.append(output.logits)
+            whole = model(ids, attention_mask=mask, position_ids=positions, use_cache=False).logits
+        told[name] = torch.cat(steps, dim=1)[mask.bool()]
+        told[f"{name} whole"] = whole[mask.bool()]
+    return told
+
+
+def gemma2(testbed, target):
+    """What the fix of Gemma2 computes in its case of padded batches, beside attention in float32 without a cache."""
+    import torch
+
+    from hotfix.models.gemma2_fa2_no_window import continued
+
+    ids = testbed.randint(3, 64, 3, 12, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, :5] = mask[2, :9] = 0
+    told = {}
+    with torch.no_grad():
+        model = decoder(testbed, "gemma2")
+        told["padded"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
+        told["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
+        testbed.assert_flash("flash_attn_varlen_func")
+        eager = decoder(testbed, "gemma2", attn="eager", dtype=torch.float32)
+        rows = [eager(row[None, kept.bool()], use_cache=False).logits[0] for row, kept in zip(ids, mask)]
+    return {**told, "eager": torch.cat(rows)}

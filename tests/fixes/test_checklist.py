@@ -1,0 +1,87 @@
+"""One checklist over all fixes: tracebacks, names, pickle, the way back, torch.compile and gradient checkpointing.
+
+The fixes are found, not listed, so that a new one is held to all of it. Each is tried on the last release in which its
+first target is broken.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import evidence, matrix
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+OWN = "hotfix.models._cases"  # where the modules are that stand for those outside of transformers
+
+# What a case is compared with, and what it cannot be tried in, and why. Those of processors have no model at all.
+AGAINST = {"compiled": "plain", "checkpointed": "training"}
+NO_MODEL = "one function, called with numbers: no model in the case"
+LET_OFF = {
+    ("fa-peft-dtype-check", "checkpointed"): "layers are computed anew without the stand-in for autocast to CUDA",
+    ("fa2-right-padding-check", "checkpointed"): "JetMoe cannot checkpoint; others do in test_right_padding_methods.py",
+    ("fa2-varlen-kwargs-ignored", "checkpointed"): NO_MODEL,
+    ("fa2-varlen-kwargs-ignored", "compiled"): NO_MODEL,
+    ("generate-fa2-nameerror", "checkpointed"): "generation from a cache, which checkpointing switches off",
+    ("qwen25vl-v5-temporal-position-collapse", "checkpointed"): NO_MODEL,
+    ("qwen25vl-v5-temporal-position-collapse", "compiled"): NO_MODEL,
+    ("qwen2vl-decode-delta-left-padding", "checkpointed"): "generation from a cache, which checkpointing switches off",
+    ("var-attention-dtype", "checkpointed"): "VAR has no layers that can be checkpointed",
+    (
+        "var-attention-dtype",
+        "compiled",
+    ): "torch cannot trace the backward pass of xformers; tests/fixes/models/test_var.py",
+}
+ROUNDING = 1e-6  # of the norm of a gradient in float32: autograd adds its parts in another order, without a fix, too
+
+
+def fixes():
+    chosen = []
+    modules = evidence.discover(lambda problem: None, proofs=True)
+    every = [cell for cell in matrix.cells(modules) if cell.verdict == "broken"]
+    for module, fix in modules.items():
+        target = fix.targets[0]
+        broken = [cell.release for cell in every if cell.fix is fix and cell.target is target]
+        if "*" in target.module:
+            target = target.in_module(target.module.replace("*", OWN))
+        chosen.append(pytest.param(module, fix, target, str(max(broken, default="4.51.3")), id=fix.id))
+    return chosen
+
+
+def checked(check, module, fix, target, release):
+    packages = {**matrix.PACKAGES, **fix.case_spec.packages}
+    beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
+    extras = [f"{name}=={version}" if version else name for name, version in packages.items() if version is not None]
+    switches = {"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id, "CHECKLIST": module}
+    case = f"tests.fixes.models.checklist:{check}"
+    return run(case, transformers=release, **beside, extras=extras, env=switches, target=target).require()
+
+
+@pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
+def test_a_repaired_function_is_an_ordinary_function(module, fix, target, release):
+    told = {name: bool(value) for name, value in checked("ordinary", module, fix, target, release).tensors.items()}
+    assert told == dict.fromkeys(told, True)
+    assert len(told) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["compiled", "checkpointed"])
+@pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
+def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, release):
+    if module.startswith("hotfix.processing."):
+        pytest.skip("a processor: no model to compile or to checkpoint")
+    if reason := LET_OFF.get((fix.id, way)):
+        pytest.skip(reason)
+    got = checked(way, module, fix, target, release).tensors
+    expected = checked(AGAINST[way], module, fix, target, release).tensors
+    assert got.pop("models"), "no model of the case was compiled, or can checkpoint its layers"
+    assert got.keys() == expected.keys()
+    assert [name for name, one in got.items() if not _equal(one, expected[name], rounded="gradient" in name)] == []
+
+
+def _equal(one, other, rounded):
+    if not rounded or one.dtype != torch.float32:
+        return one.equal(other)
+    return one.shape == other.shape and bool((one - other).norm() <= ROUNDING * other.norm())

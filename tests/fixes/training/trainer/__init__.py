@@ -1,0 +1,1 @@
+"""What the tests of the Trainer's fixes run on the testbed."""

@@ -1,0 +1,266 @@
+"""What the tests of the Trainer's fixes run: a step in micro-batches and in one batch, on one rank and on two.
+
+A kind is how a loss is normalised: an encoder takes the mean over its batch; a decoder divides by the number of labels
+that the Trainer gives it; a loss function of the user's does the same, and takes the mean where it is given none.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+
+from hotfix.training import _steps, ga_loss_kwargs_swallowed_seq2seq_v5, ga_loss_kwargs_swallowed_vlm
+from hotfix.training._steps import classified, texts
+
+KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
+DECODERS = KINDS[1:3]
+
+
+def every_kind(testbed, target):
+    """``KIND: accumulated …`` and ``KIND: whole batch …``, as `_steps.one_step` names it."""
+    kinds = KINDS if target is None else target.qualname.split(", ")
+    return {f"{kind}: {name}": value for kind in kinds for name, value in both_ways(testbed, kind).items()}
+
+
+def both_ways(testbed, kind):
+    loss = summed_or_mean if "loss function" in kind else None
+    make, data = (_steps.small_llama, texts(testbed)) if "decoder" in kind else (_steps.small_bert, classified(testbed))
+    step = partial(_steps.one_step, samples=data, loss_function=loss)
+    told = {
+        "accumulated": step(make(testbed), gradient_accumulation_steps=len(data)),
+        "whole batch": step(make(testbed), per_device_train_batch_size=len(data)),
+    }
+    return {f"{way} {name}": value for way, values in told.items() for name, value in values.items()}
+
+
+def summed_or_mean(outputs, labels, num_items_in_batch=None):
+    """A user's loss function, as the documentation of ``compute_loss_func`` wants it."""
+    from torch.nn.functional import cross_entropy
+
+    logits = outputs["logits"]
+    if labels.dim() > 1:
+        logits, labels = logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()
+    reduction = "mean" if num_items_in_batch is None else "sum"
+    return cross_entropy(logits.float(), labels, reduction=reduction) / (num_items_in_batch or 1)
+
+
+def ranks_and_one_process(testbed, target):
+    """Two ranks with two micro-batches of one sample each, and one process with one batch of all four.
+
+    Returns:
+        ``KIND, rank RANK: …`` and ``KIND, whole batch: …``.
+    """
+    kinds = {
+        "encoder": (_steps.small_bert, classified(testbed)),
+        "decoder": (_steps.small_llama, texts(testbed, (1, 1, 1, 1))),
+    }
+
+    def train(rank):
+        told = {}
+        for kind, (make, data) in kinds.items():
+            values = _steps.one_step(make(testbed), data, gradient_accumulation_steps=2, ddp_backend="gloo")
+            told.update({f"{kind}, rank {rank}: {name}": value for name, value in values.items()})
+        return told
+
+    results = _steps.on_two_ranks(train)  # first: what runs here has threads, and threads do not survive a fork
+    for kind, (make, data) in kinds.items():
+        values = _steps.one_step(make(testbed), data, per_device_train_batch_size=len(data))
+        results.update({f"{kind}, whole batch: {name}": value for name, value in values.items()})
+    return results
+
+
+def applied_and_reverted(testbed, target):
+    """Put two fixes on one function, take them out in the order in which they came, and compare its code each time."""
+    import torch
+    from transformers import Trainer
+
+    import hotfix
+
+    function = Trainer.training_step
+    stock = function.__code__
+
+    def alone(fix):
+        with hotfix.apply(only=[fix]):
+            return function.__code__
+
+    fixes = ("trainer-ga-multiplied-loss", "trainer-ga-num-items-dropped")
+    first, second = alone(fixes[0]), alone(fixes[1])
+    handles = [hotfix.apply(only=[fix]) for fix in fixes]
+    both = function.__code__
+    handles[0].revert()
+    left = function.__code__
+    handles[1].revert()
+    told = {
+        "each changes it": len({stock, first, second, both}) == 4,
+        "the other stays": left == second,
+        "nothing stays": function.__code__ is stock,
+        "it is the same function": Trainer.training_step is function,
+        "it stands where it stood": both.co_filename == stock.co_filename
+        and {line for *_, line in both.co_lines() if line} <= {line for *_, line in stock.co_lines() if line},
+        "it takes what it took": both.co_varnames[: both.co_argcount] == stock.co_varnames[: stock.co_argcount],
+    }
+    return {name: torch.tensor(value) for name, value in told.items()}
+
+
+def under_an_engine(testbed, target):
+    """`Trainer.training_step` over a stand-in for DeepSpeed, whose engine divides in its own backward pass.
+
+    Returns:
+        What the engine is given and what is reported, for a loss of 8 in four micro-batches that is a mean; and whether
+        a model that takes the number of labels is told it.
+    """
+    import torch
+    from accelerate.utils import DistributedType
+    from transformers import Trainer, TrainingArguments
+
+    given, numbers = [], []
+    accelerator = SimpleNamespace(
+        distributed_type=DistributedType.DEEPSPEED, gradient_accumulation_steps=1, backward=given.append
+    )
+
+    def compute_loss(model, inputs, num_items_in_batch=None):
+        numbers.append(num_items_in_batch)
+        return torch.tensor(8.0, requires_grad=True) * 1
+
+    reported = []
+    for model, number in ((_steps.small_bert(testbed), None), (_steps.small_llama(testbed), 5)):
+        arguments = TrainingArguments("unused", gradient_accumulation_steps=4, use_cpu=True, report_to=[])
+        trainer = Trainer(model=model, args=arguments)
+        trainer.accelerator, trainer.optimizer, trainer.compute_loss = accelerator, None, compute_loss
+        reported.append(trainer.training_step(model, {"input_ids": torch.zeros(1)}, number))
+    return {"given": given[0], "reported": reported[0], "told": torch.tensor(numbers[1] is not None)}
+
+
+def composed(testbed, target):
+    """An encoder and a decoder in one model, which hands all that it does not know to the encoder."""
+    from transformers import BertConfig, EncoderDecoderConfig, EncoderDecoderModel
+
+    part = BertConfig(
+        vocab_size=32, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(part, part, decoder_start_token_id=1, pad_token_id=0)
+    told = {}
+    for steps in (1, 4):
+        model = testbed.fill(EncoderDecoderModel(config=config))
+        values = _steps.one_step(model, texts(testbed), gradient_accumulation_steps=steps)
+        told.update({f"{steps}: {name}": value for name, value in values.items()})
+    return told
+
+
+def divided_once(testbed, target):
+    """Micro-batches and one batch without the fix, with it, and when it has been taken out.
+
+    Returns:
+        ``WHEN, KIND: accumulated …`` and ``WHEN, KIND: whole batch …``. The kind "number in a dictionary" is a decoder,
+        with the number of micro-batches in ``accelerator_config``.
+    """
+    import torch
+    from transformers import Trainer
+
+    import hotfix
+
+    function = Trainer.create_accelerator_and_postprocess
+    stock, told = function.__code__, {}
+
+    def measure(when):
+        told.update({f"{when}, {name}": value for name, value in every_kind(testbed, decoders).items()})
+        settings = {"num_steps": 4, "sync_each_batch": False}
+        values = _steps.one_step(
+            _steps.small_llama(testbed), texts(testbed), accelerator_config={"gradient_accumulation_kwargs": settings}
+        )
+        told.update({f"{when}, number in a dictionary: accumulated {name}": value for name, value in values.items()})
+        whole = {name: value for name, value in told.items() if name.startswith(f"{when}, decoder: whole batch")}
+        told.update({name.replace("decoder", "number in a dictionary"): value for name, value in whole.items()})
+        told[f"{when}, the dictionary is as it was"] = torch.tensor(
+            settings == {"num_steps": 4, "sync_each_batch": False}
+        )
+
+    decoders = SimpleNamespace(qualname=", ".join(KINDS[:3]))
+    measure("before")
+    with hotfix.apply(only=["v5-trainer-ga-double-division"]):
+        measure("after")
+    told["nothing stays"] = torch.tensor(
+        function is Trainer.create_accelerator_and_postprocess and function.__code__ is stock
+    )
+    return told
+
+
+def swallowed(testbed, target):
+    """Factors of `_swallowed.compared` for a model that swallows the number, in the situations that its fix is about.
+
+    Returns:
+        ``WHEN: …``: before, with the fix, with a low-rank adapter around the model, and when it has been taken out.
+        ``… is …``: what must not change is as it was.
+    """
+    import peft
+    import torch
+    from transformers.models.llava import modeling_llava as module
+
+    import hotfix
+    from hotfix.training import _swallowed
+    from hotfix.training import ga_loss_kwargs_swallowed_vlm as swallowing
+
+    kind = module.LlavaForConditionalGeneration
+    stock, told = kind.__init__.__code__, {}
+    data = swallowing.samples(testbed, kind.__name__)
+    make = partial(swallowing.build, testbed, module, kind.__name__)
+
+    def adapted():
+        settings = peft.LoraConfig(target_modules=["q_proj"], init_lora_weights=False, r=2)
+        torch.manual_seed(0)
+        return peft.get_peft_model(make(), settings)
+
+    def measure(when, make):
+        told.update({f"{when}: {name}": value for name, value in _swallowed.compared(make, data).items()})
+
+    def alone():
+        values = _steps.one_step(make(), data, per_device_train_batch_size=4)
+        with_function = _steps.one_step(make(), data, summed_or_mean, gradient_accumulation_steps=4)
+        return [*values.values(), *with_function.values()]
+
+    class Own(kind):
+        def forward(self, *args, num_items_in_batch=None, **kwargs):
+            return super().forward(*args, **kwargs)
+
+    class Inheriting(kind):
+        pass
+
+    def says(some):
+        return getattr(some(make().config), "accepts_loss_kwargs", None)
+
+    measure("before", make)
+    before = alone()
+    with hotfix.apply(only=[swallowing.FIX.id]):
+        measure("after", make)
+        measure("adapted", adapted)
+        told["one batch, and a loss function of one's own, is as before"] = torch.tensor(
+            all(one.equal(other) for one, other in zip(before, alone()))
+        )
+        told["a subclass without a forward is repaired"] = torch.tensor(says(Inheriting) is False)
+        told["a subclass with a forward is left alone"] = torch.tensor(says(Own) is None)
+        original, kind.forward = kind.forward, summed_or_mean
+        told["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is None)
+        kind.forward = original
+    measure("reverted", make)
+    told["its code is what it was"] = torch.tensor(kind.__init__.__code__ is stock)
+    return told
+
+
+def swallowed_and_divided(testbed, target):
+    """`every_kind`, and models that swallow the number, where Accelerate divides as well; all fixes may be armed."""
+    from importlib import import_module
+
+    told = every_kind(testbed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
+    for kind, name, fix in (
+        ("vipllava", "VipLlavaForConditionalGeneration", ga_loss_kwargs_swallowed_vlm),
+        ("t5", "T5ForConditionalGeneration", ga_loss_kwargs_swallowed_seq2seq_v5),
+    ):
+        module, data = import_module(f"transformers.models.{kind}.modeling_{kind}"), fix.samples(testbed, name)
+        for way, steps in {
+            "accumulated": {"gradient_accumulation_steps": 4},
+            "whole batch": {"per_device_train_batch_size": 4},
+        }.items():
+            values = _steps.one_step(fix.build(testbed, module, name), data, **steps)
+            told.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
+    return told

@@ -1,1 +1,0 @@
-"""What the tests of the Trainer's fixes run on the bed."""

@@ -1,0 +1,253 @@
+"""The matrix on a pretended testbed: what counts as repaired, what as untouched, and how it is taken up again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from packaging.version import Version
+
+torch = pytest.importorskip("torch")
+
+from hotfix.fix import Fix  # noqa: E402
+from tools import evidence, matrix  # noqa: E402
+from tools.testbed.run import Result  # noqa: E402
+
+MODULE = "transformers.models.one.modeling_one"
+KEY = f"{MODULE}:rotate"
+EXAMINED = ["4.40.0", "4.41.0", "4.41.1", "4.42.0", "4.43.0"]
+BROKEN = "0123456789abcdef0123"
+HOME = "hotfix.models.flash_rotary_dtype"  # any module that is there: its text is digested
+
+
+def make_fix(**how) -> Fix:
+    fix = Fix(id="rotary", title="It refuses.", kind="crash")
+    fix.replaces((KEY, ">=4.41.0,<=4.41.1"))(lambda q: None)
+    fix.case(**how)(case)
+    return fix
+
+
+def case(testbed, target): ...
+
+
+class Pretender:
+    """A testbed on which upstream raises in 4.41.*, and hotfix helps."""
+
+    def __init__(self) -> None:
+        self.ran = []
+        self.results = {}
+        self.touched = 0
+        self.report = {"4.40.0": ("absent", "skipped"), "4.42.0": ("fixed", "skipped")}
+        self.interrupt_at = None
+        self.armed = set()
+
+    def __call__(self, case, targets, **beside) -> list[Result]:
+        return [self.run(case, **beside) for _ in targets]
+
+    def run(self, case, *, transformers, hotfix, env, **_) -> Result:
+        if self.interrupt_at == len(self.ran):
+            raise KeyboardInterrupt
+        self.ran.append((case.partition(":")[2], transformers, hotfix))
+        result = Result(tensors={"out": torch.tensor([1.0, 2.0])}, versions={"python": "3", "flash_attn": "2.7"})
+        if case == matrix.PROBE:
+            counts = {"functions": 9, "changed": 0, "ours": self.touched, "operations": 0}
+            result.tensors = {name: torch.tensor(count) for name, count in counts.items()}
+        elif transformers.startswith("4.41") and not hotfix:
+            result = Result(error=("AssertionError", "same dtype\nmore", ""))
+        if hotfix:
+            self.armed.add((transformers, env["HOTFIX_ONLY"]))
+            assert env["HOTFIX_ONLY"] == env["HOTFIX_OPTIN"]
+            verdict, state = self.report.get(transformers, ("broken", "applied"))
+            result.report = {"outcomes": [{"fix": "rotary", "target": KEY, "verdict": verdict, "state": state}]}
+        return self.results.get((transformers, hotfix), result)
+
+
+@pytest.fixture
+def testbed(monkeypatch, tmp_path):
+    folder = tmp_path / "evidence"
+    index = {"examined": {"transformers": EXAMINED}, "fixes": {}}
+    entry = {"absent": ["4.40.0"], "broken": {BROKEN: ["4.41.0 - 4.41.1"]}, "fixed": {"f" * 20: ["4.42.0 and later"]}}
+    evidence.write(folder / "index.json", index)
+    evidence.write(folder / "rotary.json", {"fix": "rotary", "targets": {KEY: entry}})
+    monkeypatch.setattr(evidence, "FOLDER", folder)
+    return Pretender()
+
+
+def carried_out(testbed, tmp_path, fix=None):
+    every = matrix.cells({HOME: fix or make_fix()}, evidence.FOLDER)
+    book = matrix.Book(tmp_path / "matrix.json")
+    todo = [cell for cell in every if not book.is_done(cell)]
+    matrix.Trials(book, every, 60, testbed).carry_out(todo, 1)
+    return {str(cell.release): book.entry(cell) for cell in every}
+
+
+def results(entries):
+    return {release: entry["result"] for release, entry in entries.items()}
+
+
+def test_broken_releases_are_repaired_and_their_neighbours_untouched(testbed, tmp_path):
+    entries = carried_out(testbed, tmp_path)
+    assert results(entries) == {
+        "4.40.0": "untouched",
+        "4.41.0": "repaired",
+        "4.41.1": "repaired",
+        "4.42.0": "untouched",
+    }
+    assert entries["4.41.0"]["before"] == "AssertionError: same dtype"
+    assert entries["4.41.0"]["oracle"] == "4.42.0"
+    assert entries["4.41.0"]["difference"] == 0.0
+    assert testbed.ran.count(("case", "4.42.0", False)) == 1, "an oracle is run once"
+
+
+@pytest.mark.parametrize(
+    ("release", "armed", "result", "reason"),
+    [
+        ("4.41.0", True, Result(error=("AssertionError", "same dtype", "")), "hotfix reports nothing"),
+        ("4.41.0", False, Result(tensors={"out": torch.tensor([1.0, 2.0])}), "without hotfix it raises nothing"),
+        (
+            "4.42.0",
+            False,
+            Result(tensors={"out": torch.tensor([1.0, 2.5])}),
+            "it differs from 4.42.0 by 2.00e-01 in out",
+        ),
+        ("4.42.0", False, Result(tensors={"out": torch.tensor([1.0])}), "out of shape (2,) and (1,)"),
+        ("4.42.0", False, Result(tensors={"out": torch.tensor([1.0, torch.nan])}), "it differs from 4.42.0 by inf"),
+    ],
+)
+def test_a_cell_fails_and_says_why(testbed, tmp_path, release, armed, result, reason):
+    testbed.results[release, armed] = result
+    entry = carried_out(testbed, tmp_path)["4.41.0"]
+    assert entry["result"] == "failed"
+    assert reason in entry["reason"]
+    text = (tmp_path / "matrix.json").read_text()
+    assert "Infinity" not in text, "browsers cannot read that"
+
+
+def test_another_error_than_the_reported_one_is_a_failure(testbed, tmp_path):
+    entry = carried_out(testbed, tmp_path, make_fix(raises="^ValueError"))["4.41.0"]
+    assert "without hotfix it raises AssertionError: same dtype, not '^ValueError'" in entry["reason"]
+
+
+def test_a_silent_bug_is_told_from_the_oracle(testbed, tmp_path):
+    testbed.results["4.41.0", False] = Result(tensors={"out": torch.tensor([1.0, 7.0])})
+    entry = carried_out(testbed, tmp_path)["4.41.0"]
+    assert entry["result"] == "repaired"
+    assert "before" not in entry
+
+
+def test_the_first_later_release_in_which_the_case_runs_is_the_oracle(testbed, tmp_path):
+    testbed.results["4.42.0", False] = Result(error=("TypeError", "another bug", ""))
+    assert carried_out(testbed, tmp_path)["4.41.0"]["oracle"] == "4.43.0"
+    testbed.results["4.43.0", False] = Result(tensors={"loss": torch.tensor(1.0)})
+    (tmp_path / "matrix.json").unlink()
+    assert carried_out(testbed, tmp_path)["4.41.0"]["oracle"] == "4.40.0"
+    testbed.results["4.40.0", False] = Result(error=("ImportError", "no such model", ""))
+    (tmp_path / "matrix.json").unlink()
+    reason = carried_out(testbed, tmp_path)["4.41.0"]["reason"]
+    assert reason.startswith("no oracle: 4.42.0 raises TypeError: another bug; 4.43.0 differs in having loss; 4.40.0")
+
+
+def test_where_the_bug_moved_within_a_module_there_is_neither_oracle_nor_neighbour(testbed, tmp_path):
+    moved = {"absent": ["4.40.0 - 4.41.1", "4.43.0 and later"], "broken": {"a" * 20: ["4.42.0"]}, "fixed": {}}
+    data = evidence.read(evidence.FOLDER / "rotary.json")
+    data["targets"][f"{MODULE}:turn"] = moved
+    evidence.write(evidence.FOLDER / "rotary.json", data)
+    fix = make_fix()
+    fix.replaces((f"{MODULE}:turn", "==4.42.0"))(lambda q: None)
+    every = matrix.cells({HOME: fix}, evidence.FOLDER)
+    assert [(str(cell.release), cell.verdict) for cell in every if cell.target.qualname == "rotate"] == [
+        ("4.40.0", "absent"),
+        ("4.41.0", "broken"),
+        ("4.41.1", "broken"),
+    ]
+    trials = matrix.Trials(matrix.Book(tmp_path / "matrix.json"), every, 60, testbed)
+    assert trials.try_cell(every[1])["oracle"] == "4.43.0"
+
+
+def test_a_fix_may_name_its_oracle_or_none(testbed, tmp_path):
+    assert carried_out(testbed, tmp_path, make_fix(oracles={KEY: "4.43.0"}))["4.41.0"]["oracle"] == "4.43.0"
+    (tmp_path / "matrix.json").unlink()
+    entry = carried_out(testbed, tmp_path, make_fix(oracles={"*": ""}))["4.41.0"]
+    assert (entry["result"], entry["oracle"]) == ("repaired", "")
+
+
+def test_a_tolerance_may_be_declared(testbed, tmp_path):
+    testbed.results["4.42.0", False] = Result(tensors={"out": torch.tensor([1.0, 2.2])})
+    fix = make_fix(tolerance={"float32": 0.1})
+    entry = carried_out(testbed, tmp_path, fix)["4.41.0"]
+    assert entry["result"] == "repaired"
+    assert entry["difference"] == pytest.approx(0.2 / 2.2, rel=1e-5)
+
+
+def test_fixes_of_other_bugs_are_armed_before_and_after_on_broken_releases_only(testbed, tmp_path):
+    testbed.results["4.41.0", True] = testbed.results["4.41.1", True] = Result(
+        tensors={"out": torch.tensor([1.0, 2.0])},
+        report={"outcomes": [{"fix": "rotary", "target": KEY, "verdict": "broken", "state": "applied"}]},
+    )
+    carried_out(testbed, tmp_path, make_fix(with_fixes=("another",)))
+    assert {ids for release, ids in testbed.armed if release.startswith("4.41")} == {"another", "rotary,another"}
+    assert {ids for release, ids in testbed.armed if not release.startswith("4.41")} == {"rotary"}
+    assert ("case", "4.42.0", False) in testbed.ran, "the oracle is run without hotfix"
+
+
+def test_a_neighbour_that_was_touched_is_a_failure(testbed, tmp_path):
+    testbed.touched = 1
+    entry = carried_out(testbed, tmp_path)["4.40.0"]
+    assert "something was touched" in entry["reason"]
+
+
+def test_a_neighbour_of_which_hotfix_says_something_else_is_a_failure(testbed, tmp_path):
+    testbed.report["4.40.0"] = ("unknown", "skipped")
+    entry = carried_out(testbed, tmp_path)["4.40.0"]
+    assert "hotfix reports [('unknown', 'skipped')], not absent and skipped" in entry["reason"]
+
+
+def test_what_is_done_is_not_done_again_unless_the_fix_has_changed(testbed, tmp_path, monkeypatch):
+    carried_out(testbed, tmp_path)
+    before, testbed.ran = testbed.ran, []
+    carried_out(testbed, tmp_path)
+    assert testbed.ran == []
+    monkeypatch.setattr(matrix, "_digest_of", lambda home: "another")
+    carried_out(testbed, tmp_path)
+    assert testbed.ran == before
+
+
+def test_a_failed_cell_is_tried_again(testbed, tmp_path):
+    testbed.touched = 1
+    carried_out(testbed, tmp_path)
+    testbed.touched = 0
+    assert results(carried_out(testbed, tmp_path))["4.40.0"] == "untouched"
+
+
+def test_an_interruption_keeps_what_was_done(testbed, tmp_path):
+    testbed.interrupt_at = 3
+    with pytest.raises(SystemExit):
+        carried_out(testbed, tmp_path)
+    (done,) = json.loads((tmp_path / "matrix.json").read_text())["fixes"]["rotary"].values()
+    assert list(done) == ["4.40.0"]
+    testbed.interrupt_at = None
+    assert set(results(carried_out(testbed, tmp_path)).values()) == {"untouched", "repaired"}
+    assert testbed.ran.count(("untouched", "4.40.0", True)) == 1
+
+
+def test_the_slice_is_the_first_and_the_last_broken_release_and_the_next(testbed):
+    chosen = matrix.slice_of(matrix.cells({HOME: make_fix()}, evidence.FOLDER))
+    assert [str(cell.release) for cell in chosen] == ["4.41.0", "4.41.1", "4.42.0"]
+    assert [cell.verdict for cell in chosen] == ["broken", "broken", "fixed"]
+
+
+def test_results_of_cells_that_are_gone_are_dropped(testbed, tmp_path):
+    carried_out(testbed, tmp_path)
+    book = matrix.Book(tmp_path / "matrix.json")
+    cell = matrix.cells({HOME: make_fix()}, evidence.FOLDER)[0]
+    book.forget([cell])
+    book.enter(cell, {"result": "untouched"})
+    data = json.loads((tmp_path / "matrix.json").read_text())
+    assert data["fixes"] == {"rotary": {KEY: {"4.40.0": {"result": "untouched", "with": {}}}}}
+
+
+def test_the_file_names_what_it_was_made_with(testbed, tmp_path):
+    entries = carried_out(testbed, tmp_path)
+    assert json.loads((tmp_path / "matrix.json").read_text())["versions"]["python"] == "3"
+    assert entries["4.40.0"]["with"] == {"flash_attn": "2.7"}
+    assert Version(json.loads((tmp_path / "matrix.json").read_text())["versions"]["hotfix"])

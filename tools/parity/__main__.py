@@ -1,0 +1,5 @@
+"""``python -m tools.parity``: see `tools.parity.runner`."""
+
+from tools.parity.runner import main
+
+raise SystemExit(main())

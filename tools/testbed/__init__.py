@@ -1,0 +1,29 @@
+"""The CPU testbed: any `transformers` release with real flash-attn, on a machine without a GPU.
+
+A bug in model code is proved on the release that has it, with the attention that shows it. This
+package runs such a proof in a fresh interpreter of its own:
+
+    from tools.testbed.run import run
+
+    result = run("hotfix.models.some_bug:case", transformers="4.49.0", flash_attn="2.7.4.post1",
+                 hotfix=False)
+    assert result.error[0] == "AssertionError"
+
+What happens, file by file:
+
+    overlay.py  installs a release (and whatever else is asked for) once, in a cached folder of its
+                own; never torch, which is the one of the environment that runs the tests
+    run.py      starts the child on these folders, hands it the case, collects the result
+    child.py    the child: arms hotfix or not, runs the case, writes the result down
+    cpu.py      what the child's torch and flash-attn need in order to work without a GPU
+    kernel.py   attention written from flash-attn's documentation; the only thing that is ours, in
+                place of the compiled kernels
+    path/       a folder on the child's PYTHONPATH, through which torch and flash-attn find cpu.py
+
+The first run on a release downloads it (a second or two); everything is kept in `$TESTBED_CACHE`, by
+default `~/.cache/transformers-hotfix/testbed`, and may be deleted at any time. Needed in the
+environment: torch 2.5 or later (CPU), triton, uv, and to build flash-attn's Python part once,
+setuptools, wheel, packaging, psutil, ninja and einops.
+
+Limits: no dropout in flash attention, no paged key/value cache, no operators of xformers.
+"""

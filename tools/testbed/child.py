@@ -1,0 +1,90 @@
+"""The process that runs one case. Started by `run.py`, after `import hotfix.auto` or without it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import traceback
+from functools import reduce
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+# What is common where a package is there.
+LOADED_WITH = {"accelerate": "transformers.trainer", "torchvision": "torchvision.transforms.v2"}
+PACKAGES = ("transformers", "torch", "flash_attn", "xformers", "triton", "trl", "accelerate")
+
+
+def main(folder: str) -> None:
+    """Run the case that `order.json` in `folder` names, on each of its targets.
+
+    Hotfix is armed already, if it is to be; `transformers` has not been imported. One target runs in this process. Of
+    several, each runs in a fork of its own, made when torch and transformers' common part are loaded and no model is: a
+    clean start for each, without the seconds that loading costs.
+    """
+    at = Path(folder)
+    order = json.loads((at / "order.json").read_text())
+    import torch
+
+    if len(order["targets"]) == 1:
+        _run_on(order, 0, at)
+        return
+    torch.set_num_threads(1)  # threads do not survive a fork
+    importlib.import_module("transformers.modeling_utils")
+    for package, module in LOADED_WITH.items():
+        if importlib.util.find_spec(package):
+            importlib.import_module(module)
+    for number in range(len(order["targets"])):
+        child = os.fork()
+        if child == 0:
+            try:
+                _run_on(order, number, at)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+
+
+def _run_on(order: dict[str, Any], number: int, at: Path) -> None:
+    """Run the case on one target; write `NUMBER.json` and `NUMBER.pt`."""
+    import torch
+
+    from hotfix.proofs.testbed import Testbed, collect
+
+    result: dict[str, Any] = {"error": None, "flash_calls": {}, "report": None}
+    tensors: dict[str, Any] = {}
+    try:
+        torch.manual_seed(0)
+        target = order["targets"][number] and SimpleNamespace(**order["targets"][number])
+        with Testbed() as testbed:
+            result["flash_calls"] = testbed.flash_calls
+            tensors = collect(_resolve(order["case"])(testbed, target))
+    except BaseException as error:
+        result["error"] = [type(error).__name__, str(error), traceback.format_exc()]
+    if order["hotfix"]:
+        import hotfix
+
+        result["report"] = hotfix.report().to_dict()
+    result["versions"] = {"python": sys.version.split()[0], **_versions()}
+    torch.save(tensors, at / f"{number}.pt")
+    partial = at / f"{number}.partial"
+    partial.write_text(json.dumps(result))
+    os.replace(partial, at / f"{number}.json")
+
+
+def _resolve(case: str) -> Any:
+    module, _, qualname = case.partition(":")
+    return reduce(getattr, qualname.split("."), importlib.import_module(module))
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

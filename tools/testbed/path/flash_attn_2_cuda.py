@@ -1,0 +1,7 @@
+"""Stands where flash-attn's compiled kernels would be; see `tools.testbed.cpu`."""
+
+from tools.testbed.cpu import bwd, fwd, register_operators, varlen_bwd, varlen_fwd
+
+__all__ = ["bwd", "fwd", "varlen_bwd", "varlen_fwd"]
+
+register_operators()

@@ -1,0 +1,265 @@
+"""Run one case, or one script as a user would, in a fresh interpreter on the CPU testbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tools.testbed import overlay
+
+if TYPE_CHECKING:
+    import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Result:
+    """What came back from the child.
+
+    Attributes:
+        tensors: what the case returned, on the CPU.
+        error: type name, message and traceback of what the case raised; "TimeoutExpired" or
+            "ProcessDied" if the child never came to its end.
+        flash_calls: how often each flash-attn kernel ran. For a case, see `hotfix.proofs.testbed.Testbed`; for a
+            script, the attention kernels only, summed over its processes.
+        report: `hotfix.report().to_dict()` of the child, None without hotfix and for scripts.
+        stdout: of the child.
+        stderr: of the child.
+        returncode: of the child; a case that raises still ends with 0, a script does not.
+        versions: of python and the packages in play; empty for scripts.
+    """
+
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict)
+    error: tuple[str, str, str] | None = None
+    flash_calls: dict[str, int] = field(default_factory=dict)
+    report: dict[str, Any] | None = None
+    stdout: str = ""
+    stderr: str = ""
+    returncode: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def require(self) -> Result:
+        """Return self if the child ran to its end without an error, else fail with its traceback."""
+        if self.error is not None:
+            raise AssertionError(f"the case failed in the child:\n{self.error[2]}\n{self.stderr}")
+        if self.returncode:
+            raise AssertionError(f"the child ended with {self.returncode}:\n{self.stderr}")
+        return self
+
+
+def run(
+    case: str | Path,
+    *,
+    transformers: str = "4.49.0",
+    flash_attn: str | None = "2.7.4.post1",
+    xformers: str | None = None,
+    hotfix: bool = True,
+    extras: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    target: Any = None,
+    timeout: float = 300,
+) -> Result:
+    """Run a case and return what came of it; an error of the case is in the result, not raised.
+
+    Args:
+        case: "module:function" (dots allowed after the colon), called with a `Testbed` and `target`;
+            or the path of a script, which is then run by `run_script`, under `import hotfix.auto`
+            if `hotfix` is true.
+        transformers: release.
+        flash_attn: release, or None for an environment without it.
+        xformers: release, or None for an environment without it.
+        hotfix: whether `import hotfix.auto` is the first thing that the child does. If not, hotfix
+            is not armed; only the inert `hotfix.proofs.testbed` is imported.
+        extras: requirements installed with `transformers`, such as "trl==0.15.2".
+        env: variables for the child, which otherwise gets this process's without any HOTFIX_*.
+        target: None, or an object with `module` and `qualname`, the two attributes that the case
+            will find on its own `target`.
+        timeout: seconds.
+    """
+    if isinstance(case, Path) or case.endswith(".py"):
+        arguments = ["-c", _UNDER_HOTFIX] if hotfix else []
+        folders = _folders(transformers, flash_attn, xformers, extras)
+        return _script([*arguments, str(Path(case).resolve())], folders, env, timeout)
+    [result] = run_many(
+        case,
+        [target],
+        transformers=transformers,
+        flash_attn=flash_attn,
+        xformers=xformers,
+        hotfix=hotfix,
+        extras=extras,
+        env=env,
+        timeout=timeout,
+    )
+    return result
+
+
+def run_many(
+    case: str,
+    targets: Sequence[Any],
+    *,
+    transformers: str,
+    flash_attn: str | None = "2.7.4.post1",
+    xformers: str | None = None,
+    hotfix: bool = True,
+    extras: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    timeout: float = 300,
+) -> list[Result]:
+    """Run one case on several targets of one release: one fresh interpreter, and a fork of it for each.
+
+    Args:
+        case: "module:function", as in `run`.
+        targets: objects with `module` and `qualname`, or None.
+        transformers: as in `run`, and so on.
+        flash_attn: as in `run`.
+        xformers: as in `run`.
+        hotfix: as in `run`.
+        extras: as in `run`.
+        env: as in `run`.
+        timeout: seconds, for all of them together.
+
+    Returns:
+        What came of each, in the order of `targets`.
+    """
+    order = {
+        "case": case,
+        "hotfix": hotfix,
+        "targets": [one and {"module": one.module, "qualname": one.qualname} for one in targets],
+    }
+    first = "import hotfix.auto; " if hotfix else ""
+    command = ["-c", f"{first}import sys; from tools.testbed.child import main; main(sys.argv[1])"]
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        (at / "order.json").write_text(json.dumps(order))
+        folders = _folders(transformers, flash_attn, xformers, extras)
+        process = _process([*command, folder], folders, env or {}, at, timeout)
+        return [_told(process, at, number) for number in range(len(targets))]
+
+
+def _told(process: Result, at: Path, number: int) -> Result:
+    """What one run has written down, or how the process ended if it has not."""
+    import torch
+
+    result = replace(process)
+    if not (at / f"{number}.json").exists():
+        result.error = process.error or ("ProcessDied", f"return code {process.returncode}", process.stderr)
+        return result
+    told = json.loads((at / f"{number}.json").read_text())
+    result.error = told["error"] and tuple(told["error"])
+    result.tensors = torch.load(at / f"{number}.pt", weights_only=True)
+    result.flash_calls = told["flash_calls"]
+    result.report = told["report"]
+    result.versions = told["versions"]
+    return result
+
+
+def run_script(
+    path: str | Path,
+    args: Sequence[str] = (),
+    *,
+    transformers: str = "4.49.0",
+    flash_attn: str | None = "2.7.4.post1",
+    xformers: str | None = None,
+    extras: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    timeout: float = 300,
+) -> Result:
+    """Run `python path *args` on the testbed. The script is not touched, and knows of no testbed.
+
+    Args:
+        path: of the script; or several words of a command line after `python` in `args`, with
+            "-m" or "-c" as path.
+        args: for the script.
+        transformers: as in `run`, and so on.
+        flash_attn: as in `run`.
+        xformers: as in `run`.
+        extras: as in `run`.
+        env: as in `run`.
+        timeout: as in `run`.
+    """
+    first = str(path) if str(path).startswith("-") else str(Path(path).resolve())
+    folders = _folders(transformers, flash_attn, xformers, extras)
+    return _script([first, *args], folders, env, timeout)
+
+
+def environment(folders: Sequence[Path], env: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole environment of a child: these folders, offline, no GPU, no HOTFIX_*."""
+    kept = {k: v for k, v in os.environ.items() if k != "HOTFIX" and not k.startswith("HOTFIX_")}
+    path = [ROOT / "tools" / "testbed" / "path", ROOT, *folders]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(map(str, path)),
+        "PYTHONNOUSERSITE": "1",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",  # how torch finds tools.testbed.cpu
+        "TRITON_INTERPRET": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(overlay.cache() / "huggingface"),
+        "TOKENIZERS_PARALLELISM": "false",
+        **env,
+    }
+
+
+# -- below this line, nothing that a test calls ----------------------------------------------
+
+_UNDER_HOTFIX = """\
+import hotfix.auto, runpy, sys
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def _folders(transformers: str, flash_attn: str | None, xformers: str | None, extras: Sequence[str]) -> list[Path]:
+    folders = [overlay.overlay(transformers, extras)]
+    if flash_attn is not None:
+        folders.append(overlay.flash_attn(flash_attn))
+    if xformers is not None:
+        folders.append(overlay.xformers(xformers))
+    return folders
+
+
+def _script(arguments: list[str], folders: list[Path], env: Mapping[str, str] | None, timeout: float) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        calls = Path(folder) / "calls"
+        calls.mkdir()
+        told = {"TESTBED_CALLS": str(calls), **(env or {})}
+        result = _process(arguments, folders, told, Path(folder), timeout)
+        total: Counter[str] = Counter()
+        for written in calls.glob("*.json"):
+            total.update(json.loads(written.read_text()))
+        result.flash_calls = dict(total)
+    return result
+
+
+def _process(arguments: list[str], folders: list[Path], env: Mapping[str, str], at: Path, timeout: float) -> Result:
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=at,
+        env=environment(folders, env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # so that a time-out ends the workers of the child as well
+    )
+    error = None
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    except BaseException as reason:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        if not isinstance(reason, subprocess.TimeoutExpired):
+            raise
+        error = ("TimeoutExpired", f"after {timeout} seconds", stderr)
+    return Result(error=error, stdout=stdout, stderr=stderr, returncode=process.returncode)
