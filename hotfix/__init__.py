@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from .errors import HotfixError, PolicyError
     from .fix import CaseSpec, Fix, Target
     from .reports.report import Report
+    from .version import __version__
     from .versions.verdict import Verdict
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CaseSpec",
@@ -27,6 +26,7 @@ __all__ = [
     "State",
     "Target",
     "Verdict",
+    "__version__",
     "apply",
     "assert_uniform",
     "digest",
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "__version__": "version",
     "CaseSpec": "fix",
     "Fix": "fix",
     "Handle": "api",

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Optional
 
-from .. import __version__
 from ..errors import HotfixError
+from ..version import __version__
 
 COMMANDS = {
     "status": "status",

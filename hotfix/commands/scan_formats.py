@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
+from ..version import __version__
 from . import bugs, screen
 from .scan import Finding, Scan, to_dict
 

@@ -258,9 +258,9 @@ def _difference(one: Any, other: Any) -> Optional[float]:
 
 
 def _certificate(proofs: Sequence[Proof], machine: dict[str, Any], against: Optional[str]) -> dict[str, Any]:
-    from .. import __version__
     from ..engine.policy import Policy
     from ..reports.report import of_environment
+    from ..version import __version__
 
     report = of_environment(Policy())
     return {

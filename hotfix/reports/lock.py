@@ -12,9 +12,9 @@ import os
 from pathlib import Path
 from typing import Any, Union
 
-from .. import __version__
 from ..engine.policy import Policy
 from ..errors import HotfixError
+from ..version import __version__
 from .files import write_whole
 from .fleet import compare_patches
 from .report import Report, of_environment

@@ -22,11 +22,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Optional
 
-from .. import __version__
 from ..engine import job
 from ..engine.ledger import Outcome
 from ..engine.log import Log
 from ..engine.policy import Policy
+from ..version import __version__
 from .files import write_whole
 from .report import Report
 

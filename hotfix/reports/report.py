@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Optional
 
-from .. import __version__
 from ..engine.catalogue import Catalogue
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..engine.log import Log
 from ..engine.policy import Policy, Unknown
 from ..fix import Fix, Target
+from ..version import __version__
 from ..versions import installed, verdict
 from ..versions.verdict import Verdict
 from . import tables

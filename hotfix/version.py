@@ -1,0 +1,3 @@
+"""The version of hotfix."""
+
+__version__ = "0.1.0"
