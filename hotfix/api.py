@@ -98,6 +98,7 @@ def report() -> Report:
     here = session.current(watch.environment())
     if watch.is_automatic():
         here.ensure_selected()  # nothing watched may have been imported yet
+    here.catch_up()
     return here.report()
 
 

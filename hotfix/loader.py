@@ -24,6 +24,8 @@ class Loader:
         self._after = after
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_loader":  # of a copy that has no attributes yet
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
     def exec_module(self, module: ModuleType) -> None:

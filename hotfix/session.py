@@ -12,18 +12,22 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
 from .engine.apply import Applier
 from .engine.catalogue import Catalogue
-from .engine.ledger import Ledger, State
+from .engine.entry import Entry
+from .engine.ledger import Ledger, Outcome, State
 from .engine.log import Log
 from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
 from .fix import Fix, Target
+from .locks import Lock
+from .patching import compiled
 from .patching.journal import Journal
 from .versions.verdict import Verdict
 
@@ -51,9 +55,11 @@ class Session:
         self.ledger = Ledger(switches, self.log)
         self.journal = Journal()
         self._applier = Applier(switches, self.ledger, self.journal)
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
+        self._handled: dict[str, set[str]] = {}
+        self._matter: Optional[tuple[frozenset[str], set[str]]] = None
 
     # -- which fixes are on --------------------------------------------------------------------------------------------
 
@@ -85,10 +91,8 @@ class Session:
     def reset(self) -> None:
         """Take everything out of the process, and every request back."""
         self._from_environment = None
-        ids = self.selection.ids
         self.selection.clear()
-        self._uninstall(ids)
-        self.journal.uninstall()
+        self._uninstall(None)
 
     def _select(self, switches: Policy) -> Request:
         if switches.problem:
@@ -100,11 +104,22 @@ class Session:
             self.log.warn_or_raise(sentence)
         return self.selection.request(allowed(switches, self.catalogue))
 
-    def _uninstall(self, ids: set[str]) -> None:
-        if ids:
-            self.journal.uninstall(ids)
-        for id in ids:
-            self.ledger.forget(id)
+    def _uninstall(self, ids: Optional[set[str]]) -> None:
+        """Take fixes (all, if None) out of the process. What cannot be taken out is said and stays in the books."""
+        before = len(self.journal)
+        stranded = self.journal.uninstall(ids) if ids is None or ids else []
+        if before:
+            compiled.forget_graphs()
+        kept = {(one.fix, one.target.qualname): one for one in stranded}
+        for (fix, name), outcome in self.ledger.outcomes().items():
+            if ids is not None and fix not in ids:
+                continue
+            self.ledger.forget(fix, name)
+            left = kept.get((fix, name.partition(":")[2]))
+            if left is not None and outcome.state is State.APPLIED:
+                reason = f"It cannot be taken out: {left.reason}."
+                self.log.warn_once(f"{fix}: {name}: {reason}")
+                self.ledger.keep(replace(outcome, reason=reason))
         self.publish()
 
     @property
@@ -124,41 +139,83 @@ class Session:
             The modules that matter in the release that is installed; those of plugins in other packages, too.
         """
         self.publish(pinned=True)
-        modules = set()
-        for entry in self.selection.entries:
-            for key, releases in entry.targets.items():
-                module = key.partition(":")[0]
-                elsewhere = module.partition(".")[0] != root
-                if "*" not in module and (elsewhere or not self.catalogue.is_known_good(root, releases)):
-                    modules.add(module)
-        return modules
+        self._matter = None
+        return self._modules_that_matter()
 
     def module_imported(self, name: str, late: bool = False) -> None:
         """A module that fixes aim at was executed, or was found loaded."""
         module = sys.modules.get(name)
-        if module is None:
+        if module is None or (late and _is_half_executed(module)):
             return
         try:
-            for entry in self.catalogue.aiming_at(name):
-                if entry.id not in self.selection:
-                    continue
-                if late and self.ledger.of_module(entry.id, name):
-                    continue  # handled when it was imported
-                with self.ledger.contained(entry.id, name, late):
-                    fix = entry.load()
-                    for target in fix.targets:
-                        if target.covers(name):
-                            with self.ledger.contained(entry.id, str(target.in_module(name)), late):
-                                self._applier.apply(fix, target, module, late)
-                if self.policy.requires(entry.id):
-                    self._check_required(entry.id, name)
+            self._handle(module, late)
+            self._catch_up()
         finally:
             self.publish(pinned=True)
+
+    def catch_up(self) -> None:
+        """Repair what was loaded past the watcher, by a finder that answers first: late, and said so."""
+        if self._catch_up():
+            self.publish(pinned=True)
+
+    def _catch_up(self) -> bool:
+        found = [
+            name
+            for name in self._modules_that_matter() & sys.modules.keys()
+            if not all(entry.id in self._handled.get(name, ()) for entry in self._selected_for(name))
+        ]
+        for name in found:
+            module = sys.modules[name]
+            if not _is_half_executed(module):
+                self._handle(module, late=True)
+        return bool(found)
+
+    def _handle(self, module: ModuleType, late: bool) -> None:
+        name, applied = module.__name__, False
+        for entry in self._selected_for(name):
+            if late and entry.id in self._handled.get(name, ()):
+                continue  # handled when it was imported
+            self._handled.setdefault(name, set()).add(entry.id)
+            with self.ledger.contained(entry.id, name, late):
+                fix = entry.load()
+                for target in fix.targets:
+                    if target.covers(name):
+                        with self.ledger.contained(entry.id, str(target.in_module(name)), late):
+                            self._applier.apply(fix, target, module, late)
+            applied = applied or any(one.state is State.APPLIED for one in self.ledger.of_module(entry.id, name))
+            if self.policy.requires(entry.id):
+                self._check_required(entry.id, name)
+        if applied:
+            if late:
+                compiled.forget_graphs()
+            warning = compiled.stale_graphs()
+            if warning:
+                self.log.warn_or_raise(warning)
+
+    def _selected_for(self, module: str) -> list[Entry]:
+        return [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
+
+    def _modules_that_matter(self) -> set[str]:
+        """The modules at which a selected fix aims, less those that the installed release is known to have right."""
+        ids = frozenset(self.selection.ids)
+        if self._matter is not None and self._matter[0] == ids:
+            return self._matter[1]
+        modules = set()
+        for entry in self.selection.entries:
+            for key, releases in entry.targets.items():
+                module = key.partition(":")[0]
+                if "*" in module or module in modules or self.catalogue.is_known_good(module, releases):
+                    continue
+                modules.add(module)
+        self._matter = ids, modules
+        return modules
 
     def _check_required(self, id: str, module: str) -> None:
         in_place = (Verdict.FIXED, Verdict.UNAFFECTED, Verdict.ABSENT)
         for outcome in self.ledger.of_module(id, module):
-            if outcome.state is not State.APPLIED and outcome.verdict not in in_place:
+            if outcome.state is not State.APPLIED and (
+                outcome.state is State.FAILED or outcome.verdict not in in_place
+            ):
                 raise HotfixError(f"HOTFIX_REQUIRE={id}: not in place in {module}: {outcome.reason}")
 
     # -- what is told --------------------------------------------------------------------------------------------------
@@ -168,7 +225,21 @@ class Session:
         from .reports import report  # here, because a process that is never asked does without
 
         off = "hotfix is not armed in this process."
-        return report.make(self.catalogue, self.policy, self.ledger.outcomes(), self.selection.ids, off)
+        return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off)
+
+    def outcomes(self) -> dict[tuple[str, str], Outcome]:
+        """The ledger, as it is true now: what was repaired may have been replaced since."""
+        found = self.ledger.outcomes()
+        for key, outcome in found.items():
+            if outcome.state is not State.APPLIED or outcome.fix not in self.selection:
+                continue
+            module, _, qualname = outcome.target.partition(":")
+            targets = self.catalogue.entries[outcome.fix].load().targets
+            target = next(one for one in targets if one.qualname == qualname and one.covers(module))
+            reason = self.journal.replaced_since(target, module)
+            if reason:
+                found[key] = replace(outcome, verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+        return found
 
     def publish(self, pinned: bool = False) -> None:
         """Something has changed: write the record of this process, hold it to its pin, where the user asked for them.
@@ -186,7 +257,7 @@ class Session:
                     from .reports.record import Record
 
                     self._record = Record(self.policy, self.log)
-                self._record.update(report, self.ledger.outcomes().values())
+                self._record.update(report, self.outcomes().values())
         except Exception as error:
             # Keeping the books may not stop the work; not being able to keep a promise must.
             if pin and pinned:
@@ -201,14 +272,19 @@ class Session:
 
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""
-        return self.journal.is_in_place(fix, target)
+        return self.journal.is_in_place(target)
+
+
+def _is_half_executed(module: ModuleType) -> bool:
+    """Whether a module is being executed: it has not got its functions yet, and is looked at again later."""
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: the session of this process.
 
 _current: Optional[Session] = None
-_lock = threading.RLock()
+_lock = Lock()
 
 
 def current(environment: Optional[Mapping[str, str]] = None) -> Session:

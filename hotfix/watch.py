@@ -16,6 +16,7 @@ Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be w
 is. A module that was imported before hotfix is handled when hotfix is armed.
 """
 
+import _thread
 import sys
 
 TYPE_CHECKING = False  # as in typing, which would have to be imported
@@ -30,7 +31,10 @@ TAILS = frozenset({"basic_var"})
 class Watcher:
     """A finder for ``sys.meta_path`` that finds nothing itself."""
 
+    is_hotfix = True  # how a copy of this file knows the watcher of another
+
     def __init__(self) -> None:
+        self.searching: "set[tuple[int, str]]" = set()
         self.names = set(ROOTS)
         self.automatic = False
         # The switches are those of the moment of arming, whatever the program does to os.environ later.
@@ -43,20 +47,31 @@ class Watcher:
         """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
         if name not in self.names and name.rpartition(".")[2] not in TAILS:
             return None
-        # Not importlib.util.find_spec: it would enter this method again, and two threads can deadlock in it.
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(name, path, target)
-            if spec is not None:
-                try:
-                    from . import loader
-
-                    loader.wrap(spec, self.before, self.after)
-                except Exception as error:  # hotfix was uninstalled under a running program, for instance
-                    _give_up(error)
-                return spec
+        # Some finders ask all the others, as this one does: whoever comes back here is told nothing.
+        here = _thread.get_ident(), name
+        if here in self.searching:
+            return None
+        self.searching.add(here)
+        try:
+            # Not importlib.util.find_spec: two threads can deadlock in it.
+            for finder in list(sys.meta_path):
+                if getattr(finder, "is_hotfix", False) or not hasattr(finder, "find_spec"):
+                    continue
+                spec = finder.find_spec(name, path, target)
+                if spec is not None:
+                    self._watch(spec)
+                    return spec
+        finally:
+            self.searching.discard(here)
         return None
+
+    def _watch(self, spec: "ModuleSpec") -> "None":
+        try:
+            from . import loader
+
+            loader.wrap(spec, self.before, self.after)
+        except Exception as error:  # hotfix was uninstalled under a running program, for instance
+            _give_up(error)
 
     def before(self, name: "str") -> "None":
         """A module is about to be executed."""
@@ -81,6 +96,8 @@ def arm(automatic: bool = True) -> None:
     """
     global _watcher
     if _watcher is None:
+        # This file may have been loaded before: reloaded, purged, or another copy of hotfix. One watches.
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not getattr(finder, "is_hotfix", False)]
         _watcher = Watcher()
         sys.meta_path.insert(0, _watcher)
     elif _watcher.automatic or not automatic:

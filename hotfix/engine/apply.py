@@ -10,9 +10,9 @@ from typing import Optional
 
 from ..errors import Refusal
 from ..fix import Fix, Target
-from ..patching import live
+from ..patching import standing
 from ..patching.journal import Journal
-from ..versions import installed, source
+from ..versions import installed
 from ..versions.verdict import Judgement, Reader, Verdict, judge, read_installed
 from .ledger import Ledger, Outcome, State
 from .policy import Policy, Unknown
@@ -31,20 +31,34 @@ class Applier:
         read = partial(_read_live, module)
         here = target.in_module(module.__name__)
         judgement = judge(fix, here, read)
-        if judgement.verdict in (Verdict.BROKEN, Verdict.UNKNOWN) and judgement.source:
-            missing, foreign = _missing(here, module), self._foreign(here, module, read)
-            if missing:
-                judgement = replace(judgement, verdict=Verdict.UNAFFECTED, reason=missing)
-            elif foreign:
-                judgement = replace(judgement, verdict=Verdict.FOREIGN, reason=foreign)
+        if judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
+            judgement = self._as_it_stands(here, module, read, judgement)
         self._apply_verdict(fix, target, judgement, module, late)
+
+    def _as_it_stands(self, target: Target, module: types.ModuleType, read: Reader, judgement: Judgement) -> Judgement:
+        """The verdict on the source is one on what runs only where the source is what runs."""
+        harmless = judgement.harmless or judgement.verdict is Verdict.FIXED
+        missing = _missing(target, module)
+        if missing:
+            return replace(judgement, verdict=Verdict.UNAFFECTED, reason=missing)
+        for name, qualname in target.fingerprint_names():
+            if name != module.__name__:
+                continue
+            text = read(name) or ""
+            reason = standing.foreign(module, qualname, text, self._journal)
+            if reason:
+                return replace(judgement, verdict=Verdict.FOREIGN, reason=reason, harmless=harmless)
+            reason = standing.rewritten(module, qualname, text, self._journal)
+            if reason:
+                return Judgement(Verdict.UNKNOWN, reason)
+        return judgement
 
     def _apply_verdict(
         self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool
     ) -> None:
         state, reason = State.SKIPPED, judgement.reason
         forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.APPLY
-        if judgement.verdict is Verdict.BROKEN or forced:
+        if judgement.verdict is Verdict.BROKEN or (forced and not judgement.harmless):
             try:
                 self._bring_companions(fix)
                 reason = self._journal.install(fix, target, module, late)
@@ -53,14 +67,17 @@ class Applier:
                     reason += " Numbers change with it: those of this release are wrong."
             except Refusal as refusal:
                 state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
+            finally:
                 self._dismiss_companions(fix)
         name = str(target.in_module(module.__name__))
-        self._ledger.record(Outcome(fix.id, name, judgement.verdict, state, late, reason, judgement.source))
+        self._ledger.record(
+            Outcome(fix.id, name, judgement.verdict, state, late, reason, judgement.source, judgement.harmless)
+        )
 
     def _bring_companions(self, fix: Fix) -> None:
         """Put in place what must change together with a target."""
         for companion in fix.companions:
-            if self._journal.is_in_place(fix, companion):
+            if self._journal.is_in_place(companion):
                 continue
             try:
                 module = import_module(companion.module)
@@ -69,28 +86,9 @@ class Applier:
             self._journal.install(fix, companion, module, late=True)
 
     def _dismiss_companions(self, fix: Fix) -> None:
-        if not any(self._journal.is_in_place(fix, target) for target in fix.targets):
+        """Take them out again where none of the targets is repaired."""
+        if fix.companions and not any(map(self._journal.is_in_place, fix.targets)):
             self._journal.uninstall({fix.id})
-
-    def _foreign(self, target: Target, module: types.ModuleType, read: Reader) -> Optional[str]:
-        """Who stands in the place of a judged function of this module, as a sentence, if it is not the function."""
-        for name, qualname in target.fingerprint_names():
-            if name != module.__name__:
-                continue
-            try:
-                site = live.resolve(module, qualname)
-            except Refusal as refusal:
-                return f"{refusal}."
-            function = site.function
-            if isinstance(site.raw, type) and site.raw.__module__ == name:
-                continue  # a class of this module, judged as a whole
-            if function is None:
-                return f"{qualname} is no longer a Python function."
-            code = self._journal.first_code(function)
-            found = source.find(read(name) or "", qualname)
-            if code.co_filename != module.__file__ or not found or code.co_firstlineno != found.lineno:
-                return f"Somebody else has put the function at {code.co_filename}:{code.co_firstlineno} in its place."
-        return None
 
 
 def _missing(target: Target, module: types.ModuleType) -> Optional[str]:

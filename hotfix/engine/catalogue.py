@@ -58,24 +58,24 @@ class Catalogue:
         found.update(dict.fromkeys(id for name, id in patterns if Target(name, "").covers(module)))
         return [self.entries[id] for id in self.entries if id in found]
 
-    def is_known_good(self, package: str, releases: str) -> bool:
-        """Whether the sweep has examined the release of a package that is installed, and it is none of the broken ones.
+    def is_known_good(self, module: str, releases: str) -> bool:
+        """Whether a module is of an examined release that is none of the broken ones, and as it was released.
 
-        A release that was examined is trusted to be what it is called; a development version, a local version and a
-        release that is newer than the sweep are not, and their source is looked at.
+        A development version, a local version, a release that is newer than the sweep, and a file
+        that its installer does not vouch for are not trusted to be what they are called: their source is looked at.
 
         Args:
-            package: name of the package.
+            module: name of the module.
             releases: the broken ones, as a specifier.
         """
-        key = package, releases
+        key = module.partition(".")[0], releases
         if key not in self._known_good:  # many targets have one range
-            self._known_good[key] = self._is_known_good(*key)
-        return self._known_good[key]
+            self._known_good[key] = self._is_good_release(*key)
+        return self._known_good[key] and installed.is_as_released(module)
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def _is_known_good(self, package: str, releases: str) -> bool:
+    def _is_good_release(self, package: str, releases: str) -> bool:
         from packaging.specifiers import SpecifierSet
 
         spec, release = installed.find_spec(package), installed.version(package)

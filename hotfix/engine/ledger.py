@@ -6,13 +6,13 @@ Whatever goes wrong while a target is handled is contained here (`Ledger.contain
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
 from ..errors import HotfixError
+from ..locks import Lock
 from ..versions.verdict import Verdict
 from .log import Log
 from .policy import Policy, Unknown
@@ -40,6 +40,7 @@ class Outcome:
         late: whether the module had been imported before hotfix was armed.
         reason: one sentence.
         source: digest of the source that was judged; empty where there was none.
+        harmless: whether nothing in the source looks broken, so that it is no news that it was never examined.
     """
 
     fix: str
@@ -49,6 +50,14 @@ class Outcome:
     late: bool
     reason: str
     source: str = ""
+    harmless: bool = False
+
+    @property
+    def is_news(self) -> bool:
+        """Whether something should be in place and is not, or may be broken and was left alone."""
+        if self.state is State.FAILED:
+            return True
+        return self.verdict in (Verdict.UNKNOWN, Verdict.FOREIGN) and not self.harmless
 
     def to_dict(self) -> dict[str, object]:
         """The public form, as in ``hotfix status --json``."""
@@ -59,6 +68,7 @@ class Outcome:
             "state": self.state.value,
             "late": self.late,
             "reason": self.reason,
+            "harmless": self.harmless,
         }
 
 
@@ -69,7 +79,7 @@ class Ledger:
         self._policy = switches
         self._log = log
         self._outcomes: dict[tuple[str, str], Outcome] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def record(self, outcome: Outcome) -> None:
         """Write an outcome down, and say it if it is worth a line.
@@ -78,20 +88,20 @@ class Ledger:
             HotfixError: in strict mode, for what would be a warning; under ``HOTFIX_UNKNOWN=raise``, for unknown
                 source.
         """
-        with self._lock:
-            self._outcomes[outcome.fix, outcome.target] = outcome
+        self.keep(outcome)
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
         if outcome.state is State.APPLIED:
             log.log(
                 logging.INFO, f"{outcome.fix}: applied to {outcome.target}{' (late)' * outcome.late}. {outcome.reason}"
             )
-        elif outcome.state is State.FAILED or outcome.verdict in (Verdict.UNKNOWN, Verdict.FOREIGN):
-            raising = outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE
-            if raising or self._policy.strict:
+        elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE:
+            raise HotfixError(f"{what}: {outcome.reason}")
+        elif outcome.is_news:
+            sentence = f"{outcome.fix}: {outcome.reason} `hotfix explain {outcome.fix}` says more."
+            if self._policy.strict:
                 raise HotfixError(f"{what}: {outcome.reason}")
-            # Several targets of one fix in one file are one piece of news.
-            module = outcome.target.partition(":")[0]
-            log.warn_once(f"{what}: {outcome.reason}", outcome.fix, module, outcome.verdict.value)
+            # Several targets of one fix are one piece of news.
+            log.warn_once(sentence, outcome.fix, outcome.verdict.value)
         else:
             log.log(logging.DEBUG, f"{what}: {outcome.verdict.value}. {outcome.reason}")
 
@@ -108,11 +118,15 @@ class Ledger:
             if id == fix and target.partition(":")[0] == module
         ]
 
-    def forget(self, fix: str) -> None:
-        """Drop the outcomes of a fix that was taken out again."""
+    def keep(self, outcome: Outcome) -> None:
+        """Write an outcome down, and say nothing."""
         with self._lock:
-            for key in [key for key in self._outcomes if key[0] == fix]:
-                del self._outcomes[key]
+            self._outcomes[outcome.fix, outcome.target] = outcome
+
+    def forget(self, fix: str, target: str) -> None:
+        """Drop an outcome: the fix was taken out again."""
+        with self._lock:
+            self._outcomes.pop((fix, target), None)
 
     @contextmanager
     def contained(self, fix: str, target: str, late: bool = False) -> Iterator[None]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 
 from ..errors import HotfixError
+from ..locks import Lock
 from . import job, policy
 
 _LEVELS = {
@@ -29,7 +29,7 @@ class Log:
     def __init__(self, switches: policy.Policy) -> None:
         self._policy = switches
         self._said: set[tuple[str, ...]] = set()
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def log(self, level: int, sentence: str) -> None:
         """One line: on the first rank only, unless it is an error or everything is wanted."""

@@ -13,6 +13,9 @@ Nothing of this happens at start-up: the catalogue asks for plugins when the fir
 ``importlib.metadata`` needed, which takes 50 to 75 ms in an environment of 300 packages: the ``entry_points.txt`` files
 are read directly, in a tenth of that.
 
+Only what is installed counts, or stands in a folder that PYTHONPATH names: nothing is loaded from the working
+directory.
+
 Limits. Packages in zip files are not looked at. What a plugin repairs outside of ``transformers`` must be imported
 after it.
 """
@@ -24,6 +27,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
@@ -65,7 +69,7 @@ def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
                 found[entry.id] = entry
         except HotfixError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a plugin may not end the program that it was to repair
             warn(f"the plugin {name} = {value} of {distribution} is left out ({type(error).__name__}: {error})")
     return found
 
@@ -78,8 +82,10 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
     """
     seen = set()
     for folder in dict.fromkeys(sys.path):
+        if _is_working_directory(folder):
+            continue
         try:
-            names = sorted(os.listdir(folder or "."))
+            names = sorted(os.listdir(folder))
         except OSError:  # a zip file, or a folder that does not exist
             continue
         for name in names:
@@ -105,6 +111,17 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: one plugin.
+
+
+def _is_working_directory(folder: str) -> bool:
+    """Whether a folder is on the path because the program was started there: what lies there is not installed."""
+    if not os.path.isabs(folder):
+        return True
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    started = [os.environ.get("PWD", "")]
+    with suppress(OSError):  # it may have been removed
+        started.append(os.getcwd())
+    return folder in started and folder not in named
 
 
 def _section(text: str) -> list[tuple[str, str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 
 from ..errors import HotfixError
+from ..locks import Lock
 from .catalogue import Catalogue
 from .entry import Entry
 from .policy import Policy
@@ -30,7 +30,7 @@ class Selection:
     def __init__(self) -> None:
         self._requests: list[Request] = []
         self._entries: dict[str, Entry] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def request(self, entries: Iterable[Entry]) -> Request:
         """Switch fixes on."""

@@ -8,12 +8,14 @@ import __future__
 
 import ast
 import builtins
+import copy
 import dis
 import inspect
 import sys
 import types
 from collections.abc import Iterable
-from functools import update_wrapper
+from dataclasses import dataclass
+from functools import partial, update_wrapper
 from typing import Any, Callable, Optional
 
 from ..errors import Refusal
@@ -61,33 +63,89 @@ def closure(make: Callable[[Any], Any], original: Any) -> Any:
     return update_wrapper(wrapper, original, updated=())
 
 
-def edited_code(before: types.CodeType, qualname: str, text: str, targets: Iterable[Target]) -> types.CodeType:
-    """The code of a function after edits of its syntax tree; file name, lines and columns stay.
+@dataclass(frozen=True)
+class Written:
+    """A function that runs as its file has it.
+
+    Attributes:
+        qualname: of the function.
+        found: its definition.
+        imports: import statements of its module that its code depends on.
+        code: what it runs.
+    """
+
+    qualname: str
+    found: source.Found
+    imports: list[ast.stmt]
+    code: types.CodeType
+
+    def tree(self) -> ast.Module:
+        """The definition alone in a module, to be changed."""
+        tree = standing_alone(self.found, self.qualname)
+        tree.body[:0] = copy.deepcopy(self.imports)
+        return tree
+
+
+def written(code: types.CodeType, qualname: str, text: str) -> Written:
+    """Find the source of a function that runs.
 
     Args:
-        before: the code that runs.
+        code: what runs.
         qualname: of the function.
         text: the source of its module.
-        targets: the edits, in their order.
 
     Raises:
-        Refusal: the source is not what runs, or an edit does not match exactly as often as declared.
+        Refusal: the text does not have it, or has something else than what runs.
     """
     found = source.find(text, qualname)
     if found is None:
-        raise Refusal(f"the source of {qualname} cannot be read from {before.co_filename}")
-    tree = standing_alone(found, qualname)
-    # Attributes of imported names are compiled differently from those of other names.
-    tree.body[:0] = source.imports(text)
-    unedited = compiled(tree, qualname, before)
-    if unedited != before:
-        raise Refusal(f"the file {before.co_filename} has changed since it was imported")
+        raise Refusal(f"the source of {qualname} cannot be read from {code.co_filename}")
+    try:
+        for imports in (list, partial(source.imports, text)):
+            # Attributes of imported names are compiled differently from those of other names.
+            one = Written(qualname, found, imports(), code)
+            if same_program(compiled(one.tree(), qualname, code), code):
+                return one
+    except SyntaxError as error:
+        raise Refusal(f"the source of {qualname} does not compile on its own: {error}") from None
+    raise Refusal(f"the file {code.co_filename} is not what runs: it has changed, or was changed while it was loaded")
+
+
+def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
+    """The code of a function after edits of its syntax tree; file name, lines and columns stay.
+
+    Args:
+        original: the function.
+        targets: the edits, in their order.
+
+    Raises:
+        Refusal: an edit does not match exactly as often as declared, or leaves what does not fit.
+    """
+    tree = original.tree()
     for target in targets:
         tree = edited_tree(tree, target)
-    code = compiled(tree, qualname, before)
-    if frame(code) != frame(before):
+    try:
+        code = compiled(tree, original.qualname, original.code)
+    except SyntaxError as error:
+        raise Refusal(f"the edited source does not compile: {error}") from None
+    if frame(code) != frame(original.code):
         raise Refusal("the edit would change the arguments of the function or what it closes over")
     return code
+
+
+def same_program(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two code objects do the same on the same lines.
+
+    Columns do not count (an interpreter may be told to forget them), nor does padding that a profiler has put at the
+    end to tell functions apart.
+    """
+    if any(getattr(one, name) != getattr(other, name) for name in _OF_A_PROGRAM):
+        return False
+    if _without_padding(one.co_code) != _without_padding(other.co_code):
+        return False
+    if getattr(one, "co_exceptiontable", b"") != getattr(other, "co_exceptiontable", b""):
+        return False
+    return len(one.co_consts) == len(other.co_consts) and all(map(_same_const, one.co_consts, other.co_consts))
 
 
 def standing_alone(found: source.Found, qualname: str) -> ast.Module:
@@ -181,6 +239,39 @@ def compiled(tree: ast.Module, qualname: str, like: Optional[types.CodeType] = N
             raise Refusal(f"{qualname} cannot be compiled on its own")
         code = inner[-1]
     return code
+
+
+_OF_A_PROGRAM = (
+    "co_name",
+    "co_filename",
+    "co_firstlineno",
+    "co_flags",
+    "co_argcount",
+    "co_posonlyargcount",
+    "co_kwonlyargcount",
+    "co_names",
+    "co_varnames",
+    "co_freevars",
+    "co_cellvars",
+)
+_NOP = bytes([dis.opmap["NOP"], 0])
+
+
+def _without_padding(instructions: bytes) -> bytes:
+    while instructions.endswith(_NOP):
+        instructions = instructions[: -len(_NOP)]
+    return instructions
+
+
+def _same_const(one: Any, other: Any) -> bool:
+    if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
+        return same_program(one, other)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (tuple, frozenset)):
+        pairs = zip(one, other) if isinstance(one, tuple) else zip(sorted(one, key=repr), sorted(other, key=repr))
+        return len(one) == len(other) and all(_same_const(a, b) for a, b in pairs)
+    return bool(one == other) or repr(one) == repr(other)  # NaN is not equal to itself
 
 
 def frame(code: types.CodeType) -> tuple[Any, ...]:

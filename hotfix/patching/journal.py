@@ -1,21 +1,33 @@
 """What was changed in a process, step by step, and how it is undone.
 
 Each function whose code, and each name whose object, was exchanged has one operation; each fix that has a hand in it
-one step. `Journal.uninstall` undoes steps in reverse order, down to the identical objects.
+one step. A step is built first, then installed, then written down; what fails on the way leaves nothing behind.
+`Journal.uninstall` undoes steps in reverse order, down to the identical objects. What cannot be undone, because
+somebody else has changed the place since, stays written down, and is not done a second time.
 """
 
 from __future__ import annotations
 
 import linecache
 import sys
-import threading
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 from ..errors import Refusal
 from ..fix import Fix, Target
+from ..locks import Lock
 from . import code, live
+
+
+@dataclass(frozen=True)
+class Stranded:
+    """A step that could not be undone: the fix, the target, and why as a sentence."""
+
+    fix: str
+    target: Target
+    reason: str
 
 
 class Journal:
@@ -23,7 +35,7 @@ class Journal:
 
     def __init__(self) -> None:
         self._operations: list[_Operation] = []
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def install(self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False) -> str:
         """Put one fix in place in one target of a loaded module, once.
@@ -37,26 +49,55 @@ class Journal:
         with self._lock:
             site = live.resolve(module, target.qualname)
             operation = self._operation_on(site, target)
-            if any(step.fix is fix and step.target is target for step in operation.steps):
+            if operation.has(target):
                 return "It was in place already."
-            operation.add(_Step(fix, target))
+            operation.change([*operation.steps, _Step(fix, target)])
             if operation not in self._operations:
                 self._operations.append(operation)
-        return operation.sentence(target, late)
+            return operation.sentence(target, late)
 
-    def uninstall(self, fix_ids: Optional[set[str]] = None) -> None:
-        """Undo the steps of these fixes, or of all, in reverse order."""
+    def uninstall(self, fix_ids: Optional[set[str]] = None) -> list[Stranded]:
+        """Undo the steps of these fixes, or of all, in reverse order.
+
+        Returns:
+            The steps that could not be undone.
+        """
+        stranded = []
         with self._lock:
             for operation in reversed(list(self._operations)):
-                operation.remove(fix_ids)
+                going = [step for step in operation.steps if fix_ids is None or step.fix.id in fix_ids]
+                if not going:
+                    continue
+                reason = operation.blocked()
+                if reason:
+                    stranded += [Stranded(step.fix.id, step.target, reason) for step in going]
+                    continue
+                operation.change([step for step in operation.steps if step not in going])
                 if not operation.steps:
                     self._operations.remove(operation)
+        return stranded
 
-    def is_in_place(self, fix: Fix, target: Target) -> bool:
-        """Whether this target of this fix is repaired."""
+    def is_in_place(self, target: Target) -> bool:
+        """Whether a target of a fix is repaired."""
         with self._lock:
-            steps = [step for operation in self._operations for step in operation.steps]
-            return any(step.fix is fix and step.target is target for step in steps)
+            return any(operation.has(target) for operation in self._operations)
+
+    def replaced_since(self, target: Target, module: str) -> Optional[str]:
+        """Who has put something else in the place of what was installed, as a sentence, or None.
+
+        Args:
+            target: of a fix that was applied.
+            module: name of the module, where the target's is a pattern.
+        """
+        with self._lock:
+            reasons = []
+            for operation in self._operations:
+                if operation.has(target) and operation.is_in(module):
+                    reason = operation.replaced_since()
+                    if reason is None:
+                        return None
+                    reasons.append(reason)
+            return reasons[-1] if reasons else None
 
     def first_code(self, function: types.FunctionType) -> types.CodeType:
         """The code that a function had before any operation of this journal."""
@@ -65,6 +106,11 @@ class Journal:
                 if isinstance(operation, _Recoding) and operation.function is function:
                     return operation.before
         return function.__code__
+
+    def has_installed(self, thing: Any) -> bool:
+        """Whether an object is a closure that was put in the place of another one here."""
+        with self._lock:
+            return any(isinstance(one, _Wrapping) and thing in one.ours for one in self._operations)
 
     def __len__(self) -> int:
         return len(self._operations)
@@ -86,7 +132,7 @@ class Journal:
         if function is None:
             raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
         edited = decorator or function
-        return _Recoding(function, function.__code__, edited, self.first_code(edited))
+        return _Recoding(site, function, function.__code__, edited, self.first_code(edited))
 
     def _made_by(self, decorator: types.FunctionType, site: live.Site) -> types.FunctionType:
         """The function that a decorator has put around what stands at a site."""
@@ -106,9 +152,9 @@ class _Step:
     fix: Fix
     target: Target
 
-    def place(self) -> tuple[int, str]:
-        """Where it stands among others on the same function."""
-        return self.fix.order, self.fix.id
+
+def _in_order(steps: Iterable[_Step]) -> list[_Step]:
+    return sorted(steps, key=lambda step: (step.fix.order, step.fix.id))
 
 
 @dataclass(eq=False)
@@ -116,26 +162,53 @@ class _Recoding:
     """A function that has got another body: by one replacement, or by any number of edits.
 
     Attributes:
+        site: where it stands.
         function: the function.
         before: its code before any of it.
         edited: what the edits are made in: the function, or the decorator that has made it.
         source: the code of that.
+        installed: the code that it has now.
+        original: what the edits are made in as its file has it; read once, since the file may change.
     """
 
+    site: live.Site
     function: types.FunctionType
     before: types.CodeType
     edited: types.FunctionType
     source: types.CodeType
     steps: list[_Step] = field(default_factory=list)
+    installed: Optional[types.CodeType] = None
+    original: Optional[code.Written] = None
 
-    def add(self, step: _Step) -> None:
-        steps = sorted([*self.steps, step], key=_Step.place)
-        self.function.__code__ = self._built(steps)  # the check comes first: _built refuses before anything changes
-        self.steps = steps
+    def has(self, target: Target) -> bool:
+        return any(step.target is target for step in self.steps)
 
-    def remove(self, fix_ids: Optional[set[str]]) -> None:
-        self.steps = [step for step in self.steps if fix_ids is not None and step.fix.id not in fix_ids]
-        self.function.__code__ = self._built(self.steps)
+    def is_in(self, module: str) -> bool:
+        return self.function.__module__ == module or self.edited is not self.function
+
+    def change(self, steps: Iterable[_Step]) -> None:
+        """Have these steps and no others; a refusal comes before anything changes."""
+        reason = self.blocked() if self.steps else None
+        if reason:
+            raise Refusal(reason)
+        steps = _in_order(steps)
+        made = self._built(steps)
+        self.function.__code__ = made
+        self.installed, self.steps = made, steps
+
+    def blocked(self) -> Optional[str]:
+        """Why it cannot be undone, as a sentence, or None."""
+        if self.function.__code__ is self.installed:
+            return None
+        return f"its code was changed since, to that of {live.place_of(self.function)}"
+
+    def replaced_since(self) -> Optional[str]:
+        if self.function.__code__ is not self.installed:
+            return f"Its code was repaired, and replaced since by {live.place_of(self.function)}."
+        here = self.site.holds()
+        if live.is_below(self.function, here):
+            return None
+        return f"It was repaired, and replaced since by {live.place_of(here)}."
 
     def _built(self, steps: list[_Step]) -> types.CodeType:
         if not steps:
@@ -145,8 +218,10 @@ class _Recoding:
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both change {self.before.co_name}")
         if replacing:
             return code.replacement_code(self.function, self.before, replacing[0].target.implementation)
-        text = "".join(linecache.getlines(self.source.co_filename, self.edited.__globals__))
-        made = code.edited_code(self.source, self.edited.__qualname__, text, [step.target for step in steps])
+        if self.original is None:
+            text = "".join(linecache.getlines(self.source.co_filename, self.edited.__globals__))
+            self.original = code.written(self.source, self.edited.__qualname__, text)
+        made = code.edited_code(self.original, [step.target for step in steps])
         return made if self.edited is self.function else code.inner_code(made, self.before)
 
     def sentence(self, target: Target, late: bool) -> str:
@@ -159,50 +234,82 @@ class _Recoding:
 
 @dataclass(eq=False)
 class _Wrapping:
-    """A name whose object was exchanged for closures around it."""
+    """A name whose object was exchanged for closures around it.
+
+    Attributes:
+        site: where the name is.
+        original: what it held before.
+        installed: what it holds now; the original, where there are no steps.
+        ours: the closures of today.
+        refused: how many holders of the original would not have another one.
+    """
 
     site: live.Site
     original: Any
     steps: list[_Step] = field(default_factory=list)
     installed: Any = None
+    ours: tuple[Any, ...] = ()
+    refused: int = 0
+
+    def __post_init__(self) -> None:
+        self.installed = self.original
+
+    def has(self, target: Target) -> bool:
+        return any(step.target is target for step in self.steps)
+
+    def is_in(self, module: str) -> bool:
+        return getattr(self.site.owner, "__module__", getattr(self.site.owner, "__name__", None)) == module
 
     def is_on(self, site: live.Site) -> bool:
-        """Whether what stands at this site now is what this operation has put there."""
+        """Whether what stands at this site is what this operation has put there, or is around that."""
         here = self.site.owner is site.owner and self.site.name == site.name
-        return here and self.installed is site.raw
+        return here and live.is_below(live.below_descriptor(self.installed), site.raw)
 
-    def add(self, step: _Step) -> None:
-        self._install(sorted([*self.steps, step], key=_Step.place))
-
-    def remove(self, fix_ids: Optional[set[str]]) -> None:
-        self._install([step for step in self.steps if fix_ids is not None and step.fix.id not in fix_ids])
-
-    def _install(self, steps: list[_Step]) -> None:
-        present = self.original if self.installed is None else self.installed
-        wanted = live.below_descriptor(self.original)
-        for step in steps:
-            wanted = code.closure(step.target.implementation, wanted)
-        if not steps:
-            wanted = self.original
-        elif isinstance(self.original, (staticmethod, classmethod)):
-            wanted = type(self.original)(wanted)
-        self.steps = steps
-        if vars(self.site.owner).get(self.site.name) is present:
+    def change(self, steps: Iterable[_Step]) -> None:
+        """Have these steps and no others; a refusal comes before anything changes."""
+        steps = _in_order(steps)
+        wanted, ours = self._built(steps)
+        present = self.installed
+        if self.site.holds() is present:
             setattr(self.site.owner, self.site.name, wanted)
-        if self._is_defined_here():
-            live.rebind(present, wanted)
-        self.installed = wanted if steps else None
+        self.installed, self.ours, self.steps = wanted, ours, steps
+        if self.is_defined_here():
+            self.refused = live.rebind(present, wanted)
 
-    def _is_defined_here(self) -> bool:
+    def blocked(self) -> Optional[str]:
+        """Why it cannot be undone, as a sentence, or None."""
+        here = self.site.holds()
+        if here is self.installed or not live.is_below(live.below_descriptor(self.installed), here):
+            return None
+        return f"{live.place_of(here)} was put around it since"
+
+    def replaced_since(self) -> Optional[str]:
+        here = self.site.holds()
+        if live.is_below(live.below_descriptor(self.installed), here):
+            return None
+        return f"It was wrapped, and replaced since by {live.place_of(here)}."
+
+    def is_defined_here(self) -> bool:
         """An imported name is ours to change in this module only; a function of this module everywhere."""
         module = getattr(self.site.owner, "__module__", getattr(self.site.owner, "__name__", None))
         return getattr(live.below_descriptor(self.original), "__module__", None) == module
 
+    def _built(self, steps: list[_Step]) -> tuple[Any, tuple[Any, ...]]:
+        if not steps:
+            return self.original, ()
+        wanted, ours = live.below_descriptor(self.original), []
+        for step in steps:
+            wanted = code.closure(step.target.implementation, wanted)
+            ours.append(wanted)
+        if isinstance(self.original, (staticmethod, classmethod)):
+            wanted = type(self.original)(wanted)
+        return wanted, tuple(ours)
+
     def sentence(self, target: Target, late: bool) -> str:
         """What was done, and what could not be reached."""
-        if not late or not self._is_defined_here():
+        if not late or not self.is_defined_here():
             return "It was wrapped."
-        held = live.unreachable(self.original)
+        held = live.unreachable(self.original) + self.refused
         rest = f"; {held} closures, partials or bound methods still hold the original" if held else ""
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 

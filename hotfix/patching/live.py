@@ -1,8 +1,9 @@
-"""Live objects: where a target lives, and who else holds what lives there."""
+"""Live objects: where a target lives, what others have put around it, and who else holds it."""
 
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 import types
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from functools import partial
 from typing import Any, Optional
 
 from ..errors import Refusal
+
+_MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
+_CLASS_DICT: Any = vars(type)["__dict__"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,10 @@ class Site:
     name: str
     raw: Any
     function: Optional[types.FunctionType]
+
+    def holds(self) -> Any:
+        """What stands there now."""
+        return vars(self.owner).get(self.name)
 
 
 def resolve(module: types.ModuleType, qualname: str) -> Site:
@@ -70,23 +78,68 @@ def layers(raw: Any) -> list[Any]:
     return found
 
 
-def rebind(old: Any, new: Any) -> None:
+def is_below(inner: Any, raw: Any) -> bool:
+    """Whether an object is what stands somewhere, or what was wrapped there, by whatever tells what it wraps."""
+    seen: list[Any] = []
+    current = below_descriptor(raw.fget if isinstance(raw, property) else raw)
+    while current is not None and not any(one is current for one in seen):
+        if current is inner:
+            return True
+        seen.append(current)
+        # Not hasattr: an object may make up attributes. A proxy of wrapt has a descriptor for it.
+        there = inspect.getattr_static(current, "__wrapped__", None) is not None
+        current = below_descriptor(current.__wrapped__) if there else None
+    return False
+
+
+def place_of(thing: Any) -> str:
+    """Where an object was written, as ``FILE:LINE`` as far as that can be told."""
+    inner = below_descriptor(thing.fget if isinstance(thing, property) else thing)
+    code = getattr(inner, "__code__", None)
+    if isinstance(code, types.CodeType):
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    kind = type(inner)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: who holds an object.
+
+
+def rebind(old: Any, new: Any) -> int:
     """Put `new` where `old` is held by name: in modules, in their classes, and in dictionaries and lists of both.
 
     Only what the containers really hold is looked at, below their own methods: transformers has dictionaries that
     import every model when their items are asked for, and torch has objects that warn when an attribute is.
+
+    Returns:
+        How many holders refuse to have the name set; they keep `old`.
     """
+    refused = 0
     for namespace in _namespaces():
         _rebind_in(namespace, old, new)
+        name_of_module = namespace.get("__name__")
         for value in list(namespace.values()):
-            if issubclass(type(value), type) and value.__module__ == namespace.get("__name__"):
-                for name, held in list(vars(value).items()):
+            if issubclass(type(value), type):
+                members = _CLASS_DICT.__get__(value)
+                if members.get("__module__") != name_of_module:
+                    continue
+                for name, held in list(members.items()):
                     if held is old:
-                        setattr(value, name, new)
+                        refused += not _is_set(value, name, new)
                     else:
                         _rebind_in(held, old, new)
             elif value is not namespace:
                 _rebind_in(value, old, new)
+    return refused
+
+
+def _is_set(owner: type, name: str, value: Any) -> bool:
+    try:
+        setattr(owner, name, value)
+    except Exception:  # a metaclass of somebody else may raise what it likes
+        return False
+    return True
 
 
 def _rebind_in(container: Any, old: Any, new: Any) -> None:
@@ -103,9 +156,8 @@ def _rebind_in(container: Any, old: Any, new: Any) -> None:
 def _namespaces() -> Iterator[dict[str, Any]]:
     for module in list(sys.modules.values()):
         # Not getattr and not vars() of lazy modules: looking at them imports what they stand for.
-        namespace = getattr(module, "__dict__", None) if type(module) is types.ModuleType else None
-        if namespace is not None:
-            yield namespace
+        if type(module) is types.ModuleType:
+            yield _MODULE_DICT.__get__(module)
 
 
 def unreachable(original: Any) -> int:

@@ -103,7 +103,8 @@ class Report:
 
 
 def _is_quiet(outcome: Outcome) -> bool:
-    return outcome.state is State.SKIPPED and outcome.verdict in (Verdict.FIXED, Verdict.ABSENT, Verdict.UNAFFECTED)
+    nothing = (Verdict.FIXED, Verdict.ABSENT, Verdict.UNAFFECTED)
+    return outcome.state is State.SKIPPED and (outcome.verdict in nothing or outcome.harmless)
 
 
 def of_environment(switches: Policy) -> Report:
@@ -168,7 +169,7 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         reason = f"Judged when a module called {target.module} is imported."
         state = State.DISABLED if disabled else State.SKIPPED
         return Outcome(fix.id, str(target), Verdict.ABSENT, state, False, disabled or reason)
-    good = catalogue.is_known_good(target.module.partition(".")[0], target.releases)
+    good = catalogue.is_known_good(target.module, target.releases)
     judgement = (good and verdict.judge_from_sweep(fix, target)) or verdict.judge_installed(fix, target)
     state, reason = State.SKIPPED, judgement.reason
     if disabled:
@@ -177,4 +178,4 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         judgement.verdict is Verdict.UNKNOWN and switches.unknown is Unknown.APPLY
     ):
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
-    return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source)
+    return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source, judgement.harmless)

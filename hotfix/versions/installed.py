@@ -6,6 +6,9 @@ costs seconds; looking at one file beside the code costs under a millisecond and
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 import re
 import sys
 from importlib.machinery import ModuleSpec
@@ -18,6 +21,7 @@ from ..memo import memo
 
 _VERSION = re.compile(r"""^__version__(?:\s*:\s*str)?\s*=\s*["']([^"']+)["']""", re.M)
 _VERSION_FILES = ("version.py", "_version.py", "_version/__init__.py")
+_SECONDS = 2.0  # between what an installer writes first and its list of it
 
 
 def find_spec(module: str) -> Optional[ModuleSpec]:
@@ -29,7 +33,7 @@ def find_spec(module: str) -> Optional[ModuleSpec]:
         if package is None or package.submodule_search_locations is None:
             return None
         path = list(package.submodule_search_locations)
-    for finder in sys.meta_path:
+    for finder in list(sys.meta_path):
         try:
             spec: Optional[ModuleSpec] = finder.find_spec(module, path) if hasattr(finder, "find_spec") else None
         except KeyError:
@@ -42,12 +46,14 @@ def find_spec(module: str) -> Optional[ModuleSpec]:
 
 def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
     """The text of the module that `spec` describes, also from a zip file; None where only bytecode is installed."""
-    get_source: Any = getattr(spec and spec.loader, "get_source", None)
-    if get_source is None or spec is None:
+    loader: Any = spec and spec.loader
+    while loader is not None and not hasattr(loader, "get_source"):
+        loader = getattr(loader, "loader", None)  # importlib.util.LazyLoader stands for another one
+    if loader is None or spec is None:
         return None
     try:
-        text: Optional[str] = get_source(spec.name)
-    except (ImportError, SyntaxError):  # unreadable, or not in the encoding that it declares
+        text: Optional[str] = loader.get_source(spec.name)
+    except (ImportError, SyntaxError, OSError):  # unreadable, or not in the encoding that it declares
         return None
     return text
 
@@ -57,21 +63,53 @@ def version(distribution: str) -> Optional[Version]:
     """The version of an installed distribution, for instance ``version("flash-attn")``; None if it is not there.
 
     What the package says of itself comes first, since it belongs to the code that will run; an editable checkout says
-    ``4.50.0.dev0`` there. The name of the ``*.dist-info`` folder beside the package comes second.
+    ``4.50.0.dev0`` there. The name of the ``*.dist-info`` folder, beside the package or elsewhere on the path, comes
+    second: it also knows distributions whose package has another name.
     """
     package = distribution.replace("-", "_")
     spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(next(iter(spec.submodule_search_locations)))
-    for text in _own_words(spec, folder):
-        said = _VERSION.search(text)
-        if said and (parsed := _parsed(said[1])):
-            return parsed
-    for entry in sorted(folder.parent.glob(f"{package}-*.dist-info")):
-        if parsed := _parsed(entry.name[len(package) + 1 : -len(".dist-info")]):
+    beside = None
+    if spec is not None and spec.submodule_search_locations:
+        folder = Path(next(iter(spec.submodule_search_locations)))
+        for text in _own_words(spec, folder):
+            said = _VERSION.search(text)
+            if said and (parsed := _parsed(said[1])):
+                return parsed
+        beside = str(folder.parent)
+    wanted = _normal(distribution)
+    for place in dict.fromkeys([*([beside] if beside else []), *sys.path]):
+        metadata = _metadata_folders(place or ".").get(wanted)
+        if metadata is None or (spec is None and not _has_code(place, metadata)):
+            continue
+        if parsed := _parsed(metadata.rpartition(".")[0].partition("-")[2].partition("-py")[0]):
             return parsed
     return None
+
+
+def is_as_released(module: str) -> bool:
+    """Whether the file of a module is what its wheel has brought, as far as the installer's list vouches for it.
+
+    A file that is no younger than the list is taken for what the installer has written; a younger one is compared by
+    its hash. Without a list (editable installations, other package managers) nothing is vouched for.
+    """
+    package = module.partition(".")[0]
+    record = _record(package)
+    if record is None:
+        return False
+    folder, listed_at, list_file = record
+    stem = os.path.join(folder, *module.split(".")[1:])
+    for path in (f"{stem}.py", os.path.join(stem, "__init__.py")):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        return status.st_mtime <= listed_at + _SECONDS or _has_listed_hash(path, folder, list_file)
+    # Neither is there: the release has no such module, unless bytecode stands for it.
+    return not any(os.path.exists(path) for path in (f"{stem}.pyc", os.path.join(stem, "__init__.pyc")))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what packages and installers say.
 
 
 def _own_words(spec: ModuleSpec, folder: Path) -> list[str]:
@@ -81,6 +119,69 @@ def _own_words(spec: ModuleSpec, folder: Path) -> list[str]:
         if file.is_file():
             texts.append(file.read_text(encoding="utf-8", errors="replace"))
     return texts
+
+
+@memo
+def _metadata_folders(folder: str) -> dict[str, str]:
+    """The metadata folders in a folder of the path, by normalised name of the distribution."""
+    try:
+        names = os.listdir(folder)
+    except OSError:  # a zip file, or a folder that does not exist
+        return {}
+    return {
+        _normal(name.rpartition(".")[0].partition("-")[0]): name
+        for name in names
+        if name.endswith((".dist-info", ".egg-info"))
+    }
+
+
+def _has_code(folder: str, metadata: str) -> bool:
+    """Whether what the metadata describes is there: an uninstallation may leave the folder behind."""
+    for name in ("top_level.txt", "RECORD"):
+        try:
+            text = Path(folder, metadata, name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        tops = {line.split(",")[0].split("/")[0] for line in text.splitlines()}
+        modules = (top.removesuffix(".py") for top in tops)
+        return any(find_spec(module) for module in modules if module.isidentifier())
+    return False
+
+
+@memo
+def _record(package: str) -> Optional[tuple[str, float, str]]:
+    """The folder of a package, and of its installer's list of files the time and the path; None without such a list."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations or spec.origin is None:
+        return None
+    folder = next(iter(spec.submodule_search_locations))
+    place = os.path.dirname(folder)
+    metadata = _metadata_folders(place).get(_normal(package))
+    path = os.path.join(place, metadata or "", "RECORD")
+    try:
+        return (folder, os.stat(path).st_mtime, path) if metadata else None
+    except OSError:
+        return None
+
+
+@memo
+def _listed(list_file: str) -> dict[str, str]:
+    """The hashes in an installer's list, by path."""
+    rows = (line.split(",") for line in Path(list_file).read_text(encoding="utf-8", errors="replace").splitlines())
+    return {row[0]: row[1] for row in rows if len(row) == 3}
+
+
+def _has_listed_hash(path: str, folder: str, list_file: str) -> bool:
+    name = os.path.relpath(path, os.path.dirname(folder)).replace(os.sep, "/")
+    listed = _listed(list_file).get(name, "")
+    if not listed.startswith("sha256="):
+        return False
+    digest = hashlib.sha256(Path(path).read_bytes()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == listed[len("sha256=") :]
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _parsed(text: str) -> Optional[Version]:

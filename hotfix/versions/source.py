@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import re
-import warnings
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional, Union
@@ -39,10 +40,11 @@ class Found:
 
 
 def parse(text: str) -> ast.Module:
-    """Parse without repeating the warnings (invalid escapes, mostly) that compiling the file gave already."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+    """Parse without repeating the warnings about invalid escapes that compiling the file gave already.
+
+    Not with `warnings.catch_warnings`: where two threads do that at a time, the filters of the process are lost.
+    """
+    return ast.parse(_with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text)
 
 
 def find(text: str, qualname: str) -> Optional[Found]:
@@ -93,19 +95,26 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body[1:] if isinstance(first, ast.Constant) and isinstance(first.value, str) else body
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a source, with their ends: as Python counts them, not as `str.splitlines` does."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: how. First the quick way to a definition, then the sure one, then the canonical form.
 
 
 def _find_quickly(text: str, qualname: str) -> Optional[Found]:
     """Cut the definition out by its indentation and parse that alone. None where this is not certain to be right."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     first, last, indent = 0, len(lines), ""
     owners = qualname.split(".")[:-1]
     for depth, part in enumerate(qualname.split(".")):
         head = re.compile(rf"{indent}(?:async[ \t]+def|def|class)[ \t]+{re.escape(part)}\b")
         heads = [number for number in range(first, last) if head.match(lines[number])]
-        if len(heads) != 1:
+        if len(heads) != 1 or _is_defined_deeper(lines, first, last, indent, part):
             return None
         first = heads[0]
         last = next((number for number in range(first + 1, last) if _leaves(lines[number], indent)), last)
@@ -120,6 +129,28 @@ def _find_quickly(text: str, qualname: str) -> Optional[Found]:
         return _parse_block("".join(lines[first:last]), owners, first + 1, indent)
     except SyntaxError:
         return None
+
+
+def _is_defined_deeper(lines: list[str], first: int, last: int, indent: str, name: str) -> bool:
+    """Whether something of this name is defined in the scope below an ``if`` or its like, further in than `indent`."""
+    head = re.compile(rf"{indent}[ \t]+(?:async[ \t]+def|def|class)[ \t]+{re.escape(name)}\b")
+    for number in range(first, last):
+        if not head.match(lines[number]):
+            continue
+        depth = len(lines[number]) - len(lines[number].lstrip())
+        for above in range(number - 1, first - 1, -1):
+            line = lines[above].lstrip()
+            width = len(lines[above]) - len(line)
+            if line.strip() and not line.startswith("#") and width < depth:
+                depth = width
+                if _HEAD.match(line):
+                    break  # of a function or a class: another scope
+                if width <= len(indent):
+                    return True
+    return False
+
+
+_HEAD = re.compile(r"(?:async[ \t]+def|def|class)\b")
 
 
 def _leaves(line: str, indent: str) -> bool:
@@ -176,7 +207,7 @@ def _find_surely(text: str, qualname: str) -> Optional[Found]:
         node = named[-1]
     assert isinstance(node, _DEFINITIONS)
     first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     return Found(node, first, "".join(lines[first - 1 : node.end_lineno]))
 
 
@@ -189,6 +220,50 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
                 yield from _statements(child)
         elif isinstance(child, ast.ExceptHandler):
             yield from _statements(child)
+
+
+# A backslash that escapes nothing; the second of two looks like one, too.
+_INVALID_ESCAPE = re.compile(r"\\[^\n\\'\"abfnrtv0-7xNuU]")
+_ESCAPE = re.compile(r"\\(.)")
+
+
+def _with_valid_escapes(text: str) -> str:
+    """The same source, with two backslashes where one escapes nothing in a string; columns behind it move."""
+    lines = lines_of(text)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return text  # parsing will say what is wrong
+    for index in range(len(tokens) - 1, -1, -1):
+        token = tokens[index]
+        kind = tokenize.tok_name[token.type]
+        if kind not in ("STRING", "FSTRING_MIDDLE") or not _INVALID_ESCAPE.search(token.string):
+            continue
+        head = token.string if kind == "STRING" else _start_of(tokens, index)
+        if "r" in re.split("['\"]", head, maxsplit=1)[0].lower():
+            continue
+        (row, start), (last_row, end) = token.start, token.end
+        for number in range(row - 1, last_row):
+            left = start if number == row - 1 else 0
+            right = end if number == last_row - 1 else len(lines[number])
+            part = _ESCAPE.sub(_valid, lines[number][left:right])
+            lines[number] = lines[number][:left] + part + lines[number][right:]
+    return "".join(lines)
+
+
+def _valid(escape: re.Match[str]) -> str:
+    return f"\\{escape[0]}" if _INVALID_ESCAPE.match(escape[0]) else escape[0]
+
+
+def _start_of(tokens: list[tokenize.TokenInfo], middle: int) -> str:
+    """How the f-string begins that a part of one belongs to."""
+    depth = 0
+    for token in reversed(tokens[:middle]):
+        kind = tokenize.tok_name[token.type]
+        if kind == "FSTRING_START" and depth == 0:
+            return token.string
+        depth += (kind == "FSTRING_END") - (kind == "FSTRING_START")
+    return ""
 
 
 def _canonical(node: object) -> str:

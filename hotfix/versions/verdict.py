@@ -7,6 +7,7 @@ sweep over all releases has written. Where the digest is not known, the verdict 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -39,11 +40,19 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, why, and the digest of what was judged (empty where there was no source)."""
+    """What was found of one target.
+
+    Attributes:
+        verdict: the verdict.
+        reason: why, in a sentence or two.
+        source: digest of what was judged; empty where there was no source.
+        harmless: whether nothing in the source looks broken, so that an unknown source is no news.
+    """
 
     verdict: Verdict
     reason: str
     source: str = ""
+    harmless: bool = False
 
 
 def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
@@ -58,13 +67,13 @@ def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
     found = []
     for module, qualname in target.fingerprint_names():
         text = read(module)
-        if text is None and module == target.module and installed.find_spec(package) is None:
-            return Judgement(Verdict.ABSENT, f"{package} is not installed.")
+        if text is None:
+            return _without_source(package, module, qualname)
         definition = text and source.find(text, qualname)
         if not definition:
             return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
         found.append(definition)
-    nodes = [definition.node for definition in found]
+    nodes: list[source.Definition] = [definition.node for definition in found]
     digest = source.digest(*nodes)
     known = _known(fix, target, digest)
     verdict = known or _by_matcher(fix, target, nodes)
@@ -76,7 +85,7 @@ def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
         return Judgement(Verdict.UNAFFECTED, lacking, digest)
     if verdict is Verdict.BROKEN:
         return Judgement(verdict, f"This source ({digest}) {looks} broken.", digest)
-    return Judgement(Verdict.UNKNOWN, _unknown(fix, target, found[0], digest, nodes), digest)
+    return _unknown(fix, target, digest, nodes)
 
 
 def judge_installed(fix: Fix, target: Target) -> Judgement:
@@ -172,14 +181,22 @@ def _lacking(fix: Fix) -> Optional[str]:
     return None
 
 
-def _unknown(fix: Fix, target: Target, found: source.Found, digest: str, nodes: list[source.Definition]) -> str:
-    spec = installed.find_spec(target.module)
-    looks = "looks broken" if fix.is_broken(*nodes, target=target) else "does not look broken"
-    return (
-        f"{spec.origin if spec else target.module}, line {found.lineno}: the source of {target.qualname} ({digest}) "
-        f"is not among those that were examined; to the matcher it {looks}. It is left as it is. "
-        f"HOTFIX_UNKNOWN=apply repairs it all the same, HOTFIX_SKIP={fix.id} ends this message."
-    )
+def _without_source(package: str, module: str, qualname: str) -> Judgement:
+    """What cannot be read is not absent: it runs all the same."""
+    if installed.find_spec(package) is None:
+        return Judgement(Verdict.ABSENT, f"{package} is not installed.")
+    spec = installed.find_spec(module)
+    if spec is None and module not in sys.modules:
+        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
+    where = (spec and spec.origin) or module
+    return Judgement(Verdict.UNKNOWN, f"Its source cannot be read ({where}): whether it is broken cannot be told.")
+
+
+def _unknown(fix: Fix, target: Target, digest: str, nodes: list[source.Definition]) -> Judgement:
+    where = f"{target.qualname} of {_release(target.module.partition('.')[0])} ({digest})"
+    if fix.is_broken(*nodes, target=target):
+        return Judgement(Verdict.UNKNOWN, f"{where} looks broken, but was never examined: left as it is.", digest)
+    return Judgement(Verdict.UNKNOWN, f"{where} was never examined, and does not look broken.", digest, harmless=True)
 
 
 def _release(package: str) -> str:

@@ -10,13 +10,22 @@ IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5)
 REPORT = "import hotfix\nfor one in hotfix.report(): print(one.verdict.value, one.state.value)\n"
 
 
-def test_source_that_nobody_has_seen_is_left_alone_with_one_warning_that_names_the_file(world: World) -> None:
+def test_source_that_nobody_has_seen_and_that_looks_broken_is_left_alone_with_one_short_warning(world: World) -> None:
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nunknown skipped\n"
     assert done.stderr.count("\n") == 1
-    assert str(world.package / "toy.py") in done.stderr
-    assert "HOTFIX_UNKNOWN=apply" in done.stderr
+    assert "scale of transformers 1.0" in done.stderr
+    assert "looks broken" in done.stderr
+    assert "`hotfix explain toy-scale`" in done.stderr
+    assert len(done.stderr) < 180
+
+
+def test_source_that_nobody_has_seen_and_that_does_not_look_broken_is_no_news(world: World) -> None:
+    world.write("transformers/toy.py", TOY.replace("x + factor", "x * factor * 1"))
+    for switches in ({}, {"HOTFIX_STRICT": "1"}):
+        done = world.run(IMPORT + REPORT, **switches)
+        assert (done.stdout, done.stderr) == ("10\nunknown skipped\n", "")
 
 
 def test_unknown_source_is_repaired_if_asked_for(world: World) -> None:

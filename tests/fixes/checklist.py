@@ -127,7 +127,7 @@ def _repaired(operations: list[Any]) -> Iterator[tuple[str, Any]]:
     for operation in operations:
         if isinstance(operation, _Recoding):
             yield operation.function.__qualname__, operation.function
-        elif operation._is_defined_here():
+        elif operation.is_defined_here():
             site = operation.site
             yield f"{site.owner.__name__}.{site.name}", getattr(site.owner, site.name)
 

@@ -47,7 +47,7 @@ compared = 0
 for entry in catalogue.entries.values():
     fix = entry.load()
     for target in fix.targets:
-        if catalogue.is_known_good(target.module.partition(".")[0], target.releases):
+        if catalogue.is_known_good(target.module, target.releases):
             recorded, read = verdict.judge_from_sweep(fix, target), verdict.judge_installed(fix, target)
             assert recorded, target
             assert (recorded.verdict, recorded.source) == (read.verdict, read.source), target

@@ -1,0 +1,30 @@
+"""Graphs that ``torch.compile`` has made of functions before they were changed.
+
+A graph keeps the body that was traced. What is changed before it is called is traced as it is now; a graph that was
+made before has to be forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Optional
+
+
+def forget_graphs() -> None:
+    """Have everything compiled anew, where something may have been compiled already."""
+    dynamo: Any = sys.modules.get("torch._dynamo")
+    if dynamo is not None and hasattr(dynamo, "reset"):
+        dynamo.reset()
+
+
+def stale_graphs() -> Optional[str]:
+    """Why torch may run graphs of an earlier process, in which nothing was repaired, as a sentence; else None."""
+    config: Any = sys.modules.get("torch._dynamo.config")
+    asked = os.environ.get("TORCH_CACHING_PRECOMPILE") == "1"
+    if asked or getattr(config, "caching_precompile", False):
+        return (
+            "TORCH_CACHING_PRECOMPILE is on: torch may take graphs of unrepaired functions from its cache. Unset it, "
+            "or give this patch set a cache of its own (TORCHINDUCTOR_CACHE_DIR)."
+        )
+    return None

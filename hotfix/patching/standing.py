@@ -1,0 +1,102 @@
+"""Whether what stands in the place of a function is what the file of its module says.
+
+Two things can be wrong. Somebody else has put something there: another function, or a layer around it that no decorator
+in the source explains. Or the file is not what runs: it was replaced after the import, or a tool rewrote the module.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from ..errors import Refusal
+from ..versions import source
+from . import code, live
+from .journal import Journal
+
+
+def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal) -> Optional[str]:
+    """Who stands in the place of a function or class of a module, as a sentence; None if it is the module's own.
+
+    Args:
+        module: the loaded module.
+        qualname: of the function or class.
+        text: the source of the module.
+        journal: what was changed by us, which is nobody else's.
+    """
+    try:
+        site = live.resolve(module, qualname)
+    except Refusal as refusal:
+        return f"{refusal}."
+    if isinstance(site.raw, type) and site.raw.__module__ == module.__name__:
+        return None  # a class of this module, judged as a whole
+    layers = [one for one in live.layers(site.raw) if not journal.has_installed(one)]
+    function = layers[-1] if layers else site.function
+    if not isinstance(function, types.FunctionType):
+        return f"{qualname} is no longer a Python function but {live.place_of(site.raw)}."
+    first, found = journal.first_code(function), source.find(text, qualname)
+    if first.co_filename != module.__file__ or not found or first.co_firstlineno != found.lineno:
+        return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
+    explained = set(_files_of_decorators(module, qualname, text))
+    for layer in layers[:-1]:
+        inner = getattr(layer, "__code__", None)
+        if inner is not None and inner.co_filename not in explained:
+            return f"Somebody else has put {live.place_of(layer)} around it."
+    return None
+
+
+def rewritten(module: types.ModuleType, qualname: str, text: str, journal: Journal) -> Optional[str]:
+    """Why the source of a module does not tell what one of its functions or classes does, as a sentence, or None."""
+    try:
+        site = live.resolve(module, qualname)
+        for name, function in _functions(site, qualname):
+            code.written(journal.first_code(function), name, text)
+    except Refusal as refusal:
+        return f"{str(refusal)[0].upper()}{str(refusal)[1:]}."
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.FunctionType]]:
+    """The functions that were judged under a name: it, or the methods that a class defines."""
+    if not isinstance(site.raw, type):
+        if site.function is not None:
+            yield qualname, site.function
+        return
+    for name, member in list(vars(site.raw).items()):
+        function = live.function_inside(member) if not isinstance(member, type) else None
+        if function is not None and function.__qualname__ == f"{qualname}.{name}":
+            yield f"{qualname}.{name}", function
+
+
+def _files_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:
+    """The files in which the decorators of a definition, and of the classes around it, are written."""
+    parts = qualname.split(".")
+    for depth in range(len(parts)):
+        found = source.find(text, ".".join(parts[: depth + 1]))
+        for decorator in found.node.decorator_list if found else ():
+            thing = _named(module, decorator.func if isinstance(decorator, ast.Call) else decorator)
+            file = _file(thing)
+            if file:
+                yield file
+
+
+def _named(module: types.ModuleType, node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return vars(module).get(node.id)
+    if isinstance(node, ast.Attribute):
+        return getattr(_named(module, node.value), node.attr, None)
+    return None
+
+
+def _file(thing: Any) -> Optional[str]:
+    inner = getattr(thing, "__code__", None)
+    if inner is not None:
+        return str(inner.co_filename)
+    owner = sys.modules.get(getattr(thing, "__module__", None) or "")
+    return getattr(owner, "__file__", None)
