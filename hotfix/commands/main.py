@@ -113,6 +113,6 @@ def _formatter() -> Any:
 
 
 def _complain(sentence: str) -> None:
-    from .screen import clean
+    from ..reports.tables import clean
 
     print(f"hotfix: {clean(sentence)}", file=sys.stderr)

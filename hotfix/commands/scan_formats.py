@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..reports.tables import clean
 from ..version import __version__
 from . import bugs, screen
 from .scan import Finding, Scan, to_dict
@@ -45,7 +46,7 @@ def print_markdown(scans: Sequence[Scan]) -> None:
             lines += ["| " + " | ".join(map(_escaped, _cells(scan, one))) + " |" for one in scan.findings]
             lines.append("")
         lines += [f"- {_escaped(sentence)}" for sentence in conclusions(scan)] + [""]
-    print(screen.clean("\n".join(lines).rstrip()))
+    print(clean("\n".join(lines).rstrip()))
 
 
 def print_sarif(scans: Sequence[Scan]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
-from ..reports.tables import plain_table, rich_table
+from ..reports.tables import clean, plain_table, rich_table
 
 EXTRA = "pip install 'transformers-hotfix[cli]'"
 
@@ -97,13 +97,6 @@ class Screen:
 def print_json(value: object) -> None:
     """Print the form for programs."""
     print(json.dumps(value, indent=2))
-
-
-def clean(text: str) -> str:
-    """The text without what could steer a terminal; line ends and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 def _console() -> Optional[Any]:

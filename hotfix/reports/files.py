@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import stat
+import uuid
 from pathlib import Path
 
 
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     """Write a file under another name, and rename it when it is complete.
 
+    The other name is a new one each time and is made by this call, so that nothing that lies in the folder, a link
+    least of all, is written through.
+
     Args:
         path: of the file; one that exists is replaced.
         text: its content.
-        mode: its permissions, before the process's mask.
+        mode: its permissions, less the process's mask.
 
     Raises:
         OSError: it cannot be written; nothing is left behind.
     """
-    handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(partial, flags, mode)
     try:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(partial, mode & ~_mask())
         os.replace(partial, path)
     except BaseException:
         os.unlink(partial)
         raise
 
 
-def _mask() -> int:
-    """The process's mask; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def read_regular(path: Path, limit: int) -> bytes:
+    """Read a file that somebody else has written.
+
+    Args:
+        path: of the file.
+        limit: the most bytes that are read.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger than `limit`.
+    """
+    # A pipe without a writer must not be waited for.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is no regular file")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(f"it is larger than {limit} bytes")
+    return content

@@ -14,6 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
+from .files import read_regular
+from .tables import clean
+
+_NAMED = 10
+
 
 @dataclass(frozen=True)
 class Group:
@@ -106,7 +111,9 @@ class Summary:
             ranks = number_ranges(self.missing)
             lines.append(f"No record of rank {ranks} out of {self.world_size}: not armed, or never came to its import.")
         lines += [f"Failed: {sentence}" for sentence in self.failures]
-        lines += [f"Not a record: {sentence}" for sentence in self.unreadable]
+        lines += [f"Not a record: {sentence}" for sentence in self.unreadable[:_NAMED]]
+        if len(self.unreadable) > _NAMED:
+            lines.append(f"Not records either: {len(self.unreadable) - _NAMED} more files.")
         lines.append("All processes agree." if self.uniform else "THE PROCESSES OF THIS JOB DIFFER.")
         return "\n".join(lines)
 
@@ -127,12 +134,12 @@ def summarise(directory: Union[str, Path]) -> Summary:
     ordered = sorted(by_digest.items(), key=lambda item: (-len(item[1]), item[0]))
     groups = [_group(digest, members, ordered[0][1]) for digest, members in ordered]
     world_size = max((record.get("world_size") or 0 for record in records), default=0)
-    present = {record.get("rank") for record in records}
+    present = {record["rank"] for record in records if record.get("rank") is not None}
     return Summary(
         processes=len(records),
         ended=sum(bool(record.get("ended")) for record in records),
         world_size=world_size,
-        missing=tuple(rank for rank in range(world_size) if rank not in present),
+        missing=tuple(sorted(set(range(world_size)) - present)),
         groups=tuple(groups),
         failures=tuple(_failures(records)),
         unreadable=tuple(unreadable),
@@ -149,13 +156,58 @@ def _read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
         names = sorted(entry.name for entry in listing if entry.name.endswith(".json") and entry.name[0] != ".")
     for name in names:
         try:
-            record = json.loads((directory / name).read_bytes())
-            if not isinstance(record, dict) or not isinstance(record.get("digest"), str):
-                raise ValueError("it has no digest")
-            records.append(record)
-        except (OSError, ValueError) as error:
-            unreadable.append(f"{name} ({error})")
+            records.append(_checked(json.loads(read_regular(directory / name, _LARGEST))))
+        except (OSError, ValueError, RecursionError, MemoryError) as error:
+            unreadable.append(clean(f"{name} ({str(error)[:200] or type(error).__name__})"))
     return records, unreadable
+
+
+def _checked(record: Any) -> dict[str, Any]:
+    """A record in which every entry that is looked at is of its type, and nothing could steer a terminal.
+
+    Raises:
+        ValueError: it is no record.
+    """
+    if not isinstance(record, dict) or not isinstance(record.get("digest"), str):
+        raise ValueError("it has no digest")
+    for name, kind in _TYPES.items():
+        value = record.get(name)
+        if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+            raise ValueError(f"its {name} is no {kind.__name__}")
+    for name in ("rank", "world_size"):
+        if not 0 <= (record.get(name) or 0) <= _MOST_RANKS:
+            raise ValueError(f"its {name} cannot be")
+    if not all(isinstance(one, str) for one in record.get("patches") or ()):
+        raise ValueError("its patches are no lines")
+    for outcome in record.get("outcomes") or ():
+        if not isinstance(outcome, dict) or not all(isinstance(outcome.get(one), str) for one in _OF_AN_OUTCOME):
+            raise ValueError("its outcomes are none")
+    cleaned: dict[str, Any] = _clean(record)
+    return cleaned
+
+
+_LARGEST = 32 * 1024 * 1024  # bytes of a record; one of all fixes has some hundred thousand
+_MOST_RANKS = 1_000_000
+_TYPES: dict[str, type] = {
+    "rank": int,
+    "world_size": int,
+    "host": str,
+    "packages": dict,
+    "switches": dict,
+    "patches": list,
+    "outcomes": list,
+}
+_OF_AN_OUTCOME = ("fix", "target", "verdict", "state", "reason")
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value, "")
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    if isinstance(value, dict):
+        return {clean(str(name), ""): _clean(one) for name, one in value.items()}
+    return value
 
 
 def _group(digest: str, members: list[dict[str, Any]], largest: list[dict[str, Any]]) -> Group:

@@ -93,7 +93,7 @@ class Record:
         self._content["written"] = round(time.time(), 3)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._file, json.dumps(self._content))
+            write_whole(self._file, json.dumps(self._content), mode=0o600)
         except OSError as error:
             folder = self._file.parent
             self._log.warn_once(f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error})")

@@ -101,6 +101,18 @@ def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome])
     )
 
 
+def clean(text: str, kept: str = "\n\t") -> str:
+    """The text without what could steer a terminal.
+
+    Args:
+        text: any text.
+        kept: control characters that stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in kept else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
 def plain_table(rows: Sequence[Sequence[str]]) -> str:
     """Rows under each other, columns of equal width, the last one as long as it likes."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
