@@ -1,8 +1,9 @@
 """What `hotfix_autoload.pth` and `hotfix_autoload.start` call in every Python process of this environment.
 
-Nothing is imported at the top of this file, and `start` imports nothing that a bare interpreter has not loaded, other
-than ``hotfix.watch``. It does what ``import hotfix.auto`` does, less one module. It may run any number of times: a
-``.pth`` file is read twice in every venv on Python 3.9 to 3.13.
+Nothing is imported at the top of this file, and `start` loads nothing that a bare interpreter has not loaded, other
+than ``hotfix/watch.py``: by its place beside this file, and under no name. So a project that has a module ``hotfix`` of
+its own has it as ever; hotfix then does nothing, and says so when transformers is imported. `start` may run any number
+of times: a ``.pth`` file is read twice in every venv on Python 3.9 to 3.13.
 
 Limits. Start-up files are read from the site-packages of the interpreter that starts. ``python -S`` reads none, and a
 venv that was made from this environment reads its own.
@@ -16,11 +17,19 @@ def start() -> None:
     try:
         import os
 
-        if os.environ.get("HOTFIX") == "0":
+        if os.environ.get("HOTFIX") == "0" or any(getattr(one, "is_hotfix", False) for one in sys.meta_path):
             return
-        import hotfix.watch
+        from _frozen_importlib_external import SourceFileLoader
 
-        hotfix.watch.arm()
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hotfix", "watch.py")
+        if not os.path.isfile(path):
+            # An editable installation keeps its files elsewhere.
+            import hotfix.watch as watch
+        else:
+            watch = type(sys)("hotfix.watch")
+            watch.__file__, watch.__package__ = path, "hotfix"
+            SourceFileLoader("hotfix.watch", path).exec_module(watch)
+        watch.arm()
     except BaseException as error:  # of a start-up file even SystemExit and KeyboardInterrupt end the interpreter
         if isinstance(error, ModuleNotFoundError) and error.name in ("hotfix", "hotfix.watch"):
             return  # the core was uninstalled, or its folder is an empty shell: there is nothing to arm

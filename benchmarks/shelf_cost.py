@@ -41,7 +41,7 @@ times = [process_time()]
 import hotfix.auto
 times.append(process_time())
 from hotfix import watch
-watch._watcher.names |= watch.tell("root_imported", "transformers")
+watch.current().names |= watch.notify("root_imported", "transformers")
 times.append(process_time())
 for number in range(1000):
     importlib.util.find_spec(f"absent_{number}")

@@ -98,8 +98,9 @@ class Session:
         if switches.problem:
             self.log.warn_or_raise(f"nothing is changed: {switches.problem}")
             return self.selection.request(())
-        for sentence in switches.unmatched(self.catalogue.entries, self.catalogue.groups):
-            if sentence.startswith("HOTFIX_REQUIRE"):
+        unmatched = switches.unmatched(self.catalogue.entries, self.catalogue.groups)
+        for sentence in [*unmatched, *switches.unknown_variables()]:
+            if sentence.startswith("HOTFIX_REQUIRE="):
                 raise HotfixError(sentence)
             self.log.warn_or_raise(sentence)
         return self.selection.request(allowed(switches, self.catalogue))
@@ -175,7 +176,6 @@ class Session:
         for entry in self._selected_for(name):
             if late and entry.id in self._handled.get(name, ()):
                 continue  # handled when it was imported
-            self._handled.setdefault(name, set()).add(entry.id)
             with self.ledger.contained(entry.id, name, late):
                 fix = entry.load()
                 for target in fix.targets:
@@ -185,6 +185,7 @@ class Session:
             applied = applied or any(one.state is State.APPLIED for one in self.ledger.of_module(entry.id, name))
             if self.policy.requires(entry.id):
                 self._check_required(entry.id, name)
+            self._handled.setdefault(name, set()).add(entry.id)  # not before: what stopped once has to stop again
         if applied:
             if late:
                 compiled.forget_graphs()
@@ -211,7 +212,9 @@ class Session:
         return modules
 
     def _check_required(self, id: str, module: str) -> None:
-        in_place = (Verdict.FIXED, Verdict.UNAFFECTED, Verdict.ABSENT)
+        in_place = [Verdict.FIXED, Verdict.ABSENT]
+        if not self.policy.insists_on(id):
+            in_place.append(Verdict.UNAFFECTED)
         for outcome in self.ledger.of_module(id, module):
             if outcome.state is not State.APPLIED and (
                 outcome.state is State.FAILED or outcome.verdict not in in_place

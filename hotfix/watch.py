@@ -12,8 +12,12 @@ the module is executed, the original loader is put back, the module is executed 
 What it waits for. At first only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
 When a root is executed, the session names the modules that matter in the release that is installed.
 
+The state is the finder in ``sys.meta_path``, not a variable here: this file may be loaded more than once (a start-up
+file loads it under no name, a program reloads it), and one finder watches in a process.
+
 Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be watched; what it loads stays as it
-is. A module that was imported before hotfix is handled when hotfix is armed.
+is. A module that was imported before hotfix is handled when hotfix is armed. What a finder loads that answers first is
+repaired late, when anything looks: the next watched import, a report, a digest.
 """
 
 import _thread
@@ -26,18 +30,27 @@ if TYPE_CHECKING:
 
 ROOTS = frozenset({"transformers"})
 TAILS = frozenset({"basic_var"})
+GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
 
 
 class Watcher:
-    """A finder for ``sys.meta_path`` that finds nothing itself."""
+    """A finder for ``sys.meta_path`` that finds nothing itself.
 
-    is_hotfix = True  # how a copy of this file knows the watcher of another
+    Attributes:
+        is_hotfix: how another copy of this file knows it.
+        home: the file that it comes from.
+        names: the modules that it waits for.
+        automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
+        environment: the switches, as they were at the moment of arming, whatever the program does to os.environ later.
+    """
+
+    is_hotfix = True
+    home = __file__
 
     def __init__(self) -> None:
-        self.searching: "set[tuple[int, str]]" = set()
         self.names = set(ROOTS)
         self.automatic = False
-        # The switches are those of the moment of arming, whatever the program does to os.environ later.
+        self.searching: "set[tuple[int, str]]" = set()
         # Not at the top: the finder outlives its module at exit, and would keep `os` for a second round of clearing.
         from os import environ
 
@@ -59,13 +72,14 @@ class Watcher:
                     continue
                 spec = finder.find_spec(name, path, target)
                 if spec is not None:
-                    self._watch(spec)
+                    self.watch(spec)
                     return spec
         finally:
             self.searching.discard(here)
         return None
 
-    def _watch(self, spec: "ModuleSpec") -> "None":
+    def watch(self, spec: "ModuleSpec") -> "None":
+        """Be told when the module of a spec is executed."""
         try:
             from . import loader
 
@@ -76,16 +90,21 @@ class Watcher:
     def before(self, name: "str") -> "None":
         """A module is about to be executed."""
         # A handle may have been reverted between the search and the execution: then this is an ordinary import.
-        if name in ROOTS and _watcher is self:
+        if name in ROOTS and current() is self:
             self.names.update(notify("root_imported", name))
 
     def after(self, name: "str") -> "None":
         """A module was executed."""
-        if name not in ROOTS and _watcher is self:
+        if name not in ROOTS and current() is self:
             notify("module_imported", name)
 
 
-_watcher: "Any" = None
+def current() -> "Any":
+    """The watcher that is in place, or None."""
+    for finder in sys.meta_path:
+        if getattr(finder, "is_hotfix", False):
+            return finder
+    return None
 
 
 def arm(automatic: bool = True) -> None:
@@ -94,34 +113,33 @@ def arm(automatic: bool = True) -> None:
     Args:
         automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
     """
-    global _watcher
-    if _watcher is None:
-        # This file may have been loaded before: reloaded, purged, or another copy of hotfix. One watches.
-        sys.meta_path[:] = [finder for finder in sys.meta_path if not getattr(finder, "is_hotfix", False)]
-        _watcher = Watcher()
-        sys.meta_path.insert(0, _watcher)
-    elif _watcher.automatic or not automatic:
+    watcher = current()
+    if watcher is not None and watcher.home != __file__:
+        disarm()  # of another copy of hotfix, which stands back
+        watcher = None
+    if watcher is None:
+        watcher = Watcher()
+        sys.meta_path.insert(0, watcher)
+    elif watcher.automatic or not automatic:
         return
-    _watcher.automatic = automatic
+    watcher.automatic = automatic
     look_again()
 
 
 def disarm() -> None:
     """Take the watcher out of ``sys.meta_path``."""
-    global _watcher
-    if _watcher in sys.meta_path:
-        sys.meta_path.remove(_watcher)
-    _watcher = None
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not getattr(finder, "is_hotfix", False)]
 
 
 def is_automatic() -> bool:
     """Whether a watcher is in place that repairs what the environment allows."""
-    return _watcher is not None and _watcher.automatic
+    watcher = current()
+    return watcher is not None and watcher.automatic
 
 
 def look_again() -> None:
     """Handle what is loaded already. A module that was handled before is not changed twice."""
-    watcher = _watcher
+    watcher = current()
     if watcher is None:
         return
     for root in ROOTS & sys.modules.keys():
@@ -133,7 +151,8 @@ def look_again() -> None:
 
 def environment() -> "dict[str, str]":
     """The HOTFIX variables as they were at arming, or as they are now where nothing is armed."""
-    return (_watcher or Watcher()).environment
+    variables: "dict[str, str]" = (current() or Watcher()).environment
+    return variables
 
 
 def notify(event: str, name: str, **details: bool) -> "set[str]":
@@ -141,7 +160,7 @@ def notify(event: str, name: str, **details: bool) -> "set[str]":
     try:
         from . import session
 
-        named: set[str] = getattr(session, event)(name, environment(), is_automatic(), **details) or set()
+        named: "set[str]" = getattr(session, event)(name, environment(), is_automatic(), **details) or set()
     except Exception as error:
         if type(error).__module__ == "hotfix.errors":
             raise
@@ -154,8 +173,10 @@ def _give_up(error: Exception) -> None:
     """Leave the process alone from now on; raise, where the user wants no run without hotfix."""
     switches = environment()
     disarm()
-    if any(
-        switches.get(name, "").strip() not in ("", "0") for name in ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
-    ):
+    if any(switches.get(name, "").strip() not in ("", "0") for name in GUARDS):
         raise error
-    sys.stderr.write(f"hotfix: does nothing in this process ({type(error).__name__}: {error})\n")
+    other = getattr(sys.modules.get("hotfix"), "__file__", None) or __file__
+    why = f"{type(error).__name__}: {error}"
+    if other.replace("\\", "/").rpartition("/")[0] != __file__.replace("\\", "/").rpartition("/")[0]:
+        why = f"`import hotfix` gives {other}"
+    sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")

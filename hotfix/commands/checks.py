@@ -297,7 +297,7 @@ SLOW = (injection, flash_attention)
 
 
 def _is_armed(flag: str) -> bool:
-    code = "import sys; print('hotfix.watch' in sys.modules)"
+    code = "import sys; print(any(getattr(one, 'is_hotfix', False) for one in sys.meta_path))"
     done = _python([*([flag] if flag else []), "-c", code])
     return not isinstance(done, str) and done.stdout.strip() == b"True"
 

@@ -7,6 +7,7 @@ otherwise nothing at all is changed in the process and one error message says wh
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -15,6 +16,20 @@ from typing import Optional, TypeVar
 
 from ..errors import PolicyError
 from ..fix import KINDS
+
+GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
+VARIABLES = (
+    "HOTFIX",
+    "HOTFIX_ONLY",
+    "HOTFIX_SKIP",
+    "HOTFIX_KINDS",
+    "HOTFIX_OPTIN",
+    "HOTFIX_UNKNOWN",
+    "HOTFIX_LOG",
+    "HOTFIX_PADDING",
+    "HOTFIX_RECORD",
+    *GUARDS,
+)
 
 
 class Unknown(str, Enum):
@@ -51,7 +66,8 @@ class Policy:
         kinds: kinds of bugs to repair; empty means all.
         optin: patterns of ids or groups of fixes that are off by default.
         strict: raise what would be logged.
-        require: ids that must be in place once their module is imported.
+        require: ids that must be in place once their module is imported; one that ends in ``!`` must be there: what
+            needs another package that is not installed does not do.
         unknown: what to do with source that nobody has seen.
         log: how much is written to stderr.
         padding: what ``generate()`` does with a right-padded batch.
@@ -95,6 +111,8 @@ class Policy:
         for kind in kinds:
             if kind not in KINDS:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
+        if "HOTFIX_PIN" in environment and not get("HOTFIX_PIN"):
+            raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(
             enabled=_flag(values, "HOTFIX", default=True),
             only=_split(get("HOTFIX_ONLY")),
@@ -106,7 +124,8 @@ class Policy:
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
             log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
-            record=get("HOTFIX_RECORD"),
+            # Under `python -I` the environment does not make a program write files.
+            record="" if sys.flags.isolated else get("HOTFIX_RECORD"),
             pin=get("HOTFIX_PIN"),
             environment=_ours(environment),
         )
@@ -121,17 +140,27 @@ class Policy:
         try:
             return cls.from_environment(environment)
         except PolicyError as error:
-            values = {name: value.strip() for name, value in environment.items()}
-            if values.get("HOTFIX_STRICT") == "1" or values.get("HOTFIX_REQUIRE") or values.get("HOTFIX_PIN"):
+            if (
+                any(environment.get(name, "").strip() not in ("", "0") for name in GUARDS)
+                or "HOTFIX_PIN" in environment
+            ):
                 raise
-            return cls(problem=str(error), record=values.get("HOTFIX_RECORD", ""), environment=_ours(environment))
+            return cls(problem=str(error), record=environment.get("HOTFIX_RECORD", ""), environment=_ours(environment))
+
+    def unknown_variables(self) -> list[str]:
+        """One sentence for each variable that looks like a switch and is none."""
+        return [
+            f"{name} is no switch of hotfix; {_suggestion(name, VARIABLES)}"
+            for name in sorted(self.environment)
+            if name not in VARIABLES
+        ]
 
     def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:
         """One sentence for each id or pattern in a switch that matches no fix."""
         switches = {
             "HOTFIX_ONLY": (self.only, ids),
             "HOTFIX_SKIP": (self.skip, ids),
-            "HOTFIX_REQUIRE": (self.require, ids),
+            "HOTFIX_REQUIRE": (tuple(one.removesuffix("!") for one in self.require), ids),
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
         return [
@@ -159,7 +188,11 @@ class Policy:
 
     def requires(self, fix_id: str) -> bool:
         """Whether ``HOTFIX_REQUIRE`` names this fix."""
-        return _matches(fix_id, self.require)
+        return _matches(fix_id, [one.removesuffix("!") for one in self.require])
+
+    def insists_on(self, fix_id: str) -> bool:
+        """Whether it names this fix with a ``!``."""
+        return _matches(fix_id, [one[:-1] for one in self.require if one.endswith("!")])
 
 
 def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy:

@@ -109,7 +109,10 @@ def _is_quiet(outcome: Outcome) -> bool:
 
 def of_environment(switches: Policy) -> Report:
     """What would happen in a process that arms hotfix with these switches. Nothing is imported."""
-    catalogue = Catalogue(Log(switches).warn_or_raise)
+    warn = Log(switches).warn_or_raise
+    catalogue = Catalogue(warn)
+    for sentence in [*switches.unmatched(catalogue.entries, catalogue.groups), *switches.unknown_variables()]:
+        warn(sentence)
     on = {
         entry.id
         for entry in catalogue.entries.values()
