@@ -81,7 +81,8 @@ def test_the_users_own_sitecustomize_runs_too(place, release, of_release, tmp_pa
     # It sees what it would see without us: its own name and file, and a path without our folder.
     (folder / "sitecustomize.py").write_text(
         "import os, sys\n"
-        "sys.own = (__name__, os.path.dirname(__file__), any(getattr(one, 'is_hotfix', False) for one in sys.meta_path))\n"
+        "armed = any(getattr(one, 'is_hotfix', False) for one in sys.meta_path)\n"
+        "sys.own = (__name__, os.path.dirname(__file__), armed)\n"
         "sys.paths = [path for path in sys.path if 'startup' in path]\n"
     )
     code = "import sys, sitecustomize; print(sys.own, sys.paths, sitecustomize.__file__); " + toy.SAY
