@@ -55,7 +55,7 @@ def checked(check, module, fix, target, release):
     beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
     extras = [f"{name}=={version}" if version else name for name, version in packages.items() if version is not None]
     switches = {"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id, "CHECKLIST": module}
-    case = f"tests.fixes.models.checklist:{check}"
+    case = f"tests.fixes.checklist:{check}"
     return run(case, transformers=release, **beside, extras=extras, env=switches, target=target).require()
 
 
