@@ -8,6 +8,8 @@ any number of them, and ``**__REST`` for any number of keyword arguments; on a l
 
     Rewrite("s_aux.to(__D)", "s_aux.to(__D) if s_aux is not None else None")
 
+Where the new piece stands already, nothing is found: it may contain the old one, as here.
+
 What is put in stands, for tracebacks, on the line of what it replaces; statements that only move keep their own. Where
 statements are taken out, a ``pass`` stays.
 """
@@ -57,7 +59,7 @@ class Rewrite:
             raise ValueError(f"{len(self.old)} old pieces and {len(self.new)} new ones")
         self.alternatives = alternatives
         self.pieces = tuple(_Piece(*pair) for pair in zip(self.old, self.new))
-        self._beside = tuple(_Piece(one, one) for one in self.beside)
+        self._beside = tuple(map(_Piece, self.beside))
         together = set.intersection if alternatives else set.union
         self.prefilter = max(sorted(together(*(one.words for one in self.pieces))), key=len, default="")
 
@@ -83,18 +85,30 @@ class Rewrite:
         return f"Rewrite({self.old!r}, {self.new!r})"
 
 
+def occurs(piece: str, *nodes: ast.AST) -> bool:
+    """Whether a piece of source occurs somewhere in these trees: for matchers."""
+    return _occurs(_Piece(piece), nodes)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: one piece.
 
 
 class _Piece:
-    def __init__(self, old: str, new: str) -> None:
-        self.old, self.new = _parsed(old), _parsed(new)
+    """One piece, parsed.
+
+    Args:
+        old: what is looked for.
+        new: what takes its place; None for a piece that only has to be there.
+    """
+
+    def __init__(self, old: str, new: Optional[str] = None) -> None:
+        self.old, self.new = _parsed(old), _parsed(new or "")
         if not self.old:
             raise ValueError("an old piece is empty")
         # An expression may stand anywhere; `new` is then one as well.
         self.expression = _only_expression(self.old)
-        if self.expression is not None and _only_expression(self.new) is None:
+        if new is not None and _only_expression(self.new) is None:
             self.expression = None
         unknown = _placeholders(self.new) - _placeholders(self.old)
         if unknown:
@@ -103,6 +117,11 @@ class _Piece:
             raise ValueError("a placeholder for any number of statements stands inside of a block")
         if any(sum(bool(_rest(one)) for one in several) > 1 for node in self.old for several in _lists(node)):
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
+        # Whether the old piece has to be told from the same thing inside of the new one. Where what is looked for is
+        # itself of the form of the new piece, as where two arguments change places, it cannot be.
+        self.contained = False
+        if _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
+            self.contained = not _same(self.new, self.old, {})
         self.words = {word for node in self.old for word in _words(node)}
 
 
@@ -129,9 +148,12 @@ class _Search:
         wanted = self.piece.expression
         if wanted is not None and isinstance(node, ast.expr):
             found: dict[str, Any] = {}
+            new_one = _only_expression(self.piece.new)
+            if self.piece.contained and _same(new_one, node, {}):
+                return node
             if _same(wanted, node, found):
                 self.matches += 1
-                return _built(_only_expression(self.piece.new), found, node) if self.change else node
+                return _built(new_one, found, node) if self.change else node
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
                 new: Any = self.through(value)
@@ -147,20 +169,28 @@ class _Search:
 
     def _block(self, block: list[ast.stmt]) -> list[ast.stmt]:
         """A block with every place changed where the statements of the piece follow each other."""
-        length, number = len(self.piece.old), 0
         made: list[ast.stmt] = []
-        while number < len(block):
+        while block:
             found: dict[str, Any] = {}
-            window = block[number : number + length]
-            if len(window) == length and all(_same(a, b, found) for a, b in zip(self.piece.old, window)):
+            if self.piece.contained and _begin(block, self.piece.new, {}):
+                taken = len(self.piece.new)
+                made += block[:taken]
+            elif _begin(block, self.piece.old, found):
                 self.matches += 1
+                taken = len(self.piece.old)
+                window = block[:taken]
                 new = [_kept(one, window) or _built(one, found, window[0]) for one in self.piece.new]
                 made += new or [ast.copy_location(ast.Pass(), window[0])]
-                number += length
             else:
-                made.append(self.through(block[number]))
-                number += 1
+                taken = 1
+                made.append(self.through(block[0]))
+            block = block[taken:]
         return made
+
+
+def _begin(block: list[ast.stmt], pattern: list[ast.stmt], found: dict[str, Any]) -> bool:
+    """Whether a block begins with the statements of a pattern."""
+    return len(block) >= len(pattern) and all(_same(a, b, found) for a, b in zip(pattern, block))
 
 
 def _kept(new: ast.stmt, window: list[ast.stmt]) -> Optional[ast.stmt]:
@@ -198,8 +228,9 @@ def _same_list(pattern: list[Any], nodes: list[Any], found: dict[str, Any]) -> b
         return False
     rest, others = _rest(pattern[number]), [*pattern[:number], *pattern[number + 1 :]]
     stands_for = nodes[number : number + any_number]
-    if not _same(found.setdefault(rest, stands_for), stands_for, {}):
+    if rest in found and not _same(found[rest], stands_for, {}):
         return False
+    found[rest] = stands_for
     return all(_same(a, b, found) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
 
 

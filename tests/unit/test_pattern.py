@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 
+from hotfix import pattern
 from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
 from hotfix.patching import code
@@ -34,9 +35,10 @@ def changed(old, new, text):
     return after
 
 
-def occurs(old, text):
-    found = Rewrite(old, old).occurs_in(parsed(text))
-    assert found == (applied(Rewrite(old, old), text)[1] != [0])
+def occurs(piece, text):
+    """Whether a piece is found, by a rewrite as by a matcher."""
+    found = pattern.occurs(piece, parsed(text))
+    assert found == Rewrite(piece, "something").occurs_in(parsed(text))
     return found
 
 
@@ -218,6 +220,19 @@ def test_what_was_put_in_is_not_searched_again():
     assert changed("a", "f(a, a)", "x = a") == "x = f(a, a)"
     assert changed("a = 1", "a = 1\na = 1", "a = 1") == "a = 1\na = 1"
     assert changed("f(__X)", "f(g(__X))", "f(f(1))") == "f(g(f(1)))"
+
+
+def test_nothing_is_found_where_the_new_piece_stands():
+    guarded = Rewrite("s.to(__D)", "s.to(__D) if s is not None else None")
+    repaired = "f(s.to(d) if s is not None else None)"
+    assert applied(guarded, "f(s.to(d))") == (repaired, [1])
+    assert applied(guarded, repaired) == (repaired, [0])
+    assert not guarded.occurs_in(parsed(repaired))
+    assert applied(guarded, f"{repaired}\ns.to(d)")[1] == [1]
+    longer = Rewrite("a = 1", "a = 1\nb = f(a)")
+    assert applied(longer, "a = 1\nb = f(a)\na = 1\nc") == ("a = 1\nb = f(a)\na = 1\nb = f(a)\nc", [1])
+    nested = Rewrite("a = 1", "if x:\n    a = 1")
+    assert applied(nested, "if x:\n    a = 1") == ("if x:\n    a = 1", [0])
 
 
 def test_where_statements_are_taken_out_a_pass_stays():
