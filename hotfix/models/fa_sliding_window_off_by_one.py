@@ -65,7 +65,7 @@ FIX.edits(
     _own("qwen2", "Qwen2FlashAttention2", ">=4.37.0,<=4.42.4"),
     _own("qwen2_moe", "Qwen2MoeFlashAttention2", ">=4.40.0,<=4.42.4"),
     _own("starcoder2", "Starcoder2FlashAttention2", ">=4.39.0,<=4.42.4"),
-    old="(self.config.sliding_window, self.config.sliding_window)",
-    new="(self.config.sliding_window - 1, self.config.sliding_window - 1)",
+    old="(__OWNER.sliding_window, __OWNER.sliding_window)",
+    new="(__OWNER.sliding_window - 1, __OWNER.sliding_window - 1)",
     count=2,
 )

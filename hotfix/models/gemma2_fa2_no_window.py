@@ -55,7 +55,7 @@ FIX.edits(
     # From 4.44.1 on with a cache alone.
     old=(f"if past_key_value is not None: {_TO_THE_WINDOW}", _TO_THE_WINDOW),
     new=(_TO_ALL_QUERIES, _TO_ALL_QUERIES),
-    beside="self.config._attn_implementation == 'flash_attention_2'",
+    beside=("self.config._attn_implementation == 'flash_attention_2'", "key_states = key_states[:, :, :seq_len]"),
     alternatives=True,
     fingerprint_of=(LAYER, ATTENTION),
 )

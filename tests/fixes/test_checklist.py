@@ -14,7 +14,7 @@ from tools.testbed.run import run
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-OWN = "hotfix.models._cases"  # where the modules are that stand for those outside of transformers
+OWN = "hotfix.proofs.models._cases"  # where the modules are that stand for those outside of transformers
 
 # What a case is compared with, and what it cannot be tried in, and why. Those of processors have no model at all.
 AGAINST = {"compiled": "plain", "checkpointed": "training"}

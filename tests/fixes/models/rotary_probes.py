@@ -31,7 +31,7 @@ def an_ordinary_function(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
     from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl as modeling
 
-    from hotfix.models.flash_rotary_dtype import _vl_with_image
+    from hotfix.proofs.models.flash_rotary_dtype import _vl_with_image
 
     third = types.ModuleType("third")
     third.rotate = modeling.apply_rotary_pos_emb_flashatt  # type: ignore[attr-defined]
