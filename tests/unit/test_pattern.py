@@ -253,7 +253,7 @@ def test_what_is_put_in_twice_are_two_trees():
 
 
 def lines(tree):
-    """The line of each statement and each constant, in the order of the text."""
+    """The line of each statement and each constant, those of an outer block first."""
     numbered = [node for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.Constant))]
     return [(ast.unparse(node).partition("\n")[0], node.lineno) for node in numbered]
 
@@ -274,7 +274,7 @@ def test_statements_inside_of_others_keep_their_lines_too():
     tree, _ = Rewrite(old, old.replace("else:", "elif z:")).apply(
         parsed("if x:\n    # why\n    raise e\nelse:\n    y = 1")
     )
-    assert lines(tree) == [("if x:", 1), ("if z:", 1), ("raise e", 3), ("y = 1", 5)]
+    assert lines(tree) == [("if x:", 1), ("raise e", 3), ("if z:", 1), ("y = 1", 5), ("1", 5)]
 
 
 def test_a_pass_stands_where_the_statements_stood():
