@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import torch
+
     from hotfix.proofs.testbed import Testbed
 
 # -- decoders ----------------------------------------------------------------------------------------------------------
@@ -33,8 +35,8 @@ _MIXTURE_OF_QWEN = {
     "decoder_sparse_step": 1,
 }
 _ONE_EXPERT_SHARED = {**_MIXTURE_OF_QWEN, "shared_expert_intermediate_size": 32}
-_VISION = {"depth": 1, "embed_dim": 32, "hidden_size": 64, "num_heads": 2, "patch_size": 4}
-_VISION_2_5 = {"depth": 1, "hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 48, "num_heads": 2}
+_VISION_OF_QWEN2 = {"depth": 1, "embed_dim": 32, "hidden_size": 64, "num_heads": 2, "patch_size": 4}
+_VISION_OF_QWEN2_5 = {"depth": 1, "hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 48, "num_heads": 2}
 _TOKENS_OF_QWEN = {"image_token_id": 60, "video_token_id": 61, "vision_start_token_id": 62, "vision_end_token_id": 63}
 
 
@@ -78,7 +80,7 @@ _JAMBA = {
 
 _IMAGES = {
     "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]},
-    "vision_config": _VISION,
+    "vision_config": _VISION_OF_QWEN2,
     **_TOKENS_OF_QWEN,
 }
 
@@ -187,12 +189,12 @@ _CACHED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Qwen2VLModel": (
         "Qwen2VLForConditionalGeneration",
         "Qwen2VLConfig",
-        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION},
+        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION_OF_QWEN2},
     ),
     "Qwen2VLTextModel": (
         "Qwen2VLForConditionalGeneration",
         "Qwen2VLConfig",
-        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION},
+        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION_OF_QWEN2},
     ),
     "Qwen2_5OmniTalkerModel": (
         "Qwen2_5OmniTalkerModel",
@@ -203,12 +205,12 @@ _CACHED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Qwen2_5_VLModel": (
         "Qwen2_5_VLForConditionalGeneration",
         "Qwen2_5_VLConfig",
-        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION_2_5},
+        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION_OF_QWEN2_5},
     ),
     "Qwen2_5_VLTextModel": (
         "Qwen2_5_VLForConditionalGeneration",
         "Qwen2_5_VLConfig",
-        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION_2_5},
+        {**_ROPE_3D, **_TOKENS_OF_QWEN, "vision_config": _VISION_OF_QWEN2_5},
     ),
     "Qwen3Model": ("Qwen3ForCausalLM", "Qwen3Config", {"head_dim": 16}),
     "Qwen3MoeModel": ("Qwen3MoeForCausalLM", "Qwen3MoeConfig", {**_MIXTURE_OF_QWEN, "head_dim": 16}),
@@ -234,6 +236,70 @@ def cached(testbed: Testbed, module: str, kind: str, **options: Any) -> Any:
     model, config, particular = _CACHED[kind]
     given = {**_DECODER, **_TOKENS, **particular}
     return testbed.model(getattr(modeling, model), getattr(modeling, config)(**given), **options)
+
+
+# -- Qwen2.5 cast to bfloat16 as a whole, buffers too: what DeepSpeed and model.to(torch.bfloat16) do -----------------
+
+_WINDOWED_VISION = {
+    "depth": 2,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_heads": 4,
+    "out_hidden_size": 64,
+    "window_size": 56,
+    "fullatt_block_indexes": [1],
+}
+_GRID = ((1, 4, 8), (1, 4, 4))  # two images: frames, rows and columns of patches
+
+
+def qwen2_5_vl_with_images(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
+    """A small Qwen2.5-VL in training, and two sentences with an image each and their labels."""
+    import torch
+    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+
+    image, video, start, text = 60, 62, 61, 50
+    config = Qwen2_5_VLConfig(
+        vocab_size=64,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        rope_scaling={"type": "mrope", "mrope_section": [2, 3, 3]},
+        image_token_id=image,
+        video_token_id=video,
+        vision_start_token_id=start,
+        vision_config=_WINDOWED_VISION,
+    )
+    model = testbed.model(Qwen2_5_VLForConditionalGeneration, config).to(torch.bfloat16).train()
+    rows = []
+    for number, (frames, height, width) in enumerate(_GRID):
+        seen = [start] + [image] * (frames * height * width // 4)  # one token for 2 x 2 patches
+        words = testbed.randint(0, text, 20 - len(seen), seed=number).tolist()
+        rows.append(words[:3] + seen + words[3:])
+    input_ids = torch.tensor(rows, device=testbed.device)
+    patches = sum(frames * height * width for frames, height, width in _GRID)
+    return model, {
+        "input_ids": input_ids,
+        "labels": input_ids,
+        "attention_mask": torch.ones_like(input_ids),
+        "pixel_values": testbed.randn(patches, 3 * 2 * 14 * 14, dtype=torch.bfloat16),
+        "image_grid_thw": torch.tensor(_GRID, device=testbed.device),
+    }
+
+
+def omni_vision(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
+    """The small vision encoder of a Qwen2.5-Omni in training, and two images."""
+    import torch
+    from transformers.models.qwen2_5_omni.configuration_qwen2_5_omni import Qwen2_5OmniVisionEncoderConfig
+    from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import Qwen2_5OmniVisionEncoder
+
+    model = testbed.model(Qwen2_5OmniVisionEncoder, Qwen2_5OmniVisionEncoderConfig(**_WINDOWED_VISION))
+    model = model.to(torch.bfloat16).train()
+    patches = sum(frames * height * width for frames, height, width in _GRID)
+    pixels = testbed.randn(patches, 3 * 2 * 14 * 14, dtype=torch.bfloat16)
+    return model, {"hidden_states": pixels, "grid_thw": torch.tensor(_GRID, device=testbed.device)}
 
 
 # -- Qwen's vision-language models -------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def var(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     """Training and cached inference of VAR's attention block, in one of the states of its file, under autocast."""
     import torch
 
-    from hotfix.proofs.models.var_attention_dtype import block_causal_bias
+    from hotfix.models.var_attention_dtype import block_causal_bias
     from tests.fixes.models import var_module
 
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ def var(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
 
 def padding_unchecked(testbed: Testbed, target: Any) -> dict[str, torch.Tensor]:
     """What the case of `fa2-right-padding-check` gives in the same release where the check is not reached: no cache."""
-    from hotfix.proofs.models import fa2_right_padding_check as padding
+    from hotfix.models import fa2_right_padding_check as padding
 
     model = padding.build(testbed, target)
     results = padding.run(testbed, target, model, padding.LENGTHS, use_cache=False)

@@ -47,8 +47,6 @@ from hotfix.models import (
     var_attention_dtype,
     vision_hidden_states_post_ln,
 )
-from hotfix.proofs import load as load_proof
-from hotfix.proofs.models.flash_rotary_dtype import GRID, VISION
 
 FLASH_ATTN, XFORMERS = "2.7.4.post1", "0.0.35"
 ROUNDING = {"bfloat16": 2e-2, "float16": 4e-3}
@@ -162,8 +160,8 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "tiny": {
         "vision": {
-            "config": VISION,
-            "grid": [list(one) for one in GRID],
+            "config": flash_rotary_dtype.VISION,
+            "grid": [list(one) for one in flash_rotary_dtype.GRID],
         },
         "decoder": {
             "config": {
@@ -233,11 +231,10 @@ _INSTEAD = {
 
 
 def _cases() -> Iterator[Entry]:
-    for module in (flash_rotary_dtype, fa2_right_padding_check, var_attention_dtype):
-        fix: Fix = module.FIX
+    for fix in (flash_rotary_dtype.FIX, fa2_right_padding_check.FIX, var_attention_dtype.FIX):
         for target in fix.targets:
             given = {"module": target.module, "qualname": target.qualname}
-            off = Run(_case(module), given)
+            off = Run(f"{fix.proof.__module__}:case", given)  # type: ignore[union-attr]
             if fix is var_attention_dtype.FIX:
                 off, raises, references = _through(off, target.qualname), _VAR[target.qualname], {}
             elif fix is flash_rotary_dtype.FIX:
@@ -288,17 +285,9 @@ def _others() -> Iterator[Entry]:
     for module, (broken, fixed) in OTHERS.items():
         fix: Fix = module.FIX
         target = next(one for one in fix.targets if broken in SpecifierSet(one.releases))
-        off = Run(_case(module), {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN)
+        off = Run(f"{module.__name__}:case", {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN)
         references = {"fixed": Reference(replace(off, transformers=fixed))}
         yield Entry(f"case/{fix.id}", fix.id, target.key, "bfloat16", off, fix.case_spec.raises, references)
-
-
-def _case(module: ModuleType) -> str:
-    """The case of a fix, as `Run` names it."""
-    proof = load_proof(module.__name__, module.FIX)
-    if proof is None:
-        raise LookupError(f"{module.__name__} has no proof")
-    return f"{proof.__module__}:{proof.__name__}"
 
 
 def _padding_releases(target: Target) -> tuple[str, str]:
