@@ -20,19 +20,7 @@ Here      A call counts as packed if queries, keys and position ids have the sam
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.models._generation import PREPARE, generated, llama, without_lengths
-from hotfix.patching import code
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="fa2-posids-varlen-unpadded-batch",
@@ -51,58 +39,34 @@ FIX = Fix(
 )
 
 FORWARD = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
+PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 
-# The shapes come first: where they differ, as in every step of decoding, nobody waits for the device.
-_IS_PACKED = """\
-position_ids is not None \
-and position_ids.shape == query_states.shape[:2] == key_states.shape[:2] \
-and bool((position_ids[:, 0] == 0).all() & (position_ids.diff(dim=-1) != 1).any())
-"""
+_BY_POSITIONS = "use_mask = position_ids is not None or __ALL_LENGTHS_ARE_GIVEN"
 
+FIX.edits(
+    (FORWARD, ">=4.54.0,<=4.55.0"),
+    old=_BY_POSITIONS,
+    # The shapes come first: where they differ, as in every step of decoding, nobody waits for the device.
+    new="""
+        use_mask = (
+            position_ids is not None
+            and position_ids.shape == query_states.shape[:2] == key_states.shape[:2]
+            and bool((position_ids[:, 0] == 0).all() & (position_ids.diff(dim=-1) != 1).any())
+            or __ALL_LENGTHS_ARE_GIVEN
+        )
+    """,
+)
 
-@FIX.edits((FORWARD, ">=4.54.0,<=4.55.0"))
-def packed_only_if_it_is(node: ast.AST) -> Optional[ast.Assign]:
-    """Where the choice of the packed kernel asks whether there are position ids, ask whether they are packed."""
-    if not isinstance(node, ast.Assign) or ast.unparse(node.targets[0]) != "use_mask":
-        return None
-    choice = node.value
-    if not isinstance(choice, ast.BoolOp) or not isinstance(choice.op, ast.Or):
-        return None
-    first, *others = choice.values
-    if ast.unparse(first) != "position_ids is not None":
-        return None
-    [packed] = code.statements(_IS_PACKED, at=first)
-    assert isinstance(packed, ast.Expr)
-    return ast.Assign(targets=node.targets, value=ast.BoolOp(op=choice.op, values=[packed.value, *others]))
-
-
-# Each layer then decides by itself, and that has to be right: both definitions are judged.
-@FIX.edits((PREPARE, ">=4.54.0,<=4.55.0"), fingerprint_of=(PREPARE, FORWARD))
-def without_lengths_one_short(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Delete what `generate` computes the lengths with."""
-    return without_lengths(node)
-
-
-@FIX.recognises
-def is_broken(*functions: ast.FunctionDef) -> bool:
-    """The existence of position ids decides; and `generate` computes lengths, if that is looked at."""
-    *preparing, forward = functions
-    decides = any(packed_only_if_it_is(node) is not None for node in ast.walk(forward))
-    return decides and all(any(without_lengths(node) is not None for node in ast.walk(one)) for one in preparing)
-
-
-@FIX.case(oracles={PREPARE: "4.55.3"})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A Llama sees three samples of one length, with labels, and two sequences packed into one row; or it generates."""
-    if f"{target.module}:{target.qualname}" == PREPARE:
-        return generated(testbed)
-    model = llama(testbed).train()
-    input_ids = testbed.randint(0, 64, 3, 9, seed=1)
-    output = model(input_ids, labels=input_ids, use_cache=False)
-    output.loss.backward()
-    positions = testbed.randint(0, 1, 1, 9)
-    positions[0] = positions.new_tensor([0, 1, 2, 3, 4, 0, 1, 2, 3])
-    packed = model(input_ids[:1], position_ids=positions, use_cache=False)
-    testbed.assert_flash("flash_attn_varlen_func")
-    gradients = {f"gradient of {name}": one.grad for name, one in model.named_parameters()}
-    return {"logits": output.logits, "loss": output.loss, "packed logits": packed.logits, **gradients}
+# Without what `generate` computes for all of them, each layer decides by itself, and that has to be right: both
+# definitions are judged.
+FIX.edits(
+    (PREPARE, ">=4.54.0,<=4.55.0"),
+    old="""
+        if 'flash' in self.config._attn_implementation and __SUPPORTED:
+            *__COMPUTED
+            model_inputs.update(cu_seq_lens_q=__Q, cu_seq_lens_k=__K, max_length_q=__MAX_Q, max_length_k=__MAX_K)
+    """,
+    new="",
+    beside=_BY_POSITIONS,
+    fingerprint_of=(PREPARE, FORWARD),
+)

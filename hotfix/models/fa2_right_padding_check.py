@@ -19,11 +19,9 @@ Here      The check is taken out of the forwards, and the device synchronisation
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from hotfix import session
@@ -33,8 +31,6 @@ from hotfix.fix import Fix, Target
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="fa2-right-padding-check",
@@ -42,7 +38,6 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#37866",),
     fixed_in="4.53.0, 4.56.2, 5.0.0, 5.2.0",
-    prefilter="is_padding_right",
 )
 
 
@@ -82,36 +77,21 @@ TABLE = (
     _model("starcoder2", "Starcoder2Model._update_causal_mask", ">=4.48.0,<=4.52.4"),
 )
 
-_LAST_COLUMN = ast.dump(ast.parse("attention_mask[:, -1].sum().item()", mode="eval").body)
+_CHECK = """
+if __UNDER_FLASH_ATTENTION_WITH_A_CACHE:
+    is_padding_right = attention_mask[:, -1].sum().item() != __SAMPLES
+    if is_padding_right:
+        raise ValueError(__SENTENCE)
+"""
+_CHECK_OF_JETMOE = """
+if __UNDER_FLASH_ATTENTION_WITH_A_CACHE:
+    batch_size = inputs_embeds.shape[0]
+    is_padding_right = attention_mask[:, -1].sum().item() != batch_size
+    if is_padding_right:
+        raise ValueError(__SENTENCE)
+"""
 
-
-@FIX.edits(*TABLE)
-def without_the_check(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Delete the check.
-
-    It is an ``if`` without ``else`` that does two things: it computes from the last column of the attention mask
-    whether there is padding on the right, and if so it raises an error that says ``padding_side='right'``.
-    """
-    if not isinstance(node, ast.If) or node.orelse:
-        return None
-    *computing, raising = node.body
-    computes = all(isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) for one in computing) and any(
-        ast.dump(part) == _LAST_COLUMN for one in computing for part in ast.walk(one)
-    )
-    return [] if computes and _only_raises(raising) else None
-
-
-def _only_raises(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.If) or statement.orelse or len(statement.body) != 1:
-        return False
-    words = [part.value for part in ast.walk(statement.body[0]) if isinstance(part, ast.Constant)]
-    return isinstance(statement.body[0], ast.Raise) and any("padding_side='right'" in str(word) for word in words)
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """The check is in the function."""
-    return any(without_the_check(node) is not None for node in ast.walk(function))
+FIX.edits(*TABLE, old=(_CHECK, _CHECK_OF_JETMOE), new=("", ""), alternatives=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -214,205 +194,3 @@ def _guarded(targets: Iterable[Target]) -> dict[str, Target]:
 
 
 _GUARDED = _guarded(FIX.targets)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Below: the case. A tiny decoder of the target's family sees a right-padded batch, with labels and a cache.
-
-LENGTHS = (9, 5, 2)  # tokens of each sample of the batch
-
-_DECODER = {
-    "vocab_size": 64,
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-}
-# Every expert sees every token: a choice between experts may fall either way when rounding differs.
-_MIXTURE = {"num_local_experts": 2, "num_experts_per_tok": 2}
-_MIXTURE_OF_QWEN = {
-    "num_experts": 2,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 32,
-    "decoder_sparse_step": 1,
-}
-_VISION = {"depth": 1, "embed_dim": 32, "hidden_size": 64, "num_heads": 2, "patch_size": 4}
-_VISION_2_5 = {"depth": 1, "hidden_size": 32, "out_hidden_size": 64, "intermediate_size": 48, "num_heads": 2}
-_TOKENS = {"image_token_id": 60, "video_token_id": 61, "vision_start_token_id": 62, "vision_end_token_id": 63}
-_ROPE_3D = {"rope_scaling": {"type": "default", "rope_type": "default", "mrope_section": [2, 3, 3]}}
-_SOUND = {
-    "hidden_size": 64,
-    "num_filters": 4,
-    "upsampling_ratios": [2, 2],
-    "upsample_groups": 64,
-    "codebook_size": 32,
-    "codebook_dim": 16,
-    "vector_quantization_hidden_dimension": 16,
-    "num_quantizers": 4,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 4,
-    "num_hidden_layers": 2,
-    "intermediate_size": 96,
-}
-_SPEECH = {"ffn_dim": 96, "num_codebooks": 4, "num_key_value_heads": 4}
-
-# For the class of a target: the model that is built, its configuration, and what is added to `_DECODER`.
-_MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "JetMoeModel": ("JetMoeForCausalLM", "JetMoeConfig", {**_MIXTURE, "kv_channels": 16}),
-    "KyutaiSpeechToTextModel": (
-        "KyutaiSpeechToTextModel",
-        "KyutaiSpeechToTextConfig",
-        {
-            **_SPEECH,
-            "codebook_vocab_size": 32,
-            "audio_pad_token_id": 192,
-            "codec_config": {"model_type": "mimi", **_SOUND},
-            "rope_theta": 10000.0,  # its default has changed in 5.0.0
-        },
-    ),
-    "MimiTransformerModel": ("MimiModel", "MimiConfig", _SOUND),
-    "MistralModel": ("MistralForCausalLM", "MistralConfig", {}),
-    "MixtralModel": ("MixtralForCausalLM", "MixtralConfig", _MIXTURE),
-    "MoshiDepthDecoder": (
-        "MoshiDepthDecoder",
-        "MoshiDepthConfig",
-        {**_SPEECH, "num_codebooks": 9, "audio_vocab_size": 64, "input_size": 64, "sliding_window": 16},
-    ),
-    "MoshiModel": ("MoshiForCausalLM", "MoshiConfig", {**_SPEECH, "audio_encoder_config": _SOUND}),
-    "Phi3Model": ("Phi3ForCausalLM", "Phi3Config", {}),
-    "Phi4MultimodalModel": (
-        "Phi4MultimodalForCausalLM",
-        "Phi4MultimodalConfig",
-        {
-            "vision_config": {**_DECODER, "image_size": 28, "crop_size": 28, "image_token_id": 60},
-            "audio_config": {
-                "hidden_size": 64,
-                "intermediate_size": 96,
-                "num_blocks": 1,
-                "num_attention_heads": 4,
-                "ext_pw_out_channel": 64,
-                "depthwise_seperable_out_channel": 64,
-                "nemo_conv_channels": 64,
-                "audio_token_id": 61,
-            },
-        },
-    ),
-    "PhimoeModel": ("PhimoeForCausalLM", "PhimoeConfig", _MIXTURE),
-    "Qwen2Model": ("Qwen2ForCausalLM", "Qwen2Config", {}),
-    "Qwen2MoeModel": (
-        "Qwen2MoeForCausalLM",
-        "Qwen2MoeConfig",
-        {**_MIXTURE_OF_QWEN, "shared_expert_intermediate_size": 32},
-    ),
-    "Qwen2VLModel": (
-        "Qwen2VLForConditionalGeneration",
-        "Qwen2VLConfig",
-        {**_ROPE_3D, **_TOKENS, "vision_config": _VISION},
-    ),
-    "Qwen2VLTextModel": (
-        "Qwen2VLForConditionalGeneration",
-        "Qwen2VLConfig",
-        {**_ROPE_3D, **_TOKENS, "vision_config": _VISION},
-    ),
-    "Qwen2_5OmniTalkerModel": (
-        "Qwen2_5OmniTalkerModel",
-        "Qwen2_5OmniTalkerConfig",
-        {**_ROPE_3D, "embedding_size": 64, "head_dim": 16},
-    ),
-    "Qwen2_5OmniThinkerTextModel": ("Qwen2_5OmniThinkerTextModel", "Qwen2_5OmniTextConfig", _ROPE_3D),
-    "Qwen2_5_VLModel": (
-        "Qwen2_5_VLForConditionalGeneration",
-        "Qwen2_5_VLConfig",
-        {**_ROPE_3D, **_TOKENS, "vision_config": _VISION_2_5},
-    ),
-    "Qwen2_5_VLTextModel": (
-        "Qwen2_5_VLForConditionalGeneration",
-        "Qwen2_5_VLConfig",
-        {**_ROPE_3D, **_TOKENS, "vision_config": _VISION_2_5},
-    ),
-    "Qwen3Model": ("Qwen3ForCausalLM", "Qwen3Config", {"head_dim": 16}),
-    "Qwen3MoeModel": ("Qwen3MoeForCausalLM", "Qwen3MoeConfig", {**_MIXTURE_OF_QWEN, "head_dim": 16}),
-    "Starcoder2Model": ("Starcoder2ForCausalLM", "Starcoder2Config", {}),
-}
-
-
-@FIX.case
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """One forward and backward of a right-padded batch: outputs on real tokens, loss, gradients of weights."""
-    model = build(testbed, target)
-    results = run(testbed, target, model, LENGTHS)
-    testbed.assert_flash("flash_attn_varlen_func", "flash_attn_varlen_func backward")
-    return {**results, **gradients(model)}
-
-
-def build(testbed: Testbed, target: Target, attn: str = "flash_attention_2") -> Any:
-    """The tiny model of a target's family, in bfloat16."""
-    module = import_module(target.module)
-    model, config, particular = _MODELS[target.qualname.partition(".")[0]]
-    return testbed.model(getattr(module, model), getattr(module, config)(**{**_DECODER, **particular}), attn=attn)
-
-
-def run(
-    testbed: Testbed, target: Target, model: Any, lengths: tuple[int, ...], row: int = 0, use_cache: bool = True
-) -> dict[str, torch.Tensor]:
-    """Run samples of the batch, padded on the right, and go back through the loss.
-
-    Args:
-        testbed: gives the numbers.
-        target: whose family `model` is of.
-        model: from `build`.
-        lengths: of the samples, in tokens.
-        row: which sample of the whole batch the first one is.
-        use_cache: as the model's forward takes it.
-
-    Returns:
-        ``outputs``: logits (or last hidden states) of the real tokens, (tokens, width). ``loss``: cross entropy of the
-        next token, summed over the tokens of `lengths` and divided by their number in the whole batch.
-    """
-    import torch
-
-    kind = target.qualname.partition(".")[0]
-    batch, longest = slice(row, row + len(lengths)), max(lengths)
-    ids = testbed.randint(3, 32, len(LENGTHS), max(LENGTHS), seed=1)[batch, :longest]
-    mask = torch.stack([torch.arange(longest) < length for length in lengths]).long().to(ids.device)
-    embedded = testbed.randn(len(LENGTHS), max(LENGTHS), 64, dtype=torch.bfloat16, seed=2)[batch, :longest]
-    given: dict[str, Any] = {"attention_mask": mask, "use_cache": use_cache}
-    if kind == "MimiTransformerModel":
-        model, given["hidden_states"] = model.decoder_transformer, embedded
-    elif kind == "MoshiDepthDecoder":
-        given.update(input_ids=ids, last_hidden_state=embedded)
-    elif kind == "KyutaiSpeechToTextModel":
-        codes = testbed.randint(0, 32, len(LENGTHS), max(LENGTHS), 4, seed=3)[batch, :longest]
-        given["input_ids"] = torch.cat([ids[..., None], codes], dim=-1)
-    else:
-        given["input_ids"] = ids
-    if use_cache and kind in ("KyutaiSpeechToTextModel", "MoshiModel"):
-        # From 4.54.0 on they make their own cache after the place of the check.
-        given["past_key_values"] = import_module("transformers").DynamicCache()
-    if "labels" in inspect.signature(model.forward).parameters:
-        given["labels"] = ids.masked_fill(mask == 0, -100)
-    returned = model(**given)
-    if (returned.past_key_values is not None) is not use_cache:
-        raise AssertionError(f"{type(model).__name__} under use_cache={use_cache}: {returned.past_key_values}")
-    outputs = returned["logits"] if "logits" in returned else returned["last_hidden_state"]
-    scores = outputs.float()
-    if "logits" not in returned:
-        scores = scores @ testbed.randn(scores.shape[-1], 64, seed=4) / scores.shape[-1] ** 0.5
-    following = ids[:, 1:].masked_fill(mask[:, 1:] == 0, -100)
-    loss = torch.nn.functional.cross_entropy(scores[:, :-1].flatten(0, 1), following.flatten(), reduction="sum")
-    loss = loss / sum(length - 1 for length in LENGTHS)
-    loss.backward()
-    return {"outputs": outputs[mask.bool()], "loss": loss}
-
-
-def gradients(model: Any) -> dict[str, torch.Tensor]:
-    """The gradients of the weight matrices of the last layer and of the embedding, by their own names."""
-    held = {name: one.grad for name, one in model.named_parameters() if one.grad is not None and one.ndim > 1}
-    named = {f"gradient {name.rpartition('layers.')[2]}": grad for name, grad in held.items() if "layers.1." in name}
-    embedding = [grad for name, grad in held.items() if "embed" in name]
-    return {**named, **({"gradient embedding": embedding[0]} if embedding else {})}

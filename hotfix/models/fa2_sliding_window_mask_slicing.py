@@ -19,19 +19,7 @@ Not here  Idefics2's perceiver has a block like this one, and has neither a cach
 
 from __future__ import annotations
 
-import ast
-import copy
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.models._windows import decoder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="fa2-sliding-window-mask-slicing",
@@ -47,7 +35,7 @@ def _forward(name: str, classname: str, releases: str) -> tuple[str, str]:
     return f"transformers.models.{name}.modeling_{name}:{classname}.forward", releases
 
 
-@FIX.edits(
+FIX.edits(
     _forward("jamba", "JambaFlashAttention2", ">=4.40.0,<=4.45.2"),
     _forward("mistral", "MistralFlashAttention2", ">=4.36.0,<=4.45.2"),
     _forward("mixtral", "MixtralFlashAttention2", ">=4.36.0,<=4.45.2"),
@@ -56,51 +44,13 @@ def _forward(name: str, classname: str, releases: str) -> tuple[str, str]:
     _forward("qwen2_moe", "Qwen2MoeFlashAttention2", ">=4.40.0,<=4.45.2"),
     _forward("qwen2_vl", "Qwen2VLFlashAttention2", ">=4.45.0,<=4.45.2"),
     _forward("starcoder2", "Starcoder2FlashAttention2", ">=4.39.0,<=4.45.2"),
+    old="""
+        if __PAST_THE_WINDOW:
+            slicing_tokens = 1 - self.config.sliding_window
+            *__CACHE_IS_CUT
+            if attention_mask is not None:
+                attention_mask = attention_mask[:, slicing_tokens:]
+                *__COLUMN_IS_ADDED
+    """,
+    new="",
 )
-def without_the_cut(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Delete the block that cuts the mask.
-
-    It is an ``if`` without ``else`` that begins by counting the ``slicing_tokens``, and ends by cutting the mask to
-    them and adding one column.
-    """
-    if not isinstance(node, ast.If) or node.orelse:
-        return None
-    first, last = node.body[0], node.body[-1]
-    counts = ast.unparse(first) == "slicing_tokens = 1 - self.config.sliding_window"
-    cuts = (
-        isinstance(last, ast.If) and ast.unparse(last.body[0]) == "attention_mask = attention_mask[:, slicing_tokens:]"
-    )
-    return [] if counts and cuts else None
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """The block is there."""
-    return any(without_the_cut(node) is not None for node in ast.walk(function))
-
-
-@FIX.case(with_fixes=("phi3-fa2-rope-position-ids",))
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A decoder continues a batch of three prompts, of which two are padded, past the window."""
-    import torch
-
-    family = target.module.rpartition(".modeling_")[2]
-    model = decoder(testbed, family)
-    if family == "jamba":
-        # The layers have the window; up to 4.42.4 the preparation of each step would cut the mask to it, too.
-        model.config = copy.copy(model.config)
-        model.config.sliding_window = None
-    model.generation_config.eos_token_id = None
-    ids = testbed.randint(3, 60, 3, 6, seed=1)
-    mask = torch.ones_like(ids)
-    mask[1, :2] = mask[2, :4] = 0
-    output = model.generate(
-        ids * mask,
-        attention_mask=mask,
-        max_new_tokens=4,
-        do_sample=False,
-        output_scores=True,
-        return_dict_in_generate=True,
-    )
-    testbed.assert_flash("flash_attn_varlen_func")
-    return {"tokens": output.sequences[:, 6:], "logits": torch.stack(output.scores, dim=1)}

@@ -19,18 +19,7 @@ Not here  Idefics2 (4.40.0 to 4.42.4) and Gemma2 (4.42.0 to 4.42.4) have the lin
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.models._windows import decoder, keys_seen
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="fa-sliding-window-off-by-one",
@@ -55,13 +44,20 @@ FIX = Fix(
 
 UTILS = "transformers.modeling_flash_attention_utils"
 
+FIX.edits(
+    (f"{UTILS}:_flash_attention_forward", ">=4.43.0,<=4.55.0"),
+    (f"{UTILS}:_process_flash_attention_kwargs", ">=4.55.1,<=4.55.4"),
+    old="(sliding_window, sliding_window)",
+    new="(sliding_window - 1, sliding_window - 1)",
+)
+
 
 def _own(name: str, classname: str, releases: str) -> tuple[str, str]:
     return f"transformers.models.{name}.modeling_{name}:{classname}._flash_attention_forward", releases
 
 
 # A model's own function has the line twice: for batches with padding and for those without.
-OWN = (
+FIX.edits(
     _own("jamba", "JambaFlashAttention2", ">=4.40.0,<=4.42.4"),
     _own("mistral", "MistralFlashAttention2", ">=4.36.0,<=4.42.4"),
     _own("mixtral", "MixtralFlashAttention2", ">=4.36.0,<=4.42.4"),
@@ -69,46 +65,7 @@ OWN = (
     _own("qwen2", "Qwen2FlashAttention2", ">=4.37.0,<=4.42.4"),
     _own("qwen2_moe", "Qwen2MoeFlashAttention2", ">=4.40.0,<=4.42.4"),
     _own("starcoder2", "Starcoder2FlashAttention2", ">=4.39.0,<=4.42.4"),
+    old="(__OWNER.sliding_window, __OWNER.sliding_window)",
+    new="(__OWNER.sliding_window - 1, __OWNER.sliding_window - 1)",
+    count=2,
 )
-COMMON = (
-    (f"{UTILS}:_flash_attention_forward", ">=4.43.0,<=4.55.0"),
-    (f"{UTILS}:_process_flash_attention_kwargs", ">=4.55.1,<=4.55.4"),
-)
-
-
-@FIX.edits(*OWN, count=2)
-@FIX.edits(*COMMON)
-def keys_besides_the_query(node: ast.AST) -> Optional[ast.Tuple]:
-    """Where the window of the configuration is passed for both sides, pass one less."""
-    if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
-        return None
-    left, right = node.elts
-    if ast.dump(left) != ast.dump(right) or ast.unparse(left).rpartition(".")[2] != "sliding_window":
-        return None
-    sides: list[ast.expr] = [ast.BinOp(side, ast.Sub(), ast.Constant(1)) for side in node.elts]
-    return ast.Tuple(sides, ast.Load())
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """The window of the configuration is passed for both sides."""
-    return any(keys_besides_the_query(node) is not None for node in ast.walk(function))
-
-
-@FIX.case(oracles={"*": "4.56.0"})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A decoder sees a sample of twelve tokens, and a batch with padding; and which tokens one layer of it has seen."""
-    import torch
-
-    family = "mistral" if target.module == UTILS else target.module.rpartition(".modeling_")[2]
-    model = decoder(testbed, family).train()
-    ids = testbed.randint(3, 64, 2, 12, seed=1)
-    mask = torch.ones_like(ids)
-    mask[1, 7:] = 0
-    alone = model(ids[:1], use_cache=False).logits
-    padded = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
-    (alone.float().logsumexp(-1).mean() + padded.float().logsumexp(-1).mean()).backward()
-    testbed.assert_flash("flash_attn_varlen_func", "flash_attn_varlen_func backward")
-    seen = keys_seen(decoder(testbed, family, layers=1), ids[:1])
-    gradients = {f"gradient of {name}": one.grad for name, one in model.named_parameters() if one.ndim > 1}
-    return {"alone": alone, "padded": padded, "keys seen": seen, **gradients}

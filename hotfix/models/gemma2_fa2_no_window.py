@@ -18,19 +18,7 @@ Not here  `generate` in 4.43.0 to 4.44.0 prepares a mask that FlashAttention-2 c
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Any, Optional
-
 from hotfix.fix import Fix
-from hotfix.models._windows import decoder, keys_seen
-from hotfix.patching import code
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="gemma2-fa2-no-window",
@@ -44,83 +32,30 @@ FIX = Fix(
 ATTENTION = "transformers.models.gemma2.modeling_gemma2:Gemma2FlashAttention2.forward"
 LAYER = "transformers.models.gemma2.modeling_gemma2:Gemma2DecoderLayer.forward"
 
+_CALL = """
+_flash_attention_forward(
+    *__STATES, dropout=__DROPOUT, softmax_scale=__SCALE, is_causal=__CAUSAL, use_top_left_mask=__MASK, softcap=__CAP{}
+)
+"""
 
-@FIX.edits((ATTENTION, ">=4.43.0,<=4.44.0"))
-def with_the_window(node: ast.AST) -> Optional[ast.Call]:
-    """Pass the window on to the attention."""
-    if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "_flash_attention_forward":
-        return None
-    if any(keyword.arg == "sliding_window" for keyword in node.keywords):
-        return None
-    [window] = code.statements("self.sliding_window", at=node)
-    assert isinstance(window, ast.Expr)
-    return ast.Call(node.func, node.args, [*node.keywords, ast.keyword("sliding_window", window.value)])
+FIX.edits(
+    (ATTENTION, ">=4.43.0,<=4.44.0"),
+    old=_CALL.format(""),
+    new=_CALL.format(", sliding_window=self.sliding_window"),
+    beside="self.sliding_window",
+)
 
+_CUT = "attention_mask = attention_mask[:, -{}:]"
+_TO_THE_WINDOW = _CUT.format("self.sliding_window")
+_TO_ALL_QUERIES = _CUT.format("max(hidden_states.shape[1], self.sliding_window)")
 
 # A decoder layer is judged together with the attention under it, which has to be the one that cuts the keys.
-@FIX.edits((LAYER, ">=4.44.0,<=4.46.3"), fingerprint_of=(LAYER, ATTENTION))
-def mask_of_all_queries(node: ast.AST) -> Optional[ast.If]:
-    """Where the mask is cut to the window under flash attention, leave at least a column for each query."""
-    if (
-        not isinstance(node, ast.If)
-        or ast.unparse(node.test) != "self.config._attn_implementation == 'flash_attention_2'"
-    ):
-        return None
-    [cut, *more] = node.body
-    if isinstance(cut, ast.If) and ast.unparse(cut.test) == "past_key_value is not None" and not cut.orelse:
-        [cut, *more] = [*cut.body, *more]
-    if more or ast.unparse(cut) != "attention_mask = attention_mask[:, -self.sliding_window:]":
-        return None
-    wide = "attention_mask = attention_mask[:, -max(hidden_states.shape[1], self.sliding_window):]"
-    return ast.If(node.test, code.statements(wide, at=cut), node.orelse)
-
-
-@FIX.recognises
-def is_broken(*functions: ast.FunctionDef) -> bool:
-    """A decoder layer cuts the mask; or an attention that knows of a window does not pass it on."""
-    nodes = list(ast.walk(functions[0]))
-    if len(functions) > 1:
-        return any(mask_of_all_queries(node) is not None for node in nodes)
-    knows = any(isinstance(node, ast.Attribute) and node.attr == "sliding_window" for node in nodes)
-    return knows and any(with_the_window(node) is not None for node in nodes)
-
-
-@FIX.case(oracles={"*": "4.48.2"})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Training on twelve tokens, and which of them the first layer has seen; then a batch with padding, and a cache."""
-    import torch
-
-    model = decoder(testbed, "gemma2").train()
-    ids = testbed.randint(3, 64, 3, 12, seed=1)
-    alone = model(ids, use_cache=False).logits
-    alone.float().logsumexp(-1).mean().backward()
-    gradients = {f"gradient of {name}": one.grad for name, one in model.named_parameters() if one.ndim > 1}
-    told = {"alone": alone, "keys seen": keys_seen(decoder(testbed, "gemma2", layers=1), ids[:1]), **gradients}
-    if f"{target.module}:{target.qualname}" == LAYER:
-        mask = torch.ones_like(ids)
-        mask[1, :5] = mask[2, :9] = 0
-        with torch.no_grad():
-            told["padded"] = model.eval()(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
-            told["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
-    testbed.assert_flash("flash_attn_func")
-    return told
-
-
-def continued(model: Any, ids: torch.Tensor, mask: torch.Tensor, prompt: int) -> torch.Tensor:
-    """Logits of tokens of which the first `prompt` are computed at once and the others one by one, with a cache."""
-    import torch
-    from transformers import HybridCache
-
-    cache = HybridCache(model.config, len(ids), ids.shape[1], ids.device, model.dtype)
-    steps, end = [], 0
-    for length in (prompt, *(1 for _ in range(prompt, ids.shape[1]))):
-        start, end = end, end + length
-        output = model(
-            ids[:, start:end],
-            attention_mask=mask[:, :end],
-            past_key_values=cache,
-            cache_position=torch.arange(start, end, device=ids.device),
-            use_cache=True,
-        )
-        steps.append(output.logits)
-    return torch.cat(steps, dim=1)
+FIX.edits(
+    (LAYER, ">=4.44.0,<=4.46.3"),
+    # From 4.44.1 on with a cache alone.
+    old=(f"if past_key_value is not None: {_TO_THE_WINDOW}", _TO_THE_WINDOW),
+    new=(_TO_ALL_QUERIES, _TO_ALL_QUERIES),
+    beside=("self.config._attn_implementation == 'flash_attention_2'", "key_states = key_states[:, :, :seq_len]"),
+    alternatives=True,
+    fingerprint_of=(LAYER, ATTENTION),
+)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from hotfix import session
 from hotfix.fix import Fix
 from hotfix.models import _gemma3
-from hotfix.models._generation import PREPARE
 from hotfix.patching import code
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ FIX = Fix(
 
 
 RELEASES = ">=4.53.0,<=4.53.3"
+PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 MASK = f"{_gemma3.MODELING}:token_type_ids_mask_function"
 
 

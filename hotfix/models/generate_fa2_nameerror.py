@@ -12,18 +12,7 @@ Here      The computation is taken out. Bitwise equal to 4.55.3.
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.models._generation import PREPARE, calls, generated, without_lengths
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="generate-fa2-nameerror",
@@ -31,23 +20,14 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#40029", "transformers#40161"),
     fixed_in="4.55.3",
-    prefilter="prepare_fa_kwargs_from_position_ids(",
 )
 
-
-@FIX.edits((PREPARE, ">=4.55.1,<=4.55.2"))
-def without_lengths_of_a_first_step(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Delete the computation."""
-    return without_lengths(node) if calls(node, "prepare_fa_kwargs_from_position_ids") else None
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """The computation is there."""
-    return any(without_lengths_of_a_first_step(node) is not None for node in ast.walk(function))
-
-
-@FIX.case
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A Llama generates for a batch, for a padded batch, and from a cache."""
-    return generated(testbed)
+FIX.edits(
+    ("transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation", ">=4.55.1,<=4.55.2"),
+    old="""
+        if 'flash' in self.config._attn_implementation and __SUPPORTED:
+            __LENGTHS = prepare_fa_kwargs_from_position_ids(*__POSITIONS, **__OPTIONS)
+            model_inputs.update(cu_seq_lens_q=__Q, cu_seq_lens_k=__K, max_length_q=__MAX_Q, max_length_k=__MAX_K)
+    """,
+    new="",
+)

@@ -10,20 +10,7 @@ Here      The sinks are cast if there are any. Bitwise equal to 5.6.1.
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.models._generation import llama
-from hotfix.models._training import padded_step
-from hotfix.patching import code
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="v5-fa2-s-aux-none",
@@ -34,26 +21,8 @@ FIX = Fix(
     prefilter="s_aux.to(",
 )
 
-_CAST = "s_aux.to(query.dtype)"
-
-
-@FIX.edits(("transformers.integrations.flash_attention:flash_attention_forward", "==5.6.0"))
-def cast_if_there_are_any(node: ast.AST) -> Optional[ast.keyword]:
-    """Where the sinks are handed on cast, hand on None if they are None."""
-    if not isinstance(node, ast.keyword) or node.arg != "s_aux" or ast.unparse(node.value) != _CAST:
-        return None
-    [cast] = code.statements(f"{_CAST} if s_aux is not None else None", at=node.value)
-    assert isinstance(cast, ast.Expr)
-    return ast.keyword(arg=node.arg, value=cast.value)
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """The sinks are cast in any case."""
-    return any(cast_if_there_are_any(node) is not None for node in ast.walk(function))
-
-
-@FIX.case(raises="AttributeError: 'NoneType' object has no attribute 'to'")
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A Llama sees two samples, one of them padded, with labels."""
-    return padded_step(testbed, llama(testbed))
+FIX.edits(
+    ("transformers.integrations.flash_attention:flash_attention_forward", "==5.6.0"),
+    old="s_aux.to(query.dtype)",
+    new="s_aux.to(query.dtype) if s_aux is not None else None",
+)

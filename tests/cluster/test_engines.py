@@ -187,7 +187,7 @@ import torch, torch.distributed as dist
 import hotfix
 from types import SimpleNamespace
 from hotfix.proofs.testbed import Testbed, collect
-from hotfix.models.flash_rotary_dtype import FIX, case
+from hotfix.proofs.models.flash_rotary_dtype import FIX, case
 dist.init_process_group("gloo")
 torch.manual_seed(0)
 try:

@@ -14,7 +14,7 @@ from tools.testbed.run import run
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-OWN = "hotfix.models._cases"  # where the modules are that stand for those outside of transformers
+OWN = "hotfix.proofs.models._cases"  # where the modules are that stand for those outside of transformers
 
 # What a case is compared with, and what it cannot be tried in, and why. Those of processors have no model at all.
 AGAINST = {"compiled": "plain", "checkpointed": "training"}
@@ -55,7 +55,7 @@ def checked(check, module, fix, target, release):
     beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
     extras = [f"{name}=={version}" if version else name for name, version in packages.items() if version is not None]
     switches = {"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id, "CHECKLIST": module}
-    case = f"tests.fixes.models.checklist:{check}"
+    case = f"tests.fixes.checklist:{check}"
     return run(case, transformers=release, **beside, extras=extras, env=switches, target=target).require()
 
 

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 
 from hotfix.proofs.testbed import Testbed, collect  # noqa: E402
-from tools.testbed import kernel  # noqa: E402
+from tools.testbed import cpu, kernel, xformers_cpu  # noqa: E402
 from tools.testbed.run import run, run_script  # noqa: E402
 
 testbed = pytest.mark.testbed
@@ -103,6 +103,38 @@ def test_a_query_that_sees_nothing_gets_zeros_and_no_gradient():
     assert not dq.any()
     assert not dk.any()
     assert torch.equal(dv, torch.full_like(dv, 2.0))
+
+
+def test_autocast_reaches_neither_the_kernels_nor_the_operator_for_xformers():
+    """It reaches no compiled kernel, and those that stand for them here are written with operators that it casts."""
+    q, k, v = (x.to(torch.bfloat16) for x in qkv(5, 5, heads_kv=4))
+    ends = torch.tensor([0, 5, 10], dtype=torch.int32)
+    bias = torch.randn(2, 4, 5, 5, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)
+    sides = 0.0, 0.3, True, -1, 0, 0.0  # dropout, scale, causal, left, right, soft cap
+
+    def everything():
+        out, lse, *_ = cpu.fwd(q, k, v, None, None, *sides, False, None)
+        gradients = [torch.zeros_like(x) for x in (q, k, v)]
+        cpu.bwd(out, q, k, v, out, lse, *gradients, None, *sides, False, None, None)
+        flat = [x.flatten(0, 1) for x in (q, k, v)]
+        packed = None, ends, ends
+        flat_out, flat_lse, *_ = cpu.varlen_fwd(
+            *flat, *packed, None, None, None, None, 5, 5, *sides[:2], False, *sides[2:], False, None
+        )
+        flat_gradients = [torch.zeros_like(x) for x in flat]
+        cpu.varlen_bwd(
+            flat_out, *flat, flat_out, flat_lse, *flat_gradients, ends, ends, None, 5, 5,
+            *sides[:2], False, *sides[2:], False, None, None,
+        )  # fmt: skip
+        biased, biased_lse = xformers_cpu.attend(q, k, v, bias, 0.3)
+        biased_gradients = xformers_cpu.gradients(biased, q, k, v, bias, 0.3, biased, biased_lse)
+        kept = out, lse, *gradients, flat_out, flat_lse, *flat_gradients, biased, biased_lse, *biased_gradients
+        return [x.flatten().float() for x in kept]
+
+    plain = everything()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        under_autocast = everything()
+    assert [torch.equal(*pair) for pair in zip(plain, under_autocast)] == [True] * 15
 
 
 # -- hotfix.proofs.testbed ------------------------------------------------------------------------------
@@ -202,7 +234,7 @@ def case_operators(testbed, target):
 
 @testbed
 def test_the_functions_of_flash_attn_run_and_compile_over_the_kernel():
-    result = run("tests.fixes.models.test_testbed:case_operators", flash_attn="2.8.3.post2", hotfix=False).require()
+    result = run("tests.tools.test_testbed:case_operators", flash_attn="2.8.3.post2", hotfix=False).require()
     assert result.versions["flash_attn"] == "2.8.3.post2"
     tensors = result.tensors
     reference = tensors.pop("reference")
@@ -256,7 +288,7 @@ def relative(got, expected):
 @testbed
 @pytest.mark.parametrize(("transformers", "raises"), [("4.36.0", False), ("4.49.0", True), ("5.23.0", False)])
 def test_a_model_with_flash_attention_equals_eager(transformers, raises):
-    result = run("tests.fixes.models.test_testbed:case_text", transformers=transformers, hotfix=False).require()
+    result = run("tests.tools.test_testbed:case_text", transformers=transformers, hotfix=False).require()
     assert result.versions["transformers"] == transformers
     assert result.tensors["raises"].item() is raises  # the real padding check of Qwen2
     assert relative(result.tensors["flash_attention_2"], result.tensors["eager"]) < 1e-2
@@ -294,7 +326,7 @@ def case_vision(testbed, target):
 
 @testbed
 def test_the_real_rotary_kernel_crashes_where_it_does_on_a_gpu():
-    case = "tests.fixes.models.test_testbed:case_vision"
+    case = "tests.tools.test_testbed:case_vision"
     crash = run(case, transformers="4.49.0", flash_attn="2.7.4.post1", hotfix=False)
     name, message, traceback = crash.error
     assert name == "AssertionError"
@@ -350,7 +382,7 @@ def test_a_child_that_hangs_or_dies_is_reported(tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time; time.sleep(60)")
     assert run_script(slow, timeout=1).error[0] == "TimeoutExpired"
-    died = run("tests.fixes.models.test_testbed:case_dies", hotfix=False)
+    died = run("tests.tools.test_testbed:case_dies", hotfix=False)
     assert died.error[:2] == ("ProcessDied", "return code 3")
 
 

@@ -31,12 +31,12 @@ def an_ordinary_function(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
     from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl as modeling
 
-    from hotfix.models.flash_rotary_dtype import _vl_with_image
+    from hotfix.proofs.zoo import qwen2_5_vl_with_images
 
     third = types.ModuleType("third")
     third.rotate = modeling.apply_rotary_pos_emb_flashatt  # type: ignore[attr-defined]
     sys.modules["third"] = third
-    model, batch = _vl_with_image(testbed)  # a model that was built before hotfix
+    model, batch = qwen2_5_vl_with_images(testbed)  # a model that was built before hotfix
     # The kernel selects a CUDA device, which torch.compile cannot trace on the CPU: it stays a call out of the graph.
     modeling.apply_rotary_emb = torch.compiler.disable(modeling.apply_rotary_emb)
     function, code = third.rotate, third.rotate.__code__

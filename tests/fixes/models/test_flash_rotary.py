@@ -12,7 +12,7 @@ from tools.testbed.run import Result, run
 
 pytestmark = pytest.mark.testbed
 
-CASE = "hotfix.models.flash_rotary_dtype:case"
+CASE = "hotfix.proofs.models.flash_rotary_dtype:case"
 VL, OMNI = FIX.targets
 ASSERTION = "Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
 

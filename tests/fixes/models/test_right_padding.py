@@ -16,8 +16,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from hotfix.engine.catalogue import INDEX
-from hotfix.models.fa2_right_padding_check import FIX, TABLE, is_broken, without_the_check
-from hotfix.patching.code import Editor
+from hotfix.models.fa2_right_padding_check import FIX, TABLE
+from hotfix.patching import code
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
@@ -113,23 +113,22 @@ def f(self, attention_mask, batch_size, use_cache):
     ("old", "new"),
     [
         ("attention_mask[:, -1]", "attention_mask[:, 0]"),
-        ("padding_side='right'", "padding_side='left'"),
+        ("is_padding_right", "is_padding_left"),
         ("    after()", "    else:\n        other()\n    after()"),
         ("raise ValueError(", "warn("),
         ("        if is_padding_right:", "        other()\n        if is_padding_right:"),
+        ("        is_padding_right =", "        other()\n        is_padding_right ="),
     ],
 )
 def test_only_the_very_check_is_recognised(old, new):
     broken, other = ast.parse(CHECKED).body[0], ast.parse(CHECKED.replace(old, new)).body[0]
-    assert is_broken(broken)
+    assert FIX.is_broken(broken)
     assert old in CHECKED
-    assert not is_broken(other)
+    assert not FIX.is_broken(other)
 
 
 def test_the_edit_takes_out_the_check_and_nothing_else():
-    editor = Editor(without_the_check)
-    edited = ast.unparse(editor.visit(ast.parse(CHECKED)))
-    assert editor.matches == 1
+    edited = ast.unparse(code.edited_tree(ast.parse(CHECKED), FIX.targets[0]))
     assert edited.split("\n", 1)[1].split() == ["before()", "pass", "after()"]
 
 

@@ -7,7 +7,8 @@ from functools import cache
 
 import pytest
 
-from hotfix.models.fa2_right_padding_check import FIX, LENGTHS
+from hotfix.models.fa2_right_padding_check import FIX
+from hotfix.proofs.models.fa2_right_padding_check import LENGTHS
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")

@@ -20,7 +20,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import hotfix  # noqa: E402
-from hotfix.models.var_attention_dtype import FIX, block_causal_bias  # noqa: E402
+from hotfix.models.var_attention_dtype import FIX  # noqa: E402
+from hotfix.proofs.models.var_attention_dtype import block_causal_bias  # noqa: E402
 from hotfix.proofs.testbed import Testbed  # noqa: E402
 from hotfix.versions import verdict  # noqa: E402
 from tests.fixes.models import var_module  # noqa: E402
@@ -522,13 +523,16 @@ def shipped_case(testbed, target):
 @pytest.mark.testbed
 @pytest.mark.parametrize(("name", "failure"), [(XFORMERS, MIXED), (FLASH, FLOAT32)])
 def test_the_shipped_case_fails_before_and_runs_after_on_real_flash_attn_and_xformers(name, failure):
-    packages = {"xformers": "0.0.35", "target": SimpleNamespace(module="hotfix.models._cases.basic_var", qualname=name)}
+    packages = {
+        "xformers": "0.0.35",
+        "target": SimpleNamespace(module="hotfix.proofs.models._cases.basic_var", qualname=name),
+    }
     before = run("tests.fixes.models.test_var:shipped_case", hotfix=False, **packages)
     assert before.error[0] == failure[0].__name__
     assert failure[1] in before.error[1]
     after = run("tests.fixes.models.test_var:shipped_case", hotfix=True, **packages).require()
     applied = [one for one in after.report["outcomes"] if one["state"] == "applied"]
-    assert [one["target"] for one in applied] == list(names("hotfix.models._cases.basic_var"))
+    assert [one["target"] for one in applied] == list(names("hotfix.proofs.models._cases.basic_var"))
     assert after.tensors["output"].dtype is torch.bfloat16
     assert all(one.isfinite().all() and one.any() for one in after.tensors.values())
     assert after.stdout == ""

@@ -56,7 +56,7 @@ def assert_untouched(release, fix, verdict):
 
 # -- fa2-posids-varlen-unpadded-batch ----------------------------------------------------------------------------------
 
-UNPADDED = "hotfix.models.fa2_posids_varlen_unpadded_batch:case"
+UNPADDED = "hotfix.proofs.models.fa2_posids_varlen_unpadded_batch:case"
 FORWARD, PREPARE = fa2_posids_varlen_unpadded_batch.FIX.targets
 
 

@@ -15,7 +15,7 @@ import pytest
 from hotfix.models import fa2_sliding_window_mask_slicing as mask_cut
 from hotfix.models import fa_sliding_window_off_by_one as off_by_one
 from hotfix.models import gemma2_fa2_no_window as gemma2_window
-from hotfix.models._windows import WINDOW
+from hotfix.proofs.zoo import WINDOW
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
@@ -48,7 +48,7 @@ WINDOW_OFF = off_by_one.FIX.id
 
 
 def test_a_query_sees_exactly_the_window_after_and_one_key_more_before():
-    case = "hotfix.models.fa_sliding_window_off_by_one:case"
+    case = "hotfix.proofs.models.fa_sliding_window_off_by_one:case"
     target = next(one for one in off_by_one.FIX.targets if ".qwen2." in one.module)
     before = run(case, transformers="4.42.4", target=target, hotfix=False).require().tensors
     after = run(case, transformers="4.42.4", target=target, env={"HOTFIX_ONLY": WINDOW_OFF}).require().tensors

@@ -8,7 +8,8 @@ import traceback
 from importlib import import_module
 from types import SimpleNamespace
 
-from hotfix.models import fa2_right_padding_check as fix
+from hotfix.proofs.models import fa2_right_padding_check as fix
+from hotfix.proofs.zoo import cached_class
 
 
 def every_target(testbed, target):
@@ -80,7 +81,7 @@ def loaded(testbed, target):
     import torch
 
     module = import_module(target.module)
-    cls = getattr(module, fix._MODELS[target.qualname.partition(".")[0]][0])
+    cls = getattr(module, cached_class(target.qualname.partition(".")[0]))
     model = cls.from_pretrained(_checkpoint(target), attn_implementation="flash_attention_2", dtype=torch.bfloat16)
     return {**fix.run(testbed, target, model.eval(), fix.LENGTHS), **fix.gradients(model)}
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import torch
 
-from hotfix.models import fa2_right_padding_check as fix
+from hotfix.proofs.models import fa2_right_padding_check as fix
 
 NEW = 5  # tokens
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hotfix.models import fa2_right_padding_check as fix
+from hotfix.proofs.models import fa2_right_padding_check as fix
 
 
 def named():

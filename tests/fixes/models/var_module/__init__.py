@@ -1,7 +1,7 @@
 """Modules called `basic_var`, written into a folder: our own block in each state that VAR's file has been in.
 
-The block is `hotfix/models/_cases/basic_var.py`, which is in the first state; the others differ in its attention calls
-as the revisions of VAR do.
+The block is `hotfix/proofs/models/_cases/basic_var.py`, which is in the first state; the others differ in its attention
+calls as the revisions of VAR do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from hotfix.models import _cases
+from hotfix.proofs.models import _cases
 
 BLOCK = Path(_cases.__file__).with_name("basic_var.py")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hotfix.models import fa_peft_dtype_check
-from hotfix.models._generation import llama
+from hotfix.proofs.models import fa_peft_dtype_check
+from hotfix.proofs.zoo import llama
 from tests.fixes.models.wave import traces
 from tests.fixes.models.wave.unpadded import one_by_one
 

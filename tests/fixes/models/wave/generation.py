@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotfix.models._generation import generated
+from hotfix.proofs.models._runs import generated
 
 
 def both(testbed, target):

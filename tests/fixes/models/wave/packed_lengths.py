@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from hotfix.models import fa2_varlen_kwargs_ignored
+from hotfix.proofs.models import fa2_varlen_kwargs_ignored
 from tests.fixes.models.wave import traces
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hotfix.models import gpt2_fa2_padding_loses_causality
-from hotfix.models.gpt2_fa2_padding_loses_causality import gpt2
+from hotfix.proofs.models import gpt2_fa2_padding_loses_causality
+from hotfix.proofs.zoo import gpt2
 from tests.fixes.models.wave import traces
 
 

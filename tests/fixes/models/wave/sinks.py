@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hotfix.models import v5_fa2_s_aux_none
-from hotfix.models._generation import llama
+from hotfix.proofs.models import v5_fa2_s_aux_none
+from hotfix.proofs.zoo import llama
 from tests.fixes.models.wave import traces
 
 

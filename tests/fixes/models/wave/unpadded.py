@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotfix.models._generation import llama
+from hotfix.proofs.zoo import llama
 
 LENGTH = 9
 

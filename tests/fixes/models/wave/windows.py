@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import CodeType, FunctionType
 
-from hotfix.models._windows import WINDOW, decoder
+from hotfix.proofs.zoo import WINDOW, windowed
 
 
 def common(testbed, target):
@@ -46,7 +46,7 @@ def together(testbed, target):
 
     hotfix.revert()
     pristine = _codes(utils)
-    model, ids = decoder(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
+    model, ids = windowed(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
 
     def logits():
         with torch.no_grad():
@@ -70,7 +70,7 @@ def plain(testbed, target):
     import torch
 
     with torch.no_grad():
-        return {"logits": decoder(testbed, "mistral")(testbed.randint(3, 64, 3, 12, seed=1), use_cache=False).logits}
+        return {"logits": windowed(testbed, "mistral")(testbed.randint(3, 64, 3, 12, seed=1), use_cache=False).logits}
 
 
 def _codes(module) -> dict[str, tuple[int, CodeType]]:
@@ -82,7 +82,7 @@ def right_padded(testbed, target):
     """A right-padded batch of Mistral with a cache, which needs the other fix, and without one."""
     import torch
 
-    model, ids = decoder(testbed, "mistral"), testbed.randint(3, 64, 2, 12, seed=1)
+    model, ids = windowed(testbed, "mistral"), testbed.randint(3, 64, 2, 12, seed=1)
     mask = torch.ones_like(ids)
     mask[1, 7:] = 0
     told = {}
@@ -100,7 +100,7 @@ def continued(testbed, target):
     """
     import torch
 
-    model, ids = decoder(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
+    model, ids = windowed(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
     padded = torch.ones_like(ids)
     padded[1, :2] = padded[2, :4] = 0
     told = {}
@@ -132,17 +132,17 @@ def gemma2(testbed, target):
     """What the fix of Gemma2 computes in its case of padded batches, beside attention in float32 without a cache."""
     import torch
 
-    from hotfix.models.gemma2_fa2_no_window import continued
+    from hotfix.proofs.models.gemma2_fa2_no_window import continued
 
     ids = testbed.randint(3, 64, 3, 12, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :5] = mask[2, :9] = 0
     told = {}
     with torch.no_grad():
-        model = decoder(testbed, "gemma2")
+        model = windowed(testbed, "gemma2")
         told["padded"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
         told["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
         testbed.assert_flash("flash_attn_varlen_func")
-        eager = decoder(testbed, "gemma2", attn="eager", dtype=torch.float32)
+        eager = windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
         rows = [eager(row[None, kept.bool()], use_cache=False).logits[0] for row, kept in zip(ids, mask)]
     return {**told, "eager": torch.cat(rows)}

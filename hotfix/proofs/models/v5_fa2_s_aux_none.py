@@ -1,0 +1,21 @@
+"""The case of `v5-fa2-s-aux-none`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.models.v5_fa2_s_aux_none import FIX
+from hotfix.proofs.models._runs import padded_step
+from hotfix.proofs.zoo import llama
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="AttributeError: 'NoneType' object has no attribute 'to'")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """A Llama sees two samples, one of them padded, with labels."""
+    return padded_step(testbed, llama(testbed))
