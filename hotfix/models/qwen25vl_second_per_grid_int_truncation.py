@@ -28,31 +28,38 @@ FIX = Fix(
 )
 
 # Since 5.3.0 a method makes the positions, and takes whole intervals only: here it numbers the frames, and the numbers
-# are multiplied afterwards. Since 5.5.4, and with qwen25vl-image-temporal-positions, images have no seconds.
-_TAKEN = "time_interval = tokens_per_second * {seconds}"
-_TAKEN_FOR_VIDEOS = f"""
-if modality_type == 2:
-    {_TAKEN}
-else:
-    time_interval = 1
-"""
-_POSITIONS = """
+# are multiplied afterwards.
+_BY_METHOD = """
+time_interval = tokens_per_second * {seconds}
 vision_position_ids = self.get_vision_position_ids(
     current_pos, grid_thw, 1, spatial_merge_size, {interval}, device=input_ids.device
 )
 """
-_MULTIPLIED = "vision_position_ids[0] = current_pos + ((vision_position_ids[0] - current_pos) * time_interval).long()"
-_BEFORE, _AFTER = (
-    [(taken + positions).format(seconds=seconds, interval=interval) for taken in (_TAKEN, _TAKEN_FOR_VIDEOS)]
-    for positions, seconds, interval in (
-        (_POSITIONS, "int(next(second_per_grid_ts))", "time_interval"),
-        (_POSITIONS + _MULTIPLIED, "next(second_per_grid_ts)", "1"),
-    )
+# Since 5.5.4, and with qwen25vl-image-temporal-positions, only for videos.
+_BY_METHOD_FOR_VIDEOS = """
+if modality_type == 2:
+    time_interval = tokens_per_second * {seconds}
+else:
+    time_interval = 1
+vision_position_ids = self.get_vision_position_ids(
+    current_pos, grid_thw, 1, spatial_merge_size, {interval}, device=input_ids.device
 )
+"""
+_ROUNDED = {"seconds": "int(next(second_per_grid_ts))", "interval": "time_interval"}
+_NUMBERED = {"seconds": "next(second_per_grid_ts)", "interval": "1"}
+_MULTIPLIED = "vision_position_ids[0] = current_pos + ((vision_position_ids[0] - current_pos) * time_interval).long()"
 
 FIX.edits(
     ("transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:Qwen2_5_VLModel.get_rope_index", ">=4.52.1,<=5.17.0"),
-    old=["torch.as_tensor(second_per_grid_t, dtype=range_tensor.dtype, device=range_tensor.device)", *_BEFORE],
-    new=["torch.as_tensor(second_per_grid_t, device=range_tensor.device)", *_AFTER],
+    old=(
+        "torch.as_tensor(second_per_grid_t, dtype=range_tensor.dtype, device=range_tensor.device)",  # up to 5.2.0
+        _BY_METHOD.format(**_ROUNDED),
+        _BY_METHOD_FOR_VIDEOS.format(**_ROUNDED),
+    ),
+    new=(
+        "torch.as_tensor(second_per_grid_t, device=range_tensor.device)",
+        _BY_METHOD.format(**_NUMBERED) + _MULTIPLIED,
+        _BY_METHOD_FOR_VIDEOS.format(**_NUMBERED) + _MULTIPLIED,
+    ),
     alternatives=True,
 )
