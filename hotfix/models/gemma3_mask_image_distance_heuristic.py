@@ -20,13 +20,9 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from hotfix import session
 from hotfix.fix import Fix
 from hotfix.models import _gemma3
-from hotfix.patching import code
 
 if TYPE_CHECKING:
     import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 FIX = Fix(
@@ -38,10 +34,9 @@ FIX = Fix(
     prefilter="<= tokens_per_image",
 )
 
-
 RELEASES = ">=4.53.0,<=4.53.3"
-PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 MASK = f"{_gemma3.MODELING}:token_type_ids_mask_function"
+PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 
 
 @FIX.replaces((MASK, RELEASES))
@@ -71,19 +66,13 @@ def token_type_ids_mask_function(
     return of_one_image
 
 
-@FIX.edits((PREPARE, RELEASES), fingerprint_of=(MASK, PREPARE))
-def types_of_the_tokens(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Where the types are asked of a variable that is left over from a loop, take them from the inputs."""
-    if not isinstance(node, ast.Assign) or ast.unparse(node) != _OF_THE_LAST:
-        return None
-    return code.statements(_OF_ALL, at=node)
-
-
-_OF_THE_LAST = "token_type_ids = getattr(model_input, 'token_type_ids', None)"
-_OF_ALL = f"""\
+_LOST = "token_type_ids = getattr(model_input, 'token_type_ids', None)"
+_HANDED_ON = f"""
 from {__name__} import is_in_place
-token_type_ids = model_inputs.get('token_type_ids') if is_in_place() else None
+token_type_ids = model_inputs.get("token_type_ids") if is_in_place() else None
 """
+
+FIX.edits((PREPARE, RELEASES), fingerprint_of=(MASK, PREPARE), old=_LOST, new=_HANDED_ON)
 
 
 def is_in_place() -> bool:
@@ -95,12 +84,5 @@ def is_in_place() -> bool:
 def is_broken(mask: ast.FunctionDef, prepare: Optional[ast.FunctionDef] = None) -> bool:
     """Tokens are compared by how far apart they are; and, where it is shown, generation has no types for them."""
     compared = [ast.unparse(node) for node in ast.walk(mask) if isinstance(node, ast.Compare)]
-    lost = prepare is None or any(types_of_the_tokens(node) is not None for node in ast.walk(prepare))
+    lost = prepare is None or any(ast.unparse(node) == _LOST for node in ast.walk(prepare))
     return lost and "torch.abs(kv_idx - q_idx) <= tokens_per_image" in compared
-
-
-@FIX.case
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Two texts with two images each, one token apart; forward and backward, or continued by `generate`."""
-    in_generate = f"{target.module}:{target.qualname}" == PREPARE
-    return _gemma3.generated(testbed) if in_generate else _gemma3.trained_step(testbed)

@@ -14,16 +14,12 @@ Here      The positions are written anew: time, row and column of each token, co
 from __future__ import annotations
 
 import ast
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from hotfix.fix import Fix
 
 if TYPE_CHECKING:
     import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 FIX = Fix(
@@ -93,18 +89,3 @@ def is_broken(function: ast.FunctionDef) -> bool:
         line.startswith("position_temporal = torch.full((image_seq_length,), start_position") for line in assigned
     )
     return one_number and "position_temporal = position_temporal * time_interval" in assigned
-
-
-@FIX.case
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Positions of a video of 3 frames that begins at 7, and of an image."""
-    import torch
-
-    owner, _, method = target.qualname.partition(".")
-    positions = getattr(getattr(import_module(target.module), owner), method)  # needs no weights, so no model
-    video, image = torch.tensor([3, 4, 6]), torch.tensor([1, 4, 6])
-    return {
-        "video": positions(None, 7, video, 1, 2, device=testbed.device),
-        "video, 2 seconds a frame": positions(None, 7, video, 1, 2, 4, device=testbed.device),
-        "image": positions(None, 7, image, 1, 2, device=testbed.device),
-    }

@@ -17,19 +17,7 @@ Here      Without a row of text positions, there are none. Bitwise equal to 4.57
 
 from __future__ import annotations
 
-import ast
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Optional
-
 from hotfix.fix import Fix
-from hotfix.patching import code
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="qwen2vl-text-position-ids-from-mrope",
@@ -37,7 +25,6 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#40154", "transformers#40490"),
     fixed_in="4.57.0, 5.3.0",
-    prefilter="text_position_ids = position_ids[0]",
 )
 
 
@@ -59,109 +46,25 @@ TABLE = (
     _model("qwen3_5_moe", "Qwen3_5MoeTextModel", "==5.2.0"),
 )
 
-_ARE_FOUR_ROWS = "position_ids.ndim == 3 and position_ids.shape[0] == 4"
-_FIRST_ROW = "text_position_ids = position_ids[0]"
-_THREE_ROWS_OF_ONE = "position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)"
-
-
-@FIX.edits(*TABLE, count=2)
-def only_text_positions_are(node: ast.AST) -> Any:
-    """Two changes: of three rows none is the text's, and of one plane four rows are made, the first for the text."""
-    if _takes_any_first_row(node):
-        assert isinstance(node, ast.If)
-        none = code.statements("text_position_ids = None", at=node.orelse[0])
-        return ast.If(test=node.test, body=node.body, orelse=none)
-    if isinstance(node, ast.Assign) and ast.unparse(node) == _THREE_ROWS_OF_ONE:
-        return code.statements(_THREE_ROWS_OF_ONE.replace("expand(3", "expand(4"), at=node)
-    return None
-
-
-def _takes_any_first_row(node: ast.AST) -> bool:
-    if not isinstance(node, ast.If) or ast.unparse(node.test) != _ARE_FOUR_ROWS:
-        return False
-    return [ast.unparse(one) for one in node.orelse] == [_FIRST_ROW]
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """The first row is taken of three, too."""
-    return any(_takes_any_first_row(node) for node in ast.walk(function))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Below: the proof.
-
-
-@FIX.case
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A decoder sees 3 words, an image of 2 x 3 tokens and 3 words; under flash attention the image comes first.
-
-    Qwen3.5 hands the positions of the rotary embedding on to flash attention until 5.3.0, which is another bug.
-    """
-    import torch
-
-    runs = [("sdpa", torch.float32, 3), ("flash_attention_2", torch.bfloat16, 0)]
-    told = {}
-    for attn, dtype, before in runs[:1] if "qwen3_5" in target.module else runs:
-        positions = with_image(before).to(testbed.device)
-        model = decoder(testbed, target, attn, dtype).train()
-        embeddings = testbed.randn(1, positions.shape[-1], 64, dtype=dtype, seed=1)
-        output = model(inputs_embeds=embeddings, position_ids=positions, use_cache=False).last_hidden_state
-        output.float().square().mean().backward()
-        trained = {name: one for name, one in model.named_parameters() if not _is_of_an_expert(name)}
-        gradients = {name: one.grad for name, one in trained.items() if one.grad is not None}
-        told[f"{attn}: output"] = output
-        told.update({f"{attn}: gradient of {name}": gradient for name, gradient in gradients.items()})
-        if attn == "flash_attention_2":
-            testbed.assert_flash()
-    return told
-
-
-def with_image(before: int = 3) -> torch.Tensor:
-    """Positions of words, an image of 2 x 3 tokens and 3 words: time, height and width, (3, 1, tokens).
-
-    Args:
-        before: how many words there are before the image.
-    """
-    import torch
-
-    image = torch.meshgrid(torch.arange(1), torch.arange(2), torch.arange(3), indexing="ij")
-    words = torch.arange(before + 6).expand(3, -1)
-    return torch.cat([words[:, :before], torch.stack(image).flatten(1) + before, words[:, -3:]], dim=1)[:, None]
-
-
-def decoder(testbed: Testbed, target: Target, attn: str, dtype: Optional[torch.dtype] = None) -> Any:
-    """A small one of the class to which the target belongs."""
-    cls = getattr(import_module(target.module), target.qualname.partition(".")[0])
-    rope = {"rope_type": "default", "type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]}
-    hybrid = {"layer_types": ["linear_attention", "full_attention"]} if "qwen3_5" in target.module else {}
-    config_class = getattr(cls.config_class, "sub_configs", {}).get("text_config", cls.config_class)
-    config = config_class(
-        vocab_size=64,
-        hidden_size=64,
-        embedding_size=64,
-        head_dim=16,
-        intermediate_size=96,
-        moe_intermediate_size=32,
-        shared_expert_intermediate_size=32,
-        num_experts=4,
-        num_experts_per_tok=2,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-        rope_theta=10000.0,
-        rope_scaling={**rope, "partial_rotary_factor": 1.0},
-        pad_token_id=0,
-        **hybrid,
-    )
-    model = testbed.model(cls, config, attn=attn, dtype=dtype)
-    for name, one in model.named_parameters():
-        if _is_of_an_expert(name):
-            one.data.zero_()
-    return model
-
-
-def _is_of_an_expert(name: str) -> bool:
-    """5.0 lays the weights of experts out anew: they are zero here, and not compared."""
-    return ".experts." in name
+FIX.edits(
+    *TABLE,
+    old=(
+        """
+        if position_ids.ndim == 3 and position_ids.shape[0] == 4:
+            *__FIRST_OF_FOUR
+        else:
+            text_position_ids = position_ids[0]
+        """,
+        "position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)",
+    ),
+    new=(
+        """
+        if position_ids.ndim == 3 and position_ids.shape[0] == 4:
+            *__FIRST_OF_FOUR
+        else:
+            text_position_ids = None
+        """,
+        # Of one plane four rows are made, the first for the text.
+        "position_ids = position_ids[None, ...].expand(4, position_ids.shape[0], -1)",
+    ),
+)

@@ -18,18 +18,8 @@ Here      What the decorator has put around these classes leaves the collected s
 from __future__ import annotations
 
 import ast
-from importlib import import_module
-from typing import TYPE_CHECKING, Optional
 
 from hotfix.fix import Fix
-from hotfix.models._towers import build, inputs
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="vision-hidden-states-post-ln",
@@ -73,33 +63,31 @@ _TARGETS = tuple(
     (f"transformers.models.{model}.modeling_{model}:{name}.forward", releases) for model, name, releases in TABLE
 )
 
-
-@FIX.edits(*_TARGETS, decorator="transformers.utils.generic:check_model_inputs")
-def states_as_collected(node: ast.AST) -> Optional[ast.If]:
-    """Of what is done with the hidden states, only handing them out is left; the last one is not replaced."""
-    if not isinstance(node, ast.If) or ast.unparse(node.test) != "key == 'hidden_states'":
-        return None
-    *replacing, handed_out = node.body
-    if "last_hidden_state" not in ast.unparse(ast.Module(replacing, [])):
-        return None
-    return ast.If(node.test, [handed_out], node.orelse)
+FIX.edits(
+    *_TARGETS,
+    decorator="transformers.utils.generic:check_model_inputs",
+    old="""
+    if key == "hidden_states":
+        *__REMOVED
+        if hasattr(outputs, "vision_hidden_states"):
+            *__REPLACED
+        else:
+            *__REPLACED_TOO
+        outputs[key] = collected_outputs[key]
+    else:
+        *__OTHERS
+    """,
+    new="""
+    if key == "hidden_states":
+        outputs[key] = collected_outputs[key]
+    else:
+        *__OTHERS
+    """,
+)
 
 
 @FIX.recognises
 def is_broken(forward: ast.FunctionDef, decorator: ast.FunctionDef) -> bool:
-    """The decorator replaces the last hidden state, and the class does not tell it otherwise."""
+    """The class has the decorator, does not tell it otherwise, and it replaces the last hidden state."""
     bare = any(ast.unparse(one) == decorator.name for one in forward.decorator_list)
-    return bare and any(states_as_collected(node) for node in ast.walk(decorator))
-
-
-@FIX.case(packages={"flash-attn": None})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The states of a tiny model of the class, and the gradient of its first layer through the last of them."""
-    module, name = import_module(target.module), target.qualname.partition(".")[0]
-    model = build(testbed, module, name)
-    output = model(**inputs(testbed, name), output_hidden_states=True)
-    states = output.hidden_states
-    states[-1].square().mean().backward()
-    told = {f"hidden_states.{number}": state for number, state in enumerate(states)}
-    gradient = next(one.grad for one in model.parameters() if one.grad is not None)
-    return {**told, "last_hidden_state": output.last_hidden_state, "gradient": gradient}
+    return bare and bool(FIX.targets[0].implementation.occurs_in(decorator))

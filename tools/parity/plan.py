@@ -47,6 +47,7 @@ from hotfix.models import (
     var_attention_dtype,
     vision_hidden_states_post_ln,
 )
+from hotfix.proofs import load as load_proof
 
 FLASH_ATTN, XFORMERS = "2.7.4.post1", "0.0.35"
 ROUNDING = {"bfloat16": 2e-2, "float16": 4e-3}
@@ -285,7 +286,11 @@ def _others() -> Iterator[Entry]:
     for module, (broken, fixed) in OTHERS.items():
         fix: Fix = module.FIX
         target = next(one for one in fix.targets if broken in SpecifierSet(one.releases))
-        off = Run(f"{module.__name__}:case", {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN)
+        proof = load_proof(module.__name__, fix)
+        assert proof is not None, fix.id
+        off = Run(
+            f"{proof.__module__}:case", {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN
+        )
         references = {"fixed": Reference(replace(off, transformers=fixed))}
         yield Entry(f"case/{fix.id}", fix.id, target.key, "bfloat16", off, fix.case_spec.raises, references)
 

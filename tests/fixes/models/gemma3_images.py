@@ -6,13 +6,15 @@ from importlib import import_module
 
 import hotfix
 from hotfix.models import _gemma3
+from hotfix.proofs import zoo
+from hotfix.proofs.models import gemma3_mask_image_distance_heuristic as proof
 
 
 def second_image_exchanged(testbed, target):
     """Logits of the tokens up to the end of the first image, and behind; with one second image and with another."""
     import torch
 
-    model, inputs = _gemma3.small_gemma3(testbed)
+    model, inputs = zoo.gemma3(testbed)
     types, real = inputs["token_type_ids"], inputs["attention_mask"].bool()
     second = torch.zeros_like(types, dtype=torch.bool)
     second[0, 7:11] = second[1, 9:13] = True
@@ -29,7 +31,7 @@ def second_image_exchanged(testbed, target):
 
 def generated(testbed, target):
     """Four tokens for each of two prompts with images, from a cache of a fixed length."""
-    return _gemma3.generated(testbed)
+    return proof.generated(testbed)
 
 
 def generated_with_a_strangers_mask(testbed, target):
@@ -40,4 +42,4 @@ def generated_with_a_strangers_mask(testbed, target):
     with hotfix.apply(only=["gemma3-mask-image-distance-heuristic"]):
         states = {one.state for one in hotfix.report()}
         assert {hotfix.State.APPLIED, hotfix.State.SKIPPED} <= states, hotfix.report()
-        return _gemma3.generated(testbed)
+        return proof.generated(testbed)

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import hotfix
 from hotfix.models import idefics_smolvlm_position_ids as fix
+from hotfix.proofs import zoo
 
 SIDES = (26, 32)
 
@@ -24,7 +25,7 @@ def before_and_after(testbed, target):
         forward = getattr(module, f"{name}Embeddings").forward
         stock = forward.__code__
         towers = {
-            (side, dtype): fix.tower(testbed, module, name, dtype, side).embeddings
+            (side, dtype): zoo.patch_tower(testbed, module, name, dtype, side).embeddings
             for side in SIDES
             for dtype in (torch.float32, torch.bfloat16, torch.float16)
         }

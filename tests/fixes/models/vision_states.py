@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType
 
 import hotfix
-from hotfix.models import _towers
+from hotfix.proofs import zoo
 
 ID = "vision-hidden-states-post-ln"
 
@@ -15,9 +15,9 @@ def features(testbed, target):
     import torch
     from transformers import LlavaOnevisionConfig, LlavaOnevisionModel
 
-    texts = {**_towers.TEXT, "model_type": "qwen2", "num_key_value_heads": 2}
+    texts = {**zoo.TOWER_TEXT, "model_type": "qwen2", "num_key_value_heads": 2}
     config = LlavaOnevisionConfig(
-        vision_config={**_towers.TOWER, "model_type": "siglip_vision_model"},
+        vision_config={**zoo.TOWER, "model_type": "siglip_vision_model"},
         text_config=texts,
         image_grid_pinpoints=[[8, 8]],
     )
@@ -33,13 +33,13 @@ def late_and_back(testbed, target):
     import torch
     from transformers.models.siglip import modeling_siglip
 
-    model = _towers.build(testbed, modeling_siglip, "SiglipVisionModel")
+    model = zoo.tower(testbed, modeling_siglip, "SiglipVisionModel")
     forward = model.forward
     wrapper = modeling_siglip.SiglipVisionModel.forward
     code = wrapper.__code__
 
     def tied(**kwargs):
-        output = forward(**_towers.inputs(testbed, "SiglipVisionModel"), output_hidden_states=True, **kwargs)
+        output = forward(**zoo.tower_inputs(testbed, "SiglipVisionModel"), output_hidden_states=True, **kwargs)
         last, _, states = output if kwargs else (output.last_hidden_state, None, output.hidden_states)
         return len(states) == 3 and bool(states[-1].equal(last))
 
@@ -60,7 +60,7 @@ def others(testbed, target):
     from transformers.utils import generic
 
     stock = [one for one in generic.check_model_inputs.__code__.co_consts if isinstance(one, CodeType)]
-    model = testbed.model(Qwen2Model, Qwen2Config(**_towers.TEXT, num_key_value_heads=2), "eager", torch.float32)
+    model = testbed.model(Qwen2Model, Qwen2Config(**zoo.TOWER_TEXT, num_key_value_heads=2), "eager", torch.float32)
     output = model(testbed.randint(3, 64, 2, 6), output_hidden_states=True)
     told = {
         "language models are tied": output.hidden_states[-1].equal(output.last_hidden_state),

@@ -1,12 +1,13 @@
-"""Positions of the small models of `hotfix.models._qwen`, and what depends on them."""
+"""Positions of the small models of Qwen in `hotfix.proofs.zoo`, and what depends on them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 import hotfix
-from hotfix.models import _qwen, qwen2vl_decode_delta_left_padding, qwen2vl_text_position_ids_from_mrope
 from hotfix.patching import live
+from hotfix.proofs import zoo
+from hotfix.proofs.models import qwen2vl_decode_delta_left_padding
 from tests.fixes.models.qwen.twice import before_and_after
 
 VIDEOS = (
@@ -36,9 +37,9 @@ def masked(testbed, target):
         "flash with a cache": ("flash_attention_2", torch.bfloat16, {"use_cache": True}),
     }
     for name, (attn, dtype, arguments) in ways.items():
-        model = qwen2vl_text_position_ids_from_mrope.decoder(testbed, target, attn, dtype)
+        model = zoo.qwen_decoder(testbed, target, attn, dtype)
         for where, words in (("", 3), (", image first", 0)):
-            positions = qwen2vl_text_position_ids_from_mrope.with_image(words)
+            positions = zoo.qwen_image_positions(words)
             tokens = positions.shape[-1]
             if name == "eager":
                 arguments["attention_mask"] = torch.full((1, 1, tokens, tokens), torch.finfo(dtype).min).triu(1)
@@ -47,7 +48,7 @@ def masked(testbed, target):
                 told[name + where] = model(**inputs, **{"use_cache": False, **arguments}).last_hidden_state
     testbed.assert_flash()
     texts = testbed.randn(1, 9, 64, seed=2)
-    model = qwen2vl_text_position_ids_from_mrope.decoder(testbed, target, "sdpa", torch.float32)
+    model = zoo.qwen_decoder(testbed, target, "sdpa", torch.float32)
     packed = torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 3]])
     with torch.no_grad():
         told["packed"] = model(inputs_embeds=texts, position_ids=packed, use_cache=False).last_hidden_state
@@ -60,7 +61,7 @@ def one_by_one(testbed, target):
     """Tokens that the prompts of the case are continued with in a batch, and each alone."""
     import torch
 
-    model = _qwen.small(
+    model = zoo.qwen_vl(
         testbed, getattr(import_module(target.module), target.qualname.partition(".")[0]), torch.float32
     )
     ids, mask, grids = qwen2vl_decode_delta_left_padding.prompts(testbed)
@@ -68,7 +69,7 @@ def one_by_one(testbed, target):
     images = iter(grids)
     for row, real in zip(ids, mask.bool()):
         prompt = row[None, real]
-        own = next(images)[None] if (prompt == _qwen.IMAGE).any() else None
+        own = next(images)[None] if (prompt == zoo.QWEN_IMAGE).any() else None
         alone.append(qwen2vl_decode_delta_left_padding.generated(model, prompt, torch.ones_like(prompt), own)["tokens"])
     batch = qwen2vl_decode_delta_left_padding.generated(model, ids, mask, grids)["tokens"]
     return {"batch": batch, "alone": torch.cat(alone)}
@@ -86,21 +87,21 @@ def videos(testbed, target):
     owner = module.Qwen2_5_VLModel
     if not hasattr(owner, "get_rope_index"):  # before 4.52.1
         owner = module.Qwen2_5_VLForConditionalGeneration
-    model = _qwen.small(testbed, owner)
+    model = zoo.qwen_vl(testbed, owner)
     told = {}
-    image, video = (_qwen.IMAGE, 6), (_qwen.VIDEO, 32)
+    image, video = (zoo.QWEN_IMAGE, 6), (zoo.QWEN_VIDEO, 32)
     for name, parts, images in (("video", [2, video], ()), ("image and video", [2, image, 3, video], ((1, 4, 6),))):
-        ids = torch.tensor([_qwen.sentence(testbed, parts)])
+        ids = torch.tensor([zoo.qwen_sentence(testbed, parts)])
         for rate in RATES:
             for kind in (list, torch.tensor):
                 seconds = kind([2 / rate])
                 try:
-                    positions, deltas = _qwen.rope_index(model, ids, images, ((8, 4, 4),), seconds)
+                    positions, deltas = zoo.qwen_rope_index(model, ids, images, ((8, 4, 4),), seconds)
                 except StopIteration:
                     continue
                 told[f"{name}, {rate} a second, {kind.__name__}"] = torch.cat([positions.flatten(), deltas.flatten()])
-    ids = torch.tensor([_qwen.sentence(testbed, [2, (_qwen.VIDEO, 8), (_qwen.VIDEO, 12)])])
-    both = _qwen.rope_index(model, ids, videos=((2, 4, 4), (3, 4, 4)), seconds=torch.tensor([0.5, 1.25]))[0]
+    ids = torch.tensor([zoo.qwen_sentence(testbed, [2, (zoo.QWEN_VIDEO, 8), (zoo.QWEN_VIDEO, 12)])])
+    both = zoo.qwen_rope_index(model, ids, videos=((2, 4, 4), (3, 4, 4)), seconds=torch.tensor([0.5, 1.25]))[0]
     return {**told, "two videos": both}
 
 

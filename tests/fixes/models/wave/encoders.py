@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from hotfix.models import glm4v_bool_mask, qwenvl_vision_fa2_crash
+from hotfix.proofs import zoo
+from hotfix.proofs.models import glm4v_bool_mask, qwenvl_vision_fa2_crash
 from tests.fixes.models.wave import traces
 
 
@@ -21,7 +22,7 @@ def two_images(testbed, target):
     """Two images at once under eager attention in float32, and each of them alone."""
     import torch
 
-    model, inputs = qwenvl_vision_fa2_crash.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
+    model, inputs = zoo.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
     return {"together": given(model, inputs), "eager": torch.cat([given(model, one) for one in each(inputs)])}
 
 
@@ -29,10 +30,10 @@ def samples(testbed, target):
     """Two images or sounds at once, under FlashAttention and under SDPA; and each of them alone."""
     import torch
 
-    eager, inputs = qwenvl_vision_fa2_crash.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
+    eager, inputs = zoo.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
     told = {"eager": torch.cat([given(eager, one) for one in each(inputs)])}
     for attn in "sdpa", "flash_attention_2":
-        model, inputs = qwenvl_vision_fa2_crash.encoder_and_inputs(testbed, target, attn=attn)
+        model, inputs = zoo.encoder_and_inputs(testbed, target, attn=attn)
         told[attn.partition("_")[0]] = given(model, inputs)
     testbed.assert_flash("flash_attn_varlen_func")
     return told

@@ -1,0 +1,37 @@
+"""Texts with two images each, in a training step of a small Gemma 3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.models.gemma3_bidirectional_across_images import FIX
+from hotfix.proofs import zoo
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Two texts with two images each, one padded on the left; forward, and backward from the labels.
+
+    The images are but tokens: which features stand there makes no difference to the mask.
+    """
+    model, inputs = zoo.gemma3(testbed)
+    output = model.train()(**inputs, labels=inputs["input_ids"], use_cache=False)
+    output.loss.backward()
+    gradients = {f"gradient of {_short(name)}": one.grad for name, one in model.named_parameters()}
+    return {
+        "logits": output.logits[inputs["attention_mask"].bool()],
+        "loss": output.loss,
+        **{name: one for name, one in gradients.items() if one is not None},
+    }
+
+
+def _short(name: str) -> str:
+    """The name of a parameter without what stands before its layer or its module, which differs between releases."""
+    layer = name.rpartition("layers.")
+    return layer[2] if layer[1] else ".".join(name.split(".")[-2:])

@@ -1,0 +1,37 @@
+"""Images with and without padding, in a vision tower whose patches are single pixels."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hotfix.models.idefics_smolvlm_position_ids import FIX
+from hotfix.proofs import zoo
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Embeddings of images at full resolution, with fewer rows, and with padding; what a model makes of the padded.
+
+    The gradient of the position embedding tells which positions were taken.
+    """
+    import torch
+
+    module, name = import_module(target.module), target.qualname.partition("Embeddings")[0]
+    told = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        model = zoo.patch_tower(testbed, module, name, dtype)
+        for shape in zoo.PATCH_IMAGES:
+            with torch.no_grad():
+                told[f"{shape}, {dtype}"] = model.embeddings(**zoo.patch_image(testbed, shape, dtype))
+        output = model(**zoo.patch_image(testbed, "padded", dtype)).last_hidden_state
+        output.float().square().mean().backward()
+        told[f"output, {dtype}"] = output
+        told[f"gradient, {dtype}"] = model.embeddings.position_embedding.weight.grad
+    return told

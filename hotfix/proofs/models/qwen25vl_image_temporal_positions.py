@@ -1,0 +1,33 @@
+"""Positions of a text with an image and videos."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hotfix.models.qwen25vl_image_temporal_positions import FIX
+from hotfix.proofs import zoo
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Positions of two words, an image, three words and two videos; and with the seconds between their frames."""
+    import torch
+
+    model = zoo.qwen_vl(testbed, getattr(import_module(target.module), target.qualname.partition(".")[0]))
+    parts = [2, (zoo.QWEN_IMAGE, 6), 3, (zoo.QWEN_VIDEO, 8), (zoo.QWEN_VIDEO, 4)]
+    ids = torch.tensor([zoo.qwen_sentence(testbed, parts)]).to(testbed.device)
+    told = {}
+    # One entry more than there are videos: with fewer, these releases crash.
+    for name, seconds in {"one second": None, "seconds": (2.0, 4.0, 1.0)}.items():
+        positions, deltas = zoo.qwen_rope_index(
+            model, ids, images=((1, 4, 6),), videos=((2, 4, 4), (1, 4, 4)), seconds=seconds
+        )
+        told.update({f"{name}: positions": positions, f"{name}: deltas": deltas})
+    return told

@@ -1,0 +1,26 @@
+"""Two samples in one forward of a vision or audio encoder under FlashAttention."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.models.qwenvl_vision_fa2_crash import FIX
+from hotfix.proofs import zoo
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """An encoder takes two images of different sizes, or two sounds of different lengths; forward and backward."""
+    encoder, inputs = zoo.encoder_and_inputs(testbed, target)
+    output = encoder.train()(**inputs)
+    output = getattr(output, "last_hidden_state", output)
+    loss = output.float().square().mean()
+    loss.backward()
+    testbed.assert_flash("flash_attn_varlen_func")
+    return {"output": output, "loss": loss, **testbed.gradients(encoder)}

@@ -1,0 +1,28 @@
+"""The hidden states of a tiny model of each class, and a gradient through the last of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hotfix.models.vision_hidden_states_post_ln import FIX
+from hotfix.proofs import zoo
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The states of a tiny model of the class, and the gradient of its first layer through the last of them."""
+    name = target.qualname.partition(".")[0]
+    model = zoo.tower(testbed, import_module(target.module), name)
+    output = model(**zoo.tower_inputs(testbed, name), output_hidden_states=True)
+    states = output.hidden_states
+    states[-1].square().mean().backward()
+    told = {f"hidden_states.{number}": state for number, state in enumerate(states)}
+    gradient = next(one.grad for one in model.parameters() if one.grad is not None)
+    return {**told, "last_hidden_state": output.last_hidden_state, "gradient": gradient}
