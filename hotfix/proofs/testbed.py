@@ -198,6 +198,20 @@ class Testbed:
         values = torch.randint(low, high, shape, generator=_generator(f"randint {seed}"))
         return values.to(self.device)
 
+    def gradients(self, module: Any, vectors: bool = True) -> dict[str, torch.Tensor]:
+        """Return the gradient of each parameter that has one, as ``gradient of NAME``: copies, as they are now.
+
+        Args:
+            module: any `torch.nn.Module`, after a backward pass.
+            vectors: whether parameters of one dimension are among them. Releases round the gradients of norms and
+                biases, which are sums over all tokens, more differently than those of matrices.
+        """
+        return {
+            f"gradient of {name}": one.grad.clone()
+            for name, one in module.named_parameters()
+            if one.grad is not None and (vectors or one.ndim > 1)
+        }
+
     # -- evidence ----------------------------------------------------------------------------
 
     def assert_flash(self, *names: str) -> None:
