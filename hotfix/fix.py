@@ -167,6 +167,8 @@ class Fix:
         *targets: Named,
         old: Union[str, Sequence[str]],
         new: Union[str, Sequence[str]],
+        beside: Union[str, Sequence[str]] = ...,
+        alternatives: bool = ...,
         fingerprint_of: tuple[str, ...] = ...,
         count: int = ...,
         decorator: str = ...,
@@ -177,6 +179,8 @@ class Fix:
         *targets: Named,
         old: Union[str, Sequence[str]] = (),
         new: Union[str, Sequence[str]] = (),
+        beside: Union[str, Sequence[str]] = (),
+        alternatives: bool = False,
         fingerprint_of: tuple[str, ...] = (),
         count: int = 1,
         decorator: str = "",
@@ -191,6 +195,8 @@ class Fix:
             old: an expression or statements, as Python; a name such as ``__X`` stands for any expression. Several
                 such pieces are changed together.
             new: what takes its place; as many pieces as `old` has.
+            beside: what makes it wrong, besides: pieces that stay, in the same function or in what is judged with it.
+            alternatives: the pieces of `old` are forms of one thing in several releases: one of them must occur.
             fingerprint_of: as in `replaces`; with a decorator, by default the target and the decorator.
             count: how often each piece must occur; else nothing is touched.
             decorator: ``module:qualname`` of a decorator of the targets: what it has put around each of them is edited,
@@ -202,7 +208,7 @@ class Fix:
         if not old:
             return self._decorator("edit", targets, fingerprint_of, count, decorator)
         try:
-            rewrite = Rewrite(old, new)
+            rewrite = Rewrite(old, new, beside, alternatives)
         except (SyntaxError, ValueError) as error:
             raise ValueError(f"{self.id}: {error}") from error
         self._add("edit", targets, rewrite, fingerprint_of, count, decorator)

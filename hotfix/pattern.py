@@ -2,12 +2,14 @@
 
 A pattern is an expression or one or more statements. It matches syntax, not text: layout, comments and quotes do not
 count. A name in capitals that begins with two underscores (``__X``) stands for any expression, and the same name for
-the same expression; in the new piece it is that expression again. As an argument or an element, ``*__REST`` stands for
-all that are left, and ``**__REST`` for all keyword arguments that are left.
+the same expression; in the new piece it is that expression again. Among arguments or elements, ``*__REST`` stands for
+any number of them, and ``**__REST`` for any number of keyword arguments; on a line of its own inside of a block,
+``*__REST`` stands for any number of statements. One is allowed in a list.
 
     Rewrite("s_aux.to(__D)", "s_aux.to(__D) if s_aux is not None else None")
 
-What is put in stands, for tracebacks, on the line of what it replaces; statements that only move keep their own.
+What is put in stands, for tracebacks, on the line of what it replaces; statements that only move keep their own. Where
+statements are taken out, a ``pass`` stays.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ import copy
 import re
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Optional, Union
 
-_PLACEHOLDER = re.compile(r"__[A-Z][A-Z0-9_]*$")
+_PLACEHOLDER = re.compile(r"__[A-Z]([A-Z0-9_]*[A-Z0-9])?$")
 _NOT_COMPARED = {"ctx", "kind", "type_comment"}
 
 
@@ -30,39 +32,52 @@ class Rewrite:
     Args:
         old: what stands there: Python, or several pieces.
         new: what should; as many pieces.
+        beside: what stands in the same source, or in what is judged with it, and stays: Python, or several pieces.
+        alternatives: whether the pieces are the forms that one thing has in several releases, so that one is enough;
+            else all of them must occur.
 
     Attributes:
-        prefilter: a word that every source has in which `old` occurs.
+        prefilter: a word that every source has in which `old` occurs; empty if there is none.
 
     Raises:
         SyntaxError: a piece is no Python.
-        ValueError: there are not as many new pieces as old ones, or a new one has a placeholder that its old one lacks.
+        ValueError: there are not as many new pieces as old ones, a new one has a placeholder that its old one lacks, or
+            a placeholder for any number stands where none can.
     """
 
-    def __init__(self, old: Union[str, Sequence[str]], new: Union[str, Sequence[str]]) -> None:
-        olds, news = ((one,) if isinstance(one, str) else tuple(one) for one in (old, new))
-        if len(olds) != len(news):
-            raise ValueError(f"{len(olds)} old pieces and {len(news)} new ones")
-        self.old, self.new = olds, news
-        self.pieces = tuple(_Piece(*pair) for pair in zip(olds, news))
-        self.prefilter = max((one.word for one in self.pieces), key=len)
+    def __init__(
+        self,
+        old: Union[str, Sequence[str]],
+        new: Union[str, Sequence[str]],
+        beside: Union[str, Sequence[str]] = (),
+        alternatives: bool = False,
+    ) -> None:
+        self.old, self.new, self.beside = ((one,) if isinstance(one, str) else tuple(one) for one in (old, new, beside))
+        if len(self.old) != len(self.new):
+            raise ValueError(f"{len(self.old)} old pieces and {len(self.new)} new ones")
+        self.alternatives = alternatives
+        self.pieces = tuple(_Piece(*pair) for pair in zip(self.old, self.new))
+        self._beside = tuple(_Piece(one, one) for one in self.beside)
+        together = set.intersection if alternatives else set.union
+        self.prefilter = max(sorted(together(*(one.words for one in self.pieces))), key=len, default="")
 
     def occurs_in(self, *nodes: ast.AST) -> bool:
-        """Whether each of the pieces occurs somewhere in these trees."""
-        return all(any(piece.occurs_in(node) for node in nodes) for piece in self.pieces)
+        """Whether the pieces occur somewhere in these trees: each of them, or one of several alternatives."""
+        enough = any if self.alternatives else all
+        return enough(_occurs(one, nodes) for one in self.pieces) and all(_occurs(one, nodes) for one in self._beside)
 
     def apply(self, tree: Any) -> tuple[Any, list[int]]:
         """Change a tree in place.
 
         Returns:
-            The tree, and how often each piece was found.
+            The tree, and how often each piece was found; one number for all of them if they are alternatives.
         """
         counts = []
         for piece in self.pieces:
             search = _Search(piece, change=True)
             tree = search.through(tree)
             counts.append(search.matches)
-        return tree, counts
+        return tree, [sum(counts)] if self.alternatives else counts
 
     def __repr__(self) -> str:
         return f"Rewrite({self.old!r}, {self.new!r})"
@@ -84,13 +99,18 @@ class _Piece:
         unknown = _placeholders(self.new) - _placeholders(self.old)
         if unknown:
             raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
-        words = [word for node in self.old for word in _words(node)]
-        self.word = max(words, key=len) if words else ""
+        if any(_rest(one) for one in (*self.old, *self.new)):
+            raise ValueError("a placeholder for any number of statements stands inside of a block")
+        if any(sum(bool(_rest(one)) for one in several) > 1 for node in self.old for several in _lists(node)):
+            raise ValueError(f"{old!r} has two placeholders for any number in one list")
+        self.words = {word for node in self.old for word in _words(node)}
 
-    def occurs_in(self, node: ast.AST) -> bool:
-        search = _Search(self, change=False)
+
+def _occurs(piece: _Piece, nodes: Sequence[ast.AST]) -> bool:
+    search = _Search(piece, change=False)
+    for node in nodes:
         search.through(node)
-        return search.matches > 0
+    return search.matches > 0
 
 
 class _Search:
@@ -134,12 +154,13 @@ class _Search:
             window = block[number : number + length]
             if len(window) == length and all(_same(a, b, found) for a, b in zip(self.piece.old, window)):
                 self.matches += 1
-                made += [_kept(one, window) or _built(one, found, window[0]) for one in self.piece.new]
+                new = [_kept(one, window) or _built(one, found, window[0]) for one in self.piece.new]
+                made += new or [ast.copy_location(ast.Pass(), window[0])]
                 number += length
             else:
                 made.append(self.through(block[number]))
                 number += 1
-        return made or [ast.copy_location(ast.Pass(), block[0])]
+        return made
 
 
 def _kept(new: ast.stmt, window: list[ast.stmt]) -> Optional[ast.stmt]:
@@ -169,14 +190,17 @@ def _same(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
 
 
 def _same_list(pattern: list[Any], nodes: list[Any], found: dict[str, Any]) -> bool:
-    rest = _rest(pattern[-1]) if pattern else ""
-    if not rest:
+    number = next((number for number, one in enumerate(pattern) if _rest(one)), None)
+    if number is None:
         return len(pattern) == len(nodes) and all(_same(a, b, found) for a, b in zip(pattern, nodes))
-    head = pattern[:-1]
-    if len(nodes) < len(head) or not all(_same(a, b, found) for a, b in zip(head, nodes)):
+    any_number = len(nodes) - (len(pattern) - 1)
+    if any_number < 0:
         return False
-    found[rest] = nodes[len(head) :]
-    return True
+    rest, others = _rest(pattern[number]), [*pattern[:number], *pattern[number + 1 :]]
+    stands_for = nodes[number : number + any_number]
+    if not _same(found.setdefault(rest, stands_for), stands_for, {}):
+        return False
+    return all(_same(a, b, found) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
 
 
 def _built(new: Any, found: dict[str, Any], at: ast.AST) -> Any:
@@ -225,6 +249,9 @@ def _placeholder(node: Any) -> str:
 
 
 def _rest(node: Any) -> str:
+    """The name of a placeholder for any number of arguments, elements or statements."""
+    if isinstance(node, ast.Expr):
+        node = node.value
     if isinstance(node, ast.Starred):
         return _placeholder(node.value)
     if isinstance(node, ast.keyword) and node.arg is None:
@@ -236,8 +263,14 @@ def _placeholders(statements: Sequence[ast.AST]) -> set[str]:
     return {name for one in statements for node in ast.walk(one) if (name := _placeholder(node))}
 
 
+def _lists(tree: ast.AST) -> Iterator[list[Any]]:
+    """The lists of nodes in a tree: arguments, elements, blocks."""
+    for node in ast.walk(tree):
+        yield from (value for _, value in ast.iter_fields(node) if isinstance(value, list))
+
+
 def _words(tree: ast.AST) -> list[str]:
-    """The names and strings in a piece: each stands, letter by letter, in every source that has it."""
+    """The names in a piece: each stands, letter by letter, in every source that has it."""
     words = []
     for node in ast.walk(tree):
         for field in ("id", "attr", "arg", "name"):
