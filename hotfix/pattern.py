@@ -154,7 +154,7 @@ class _Search:
             window = block[number : number + length]
             if len(window) == length and all(_same(a, b, found) for a, b in zip(self.piece.old, window)):
                 self.matches += 1
-                new = [_kept(one, window) or _built(one, found, window[0]) for one in self.piece.new]
+                new = [_built(one, found, window[0], window) for one in self.piece.new]
                 made += new or [ast.copy_location(ast.Pass(), window[0])]
                 number += length
             else:
@@ -163,9 +163,10 @@ class _Search:
         return made
 
 
-def _kept(new: ast.stmt, window: list[ast.stmt]) -> Optional[ast.stmt]:
-    """The statement of the source that is this one, so that it keeps its lines."""
-    return next((one for one in window if not _placeholders([new]) and _same(new, one, {})), None)
+def _kept(new: ast.stmt, found: dict[str, Any], window: Sequence[ast.stmt]) -> Optional[ast.stmt]:
+    """The statement of the source that is this one, however deep it stands, so that it keeps its lines."""
+    inside = (node for one in window for node in ast.walk(one) if isinstance(node, ast.stmt))
+    return copy.deepcopy(next((one for one in inside if _same(new, one, dict(found))), None))
 
 
 def _same(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
@@ -203,8 +204,11 @@ def _same_list(pattern: list[Any], nodes: list[Any], found: dict[str, Any]) -> b
     return all(_same(a, b, found) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
 
 
-def _built(new: Any, found: dict[str, Any], at: ast.AST) -> Any:
-    """The new piece, with what its placeholders stand for; all else stands on the line of `at`."""
+def _built(new: Any, found: dict[str, Any], at: ast.AST, window: Sequence[ast.stmt] = ()) -> Any:
+    """The new piece, with what its placeholders stand for; all else stands on the line of `at`.
+
+    Statements that are in the window, which is replaced, are taken from there.
+    """
     name = _placeholder(new)
     if name in found:
         return copy.deepcopy(found[name])
@@ -212,11 +216,13 @@ def _built(new: Any, found: dict[str, Any], at: ast.AST) -> Any:
         built: list[Any] = []
         for one in new:
             rest = _rest(one)
-            built += copy.deepcopy(found[rest]) if rest in found else [_built(one, found, at)]
+            built += copy.deepcopy(found[rest]) if rest in found else [_built(one, found, at, window)]
         return built
     if not isinstance(new, ast.AST):
         return new
-    fields = {field: _built(value, found, at) for field, value in ast.iter_fields(new)}
+    if isinstance(new, ast.stmt) and (kept := _kept(new, found, window)):
+        return kept
+    fields = {field: _built(value, found, at, window) for field, value in ast.iter_fields(new)}
     return ast.copy_location(type(new)(**fields), at)
 
 

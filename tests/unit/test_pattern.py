@@ -254,6 +254,13 @@ def test_statements_that_only_move_keep_their_lines():
     assert [one for one in lines(tree) if one[0] in dict(moved)] == moved
 
 
+def test_statements_inside_of_others_keep_their_lines_too():
+    old = "if x:\n    raise __E\nelse:\n    y = __D"
+    text = "if x:\n    # why\n    raise e\nelse:\n    y = 1"
+    tree, _ = Rewrite(old, old.replace("else:", "elif z:")).apply(parsed(text))
+    assert set(lines(tree)) == {("if x:", 1), ("if z:", 1), ("raise e", 3), ("y = 1", 5), ("1", 5)}
+
+
 def test_a_pass_stands_where_the_statements_stood():
     tree, _ = Rewrite("a = 1\nb = 2", "").apply(parsed("x\na = 1\nb = 2\ny"))
     assert lines(tree) == [("x", 1), ("pass", 2), ("y", 4)]
