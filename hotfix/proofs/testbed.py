@@ -198,7 +198,8 @@ class Testbed:
         values = torch.randint(low, high, shape, generator=_generator(f"randint {seed}"))
         return values.to(self.device)
 
-    def gradients(self, module: Any, vectors: bool = True) -> dict[str, torch.Tensor]:
+    @staticmethod
+    def gradients(module: Any, vectors: bool = True) -> dict[str, torch.Tensor]:
         """Return the gradient of each parameter that has one, as ``gradient of NAME``: copies, as they are now.
 
         Args:
