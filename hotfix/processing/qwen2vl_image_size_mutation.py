@@ -69,5 +69,5 @@ FIX.edits(
     alternatives=True,
     old=("size = self.size", "size = self.size if size is None else size"),
     new=("size = dict(self.size)", "size = dict(self.size) if size is None else size"),
-    beside="size['shortest_edge'] = __PIXELS",  # it is written into, too
+    beside="size[__EDGE] = __PIXELS",
 )

@@ -20,6 +20,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#34645",),
     fixed_in="4.46.3",
+    prefilter="accelerator.no_sync",
 )
 
 FIX.edits(

@@ -25,6 +25,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#45305", "transformers#45349"),
     fixed_in="5.5.4",
+    prefilter="GradientAccumulationPlugin(",
 )
 
 _CREATE, _STEP = "Trainer.create_accelerator_and_postprocess", "Trainer.training_step"
