@@ -13,20 +13,8 @@ Here      The default is for no size. Bitwise equal to those releases.
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.patching import code
-from hotfix.processing import _pictures
-from hotfix.processing._pictures import FAST, SLOW, place
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
     id="qwen2vl-image-processor-size-discarded",
@@ -45,46 +33,21 @@ FIX = Fix(
     },
 )
 
-
-TABLE = (
+FIX.edits(
     place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=4.57.6"),
     place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
     place("glm4v", SLOW, "Glm4vImageProcessor.__init__", ">=4.53.0,<=4.55.4"),
     place("glm4v", FAST, "Glm4vImageProcessorFast.__init__", ">=4.53.0,<=4.53.3"),
+    old="""
+        if size is not None and ("shortest_edge" not in size or "longest_edge" not in size):
+            raise ValueError(__MESSAGE)
+        else:
+            size = __DEFAULT
+    """,
+    new="""
+        if size is not None and ("shortest_edge" not in size or "longest_edge" not in size):
+            raise ValueError(__MESSAGE)
+        elif size is None:
+            size = __DEFAULT
+    """,
 )
-
-_IS_WRONG = "size is not None and ('shortest_edge' not in size or 'longest_edge' not in size)"
-
-
-@FIX.edits(*TABLE)
-def default_for_none(node: ast.AST) -> Optional[ast.If]:
-    """Take the default only where there is no size."""
-    if not isinstance(node, ast.If) or ast.unparse(node.test) != _IS_WRONG or len(node.orelse) != 1:
-        return None
-    default = node.orelse[0]
-    if not isinstance(default, ast.Assign) or ast.unparse(default.targets[0]) != "size":
-        return None
-    [without] = code.statements("if size is None: pass", at=default)
-    assert isinstance(without, ast.If)
-    return ast.If(test=node.test, body=node.body, orelse=[ast.If(test=without.test, body=[default], orelse=[])])
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """Where a size is not wrong it is replaced."""
-    return any(default_for_none(node) is not None for node in ast.walk(function))
-
-
-@FIX.case(packages=_pictures.PACKAGES)
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Sizes of a processor that is given one and of one that is not, and what they make of a picture.
-
-    The fast processor of GLM-4V cannot process anything in these releases.
-    """
-    cls = _pictures.owner(target)
-    told = {}
-    for name, processor in {"small": cls(size=dict(_pictures.SMALL)), "default": cls()}.items():
-        told[f"{name}: size"] = _pictures.edges(processor)
-        if "glm4v_fast" not in target.module:
-            told.update({f"{name}: {key}": value for key, value in _pictures.pixels(processor).items()})
-    return told

@@ -13,20 +13,8 @@ Here      The limits are written into a copy. Bitwise equal to 4.50.2 and 5.18.0
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.patching import code
-from hotfix.processing import _pictures
-from hotfix.processing._pictures import FAST, PIL, SLOW, VIDEO, place
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.processing._places import FAST, PIL, SLOW, VIDEO, place
 
 FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
 TABLE = (
@@ -74,41 +62,12 @@ FIX = Fix(
             "upstream has fixed one of its two places"
         )
     },
-    # In 5.4.0 the fast processors have become the only ones, and go under both names.
 )
 
-_SHARED = ("size = self.size", "size = self.size if size is None else size")
-
-
-@FIX.edits(*TABLE)
-def copied(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Take a copy of what belongs to all."""
-    if not isinstance(node, ast.Assign) or ast.unparse(node) not in _SHARED:
-        return None
-    return code.statements(ast.unparse(node).replace("self.size", "dict(self.size)"), at=node)
-
-
-@FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """What belongs to all is taken as it is, and written into."""
-    written = {ast.unparse(one.targets[0]) for one in ast.walk(function) if isinstance(one, ast.Assign)}
-    writes = {"size['shortest_edge']", "size['longest_edge']"} & written
-    return bool(writes) and any(copied(node) is not None for node in ast.walk(function))
-
-
-@FIX.case(
-    packages=_pictures.PACKAGES,
-    oracles={"*": "5.18.0", **{name: "4.50.2" for name, _ in TABLE if name.endswith(".preprocess")}},
+FIX.edits(
+    *TABLE,
+    alternatives=True,
+    old=("size = self.size", "size = self.size if size is None else size"),
+    new=("size = dict(self.size)", "size = dict(self.size) if size is None else size"),
+    beside="size[__EDGE] = __PIXELS",
 )
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Sizes of a processor before and after another was made, or before and after a call."""
-    cls = _pictures.owner(target)
-    if target.qualname.endswith(".preprocess"):
-        processor = cls()
-        first = _pictures.pixels(processor, max_pixels=_pictures.SMALL["longest_edge"])
-        second = _pictures.pixels(processor)
-        return {"size": _pictures.edges(processor), "first": first["pixel_values"], "second": second["pixel_values"]}
-    told = {"before": _pictures.edges(cls())}
-    told["limited"] = _pictures.edges(cls(min_pixels=_pictures.SMALL["shortest_edge"], max_pixels=100000))
-    told["after"] = _pictures.edges(cls())
-    return told

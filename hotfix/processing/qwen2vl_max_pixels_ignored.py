@@ -14,19 +14,11 @@ Here      The limit that is missing is that of ``size``, and in 4.50 the attribu
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from hotfix.fix import Fix
 from hotfix.patching import code
-from hotfix.processing import _pictures
-from hotfix.processing._pictures import FAST, PIL, SLOW, VIDEO, place
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.processing._places import FAST, PIL, SLOW, VIDEO, place
 
 FOUR, FIVE = ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.17.0"
 TABLE = (
@@ -104,26 +96,3 @@ def is_broken(function: ast.FunctionDef, init: Optional[ast.FunctionDef] = None)
             return matches and init is not None and "max_pixels=max_pixels" in ast.unparse(init)
         return matches and "size['longest_edge'] = max_pixels" in parts
     return matches and function.name in ("_further_process_kwargs", "_standardize_kwargs")
-
-
-@FIX.case(packages=_pictures.PACKAGES, oracles={"*": "5.18.0", TABLE[0][0]: "4.51.0"})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Sizes that a processor goes by where a limit was given for one call, or at loading; Qwen2-VL with a picture."""
-    import torch
-
-    cls = _pictures.owner(target)
-    limit = _pictures.SMALL["longest_edge"]
-    if target.qualname.endswith(".preprocess"):
-        loaded = cls.from_dict({"min_pixels": 3136, "max_pixels": 1003520}, max_pixels=limit)
-        ways = {"loaded": _pictures.pixels(loaded), "called": _pictures.pixels(cls(), max_pixels=limit)}
-        return {f"{way}: {name}": value for way, told in ways.items() for name, value in told.items()}
-    processor = cls()
-    told = {}
-    for name, arguments in {"largest": {"max_pixels": limit}, "smallest": {"min_pixels": 12544}}.items():
-        # From 5.4.0 on the first of these does what the other has done before.
-        settled = getattr(processor, "_standardize_kwargs", None) or processor._further_process_kwargs
-        size = settled(size=processor.size, resample=3, **arguments)["size"]
-        told[name] = torch.tensor([size["shortest_edge"], size["longest_edge"]])
-    if "image_processing" in target.module and "qwen2_vl" in target.module:
-        told.update(_pictures.pixels(processor, max_pixels=limit))
-    return told

@@ -20,19 +20,10 @@ from __future__ import annotations
 
 import ast
 from copy import copy
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
-from hotfix.patching import code
-from hotfix.processing import _pictures
-from hotfix.processing._pictures import FAST, SLOW, place
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
     id="qwen2vl-processor-pixels-ignored",
@@ -43,39 +34,34 @@ FIX = Fix(
     prefilter="max_pixels",
 )
 
-_BEFORE = """\
-limits = {}
-taken = getattr(getattr(self.image_processor.preprocess, "__code__", None), "co_varnames", ())
-for name in ("min_pixels", "max_pixels"):
-    if name in kwargs and name in taken and "images_kwargs" not in kwargs:
-        limits[name] = kwargs.pop(name)
-"""
 # The image processors of 4.50.0 and 4.50.1 keep the limits of a call: they are given to a copy.
-_BEHIND = """\
-from copy import deepcopy
-output_kwargs["images_kwargs"].update(limits)
-"""
-_MATCHES = 3  # the arguments, pictures and videos
-_OF_THE_CALL = "deepcopy(self.image_processor) if limits else self.image_processor"
-
-
-def handed_over(node: ast.AST) -> Any:
-    """Take the limits out of what the processor would drop, and hand them to the image processor."""
-    if isinstance(node, ast.Assign) and ast.unparse(node).startswith("output_kwargs = self._merge_kwargs("):
-        return [*code.statements(_BEFORE, at=node), node, *code.statements(_BEHIND, at=node)]
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.image_processor":
-        [own] = code.statements(_OF_THE_CALL, at=node)
-        assert isinstance(own, ast.Expr)
-        return ast.Call(func=own.value, args=node.args, keywords=node.keywords)
-    return None
-
-
 for _model, _name, _releases in (
     ("qwen2_vl", "Qwen2VLProcessor", ">=4.45.0,<=4.50.1"),
     ("qwen2_5_vl", "Qwen2_5_VLProcessor", ">=4.49.0,<=4.50.1"),
 ):
-    _place = place(_model, "processing_{}", f"{_name}.__call__", _releases)
-    FIX.edits(_place, fingerprint_of=(f"{_name}.__call__", f"{_name}Kwargs"), count=_MATCHES)(handed_over)
+    FIX.edits(
+        place(_model, "processing_{}", f"{_name}.__call__", _releases),
+        old=(
+            "output_kwargs = self._merge_kwargs(__DECLARED, **__REST)",
+            "self.image_processor(images=images, **__REST)",
+            "self.image_processor(images=None, **__REST)",
+        ),
+        new=(
+            """
+            limits = {}
+            taken = getattr(getattr(self.image_processor.preprocess, "__code__", None), "co_varnames", ())
+            for name in ("min_pixels", "max_pixels"):
+                if name in kwargs and name in taken and "images_kwargs" not in kwargs:
+                    limits[name] = kwargs.pop(name)
+            output_kwargs = self._merge_kwargs(__DECLARED, **__REST)
+            from copy import deepcopy
+            output_kwargs["images_kwargs"].update(limits)
+            """,
+            "(deepcopy(self.image_processor) if limits else self.image_processor)(images=images, **__REST)",
+            "(deepcopy(self.image_processor) if limits else self.image_processor)(images=None, **__REST)",
+        ),
+        fingerprint_of=(f"{_name}.__call__", f"{_name}Kwargs"),
+    )
 
 
 def limited(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,23 +101,7 @@ def is_broken(function: ast.FunctionDef, other: ast.AST) -> bool:
     """
     parts = {ast.unparse(node) for node in ast.walk(other) if isinstance(node, (ast.AnnAssign, ast.Attribute))}
     if isinstance(other, ast.ClassDef):
-        matches = sum(handed_over(node) is not None for node in ast.walk(function))
-        return matches == _MATCHES and not any(part.startswith("images_kwargs:") for part in parts)
+        rewrite = FIX.targets[0].implementation
+        return rewrite.occurs_in(function) and not any(part.startswith("images_kwargs:") for part in parts)
     taken = {argument.arg for argument in function.args.args + function.args.kwonlyargs}
     return "self.max_pixels" in parts and "max_pixels" not in taken
-
-
-@FIX.case(packages=_pictures.PACKAGES, oracles={"*": "4.50.2"})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What becomes of a picture in a call with a limit, and in the next one without: tokens and patches."""
-    from transformers import Qwen2VLImageProcessor
-
-    cls = _pictures.owner(target)
-    limit = _pictures.SMALL["longest_edge"]
-    if target.qualname.endswith(".preprocess"):
-        processor = cls()
-        calls = {"limited": _pictures.pixels(processor, max_pixels=limit), "then": _pictures.pixels(processor)}
-    else:
-        processor = _pictures.qwen_processor(cls, Qwen2VLImageProcessor())
-        calls = {"limited": _pictures.tokens(processor, max_pixels=limit), "then": _pictures.tokens(processor)}
-    return {f"{call}: {name}": value for call, told in calls.items() for name, value in told.items()}

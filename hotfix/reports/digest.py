@@ -139,7 +139,7 @@ def _used(module: str, statement: ast.stmt, package: str) -> Iterator[tuple[str,
 def _used_in_text(module: str, text: str, package: str) -> Iterator[tuple[str, str]]:
     """The same of statements in text, which an edit puts in."""
     try:
-        tree = source.parse(text)
+        tree = source.parse(textwrap.dedent(text))
     except SyntaxError:
         return
     for statement in tree.body:

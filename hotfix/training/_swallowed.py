@@ -1,20 +1,16 @@
-"""What the fixes share that are about a model which swallows the number of labels: the matcher, the cure, the proof."""
+"""What the fixes share that are about a model which swallows the number of labels: the matcher and the cure."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import Any, Optional
 
 from hotfix.patching import code
-from hotfix.training._steps import one_step
 from hotfix.versions import source
-
-if TYPE_CHECKING:
-    import torch
 
 # How what computes a mean over the labels is called, in the forward of a model. CTC is a sum, unless configured so.
 _LOSSES = {
@@ -28,6 +24,12 @@ _LOSSES = {
 
 # A subclass with a forward of its own decides for itself, and so does a forward that somebody else has put in.
 _IS_OWN = "type(self).forward is __class__.forward and __class__.forward.__module__ == __class__.__module__"
+
+
+def place(words: str) -> str:
+    """A class in the file of a model, from the names of both: ``t5 T5ForConditionalGeneration``."""
+    model, name = words.split()
+    return f"transformers.models.{model}.modeling_{model}:{name}"
 
 
 def swallows(definition: ast.AST) -> bool:
@@ -52,33 +54,6 @@ def declared_mean(node: ast.AST) -> Optional[ast.FunctionDef]:
         return None
     says = code.statements(f"if {_IS_OWN}: self.{_ATTRIBUTE} = False", at=node.body[-1])
     return ast.FunctionDef(**{**dict(ast.iter_fields(node)), "body": [*node.body, *says]})
-
-
-def compared(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
-    """Train for a step in micro-batches of one sample, and on all samples as one batch.
-
-    Args:
-        make_model: returns the same model at each call.
-        samples: what `default_data_collator` takes; each has as many labels as the others.
-
-    Returns:
-        ``loss`` of the micro-batches as a multiple of that of the batch; ``gradients``: the length of all gradients
-        together as such a multiple, and 1 more than the distance of both, as part of that length. So all are 1 where
-        the Trainer is right, whatever a release calls its parameters.
-    """
-    import torch
-
-    told = [
-        one_step(make_model(), samples, prepare=_without_accelerate, **steps)
-        for steps in ({"gradient_accumulation_steps": len(samples)}, {"per_device_train_batch_size": len(samples)})
-    ]
-    losses = [one.pop("loss").double() for one in told]
-    micro, whole = (torch.cat([one[name].double().flatten() for name in sorted(one)]) for one in told)
-    length = whole.norm()
-    return {
-        "loss": losses[0] / losses[1],
-        "gradients": torch.stack([micro.norm() / length, 1 + (micro - whole).norm() / length]),
-    }
 
 
 def divisor(trainer: Any, num_items_in_batch: Any) -> int:
@@ -107,11 +82,6 @@ def divisor(trainer: Any, num_items_in_batch: Any) -> int:
 # ---------------------------------------------------------------------------------------------------------------------
 
 _ATTRIBUTE = "accepts_loss_kwargs"
-
-
-def _without_accelerate(trainer: Any) -> None:
-    """In 5.2.0 to 5.5.3 Accelerate divides as well (v5-trainer-ga-double-division): here it does not."""
-    trainer.accelerator.gradient_accumulation_steps = 1
 
 
 @cache

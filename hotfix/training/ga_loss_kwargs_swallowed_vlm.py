@@ -18,22 +18,11 @@ Here      The constructor says ``accepts_loss_kwargs = False``, and the Trainer 
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING
+import ast
+from typing import Optional
 
 from hotfix.fix import Fix
-from hotfix.training._swallowed import compared, declared_mean, is_asked, swallows
-from hotfix.training._tiny_models import build, samples
-
-if TYPE_CHECKING:
-    import ast
-
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.training._swallowed import declared_mean, is_asked, place, swallows
 
 _OF_4_47 = (
     "musicgen MusicgenForConditionalGeneration",
@@ -53,12 +42,6 @@ _WITHOUT_CASE = (
     "parakeet ParakeetForTDT",
 )
 
-
-def _target(words: str) -> str:
-    model, name = words.split()
-    return f"transformers.models.{model}.modeling_{model}:{name}"
-
-
 FIX = Fix(
     id="ga-loss-kwargs-swallowed-vlm",
     title="Loss and gradients are gradient_accumulation_steps times too large: the model ignores num_items_in_batch",
@@ -74,9 +57,9 @@ FIX = Fix(
     prefilter="labels is not None",
     exempt={
         "transformers.*": "Upstream has not repaired it.",
-        **dict.fromkeys(map(_target, _OF_4_47), "It was so up to 4.47.1, whose Trainer does not ask the class."),
-        **dict.fromkeys(map(_target, _STILL_WRONG), "What upstream has put in its place is wrong as well."),
-        **dict.fromkeys(map(_target, _WITHOUT_CASE), "It is broken; there is no case that shows it yet."),
+        **dict.fromkeys(map(place, _OF_4_47), "It was so up to 4.47.1, whose Trainer does not ask the class."),
+        **dict.fromkeys(map(place, _STILL_WRONG), "What upstream has put in its place is wrong as well."),
+        **dict.fromkeys(map(place, _WITHOUT_CASE), "It is broken; there is no case that shows it yet."),
     },
 )
 
@@ -126,19 +109,12 @@ _ASKING = "transformers.trainer:Trainer.__init__"
 
 for _model, _class, _releases in TABLE:
     FIX.edits(
-        (f"{_target(f'{_model} {_class}')}.__init__", _releases),
+        (f"{place(f'{_model} {_class}')}.__init__", _releases),
         fingerprint_of=(_class, _ASKING) if _model in _OLDER else (_class,),
     )(declared_mean)
 
 
 @FIX.recognises
-def is_broken(model: ast.AST, trainer: ast.AST | None = None) -> bool:
+def is_broken(model: ast.AST, trainer: Optional[ast.AST] = None) -> bool:
     """The class swallows the number, and the Trainer asks it, if that is looked at."""
     return swallows(model) and (trainer is None or is_asked(trainer))
-
-
-@FIX.case(packages={"accelerate": "1.15.0", "flash-attn": None}, tolerance={"float64": 1e-4})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A tiny model of the target's class: four micro-batches of one sample, and one batch of four."""
-    module, name = import_module(target.module), target.qualname.partition(".")[0]
-    return compared(partial(build, testbed, module, name), samples(testbed, name))

@@ -20,21 +20,12 @@ Here      Each replica gets its share, the number divided by the number of repli
 from __future__ import annotations
 
 import ast
-from functools import partial
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from hotfix.fix import Fix
-from hotfix.patching import code
-from hotfix.training._steps import one_step, small_llama, texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="trainer-dp-loss-mean-num-items",
@@ -45,21 +36,14 @@ FIX = Fix(
     prefilter='["num_items_in_batch"] = num_items_in_batch',
 )
 
-_NUMBER = "num_items_in_batch"
-
-
-@FIX.edits(("transformers.trainer:Trainer.compute_loss", ">=4.46.1,<=4.56.2"))
-def share_in_place_of_the_number(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Where the number is added to the arguments of the model, add the share of a replica."""
-    if not isinstance(node, ast.Assign) or not _hands_it_on(node):
-        return None
-    return code.statements(
-        f"""\
-from {__name__} import share
-{ast.unparse(node.targets[0])} = share(model, inputs, {_NUMBER})
-""",
-        at=node,
-    )
+FIX.edits(
+    ("transformers.trainer:Trainer.compute_loss", ">=4.46.1,<=4.56.2"),
+    old='__ARGUMENTS["num_items_in_batch"] = num_items_in_batch',
+    new=f"""
+        from {__name__} import share
+        __ARGUMENTS["num_items_in_batch"] = share(model, inputs, num_items_in_batch)
+    """,
+)
 
 
 def share(model: Any, inputs: Mapping[str, Any], number: Any) -> Any:
@@ -86,46 +70,8 @@ def share(model: Any, inputs: Mapping[str, Any], number: Any) -> Any:
     return number / replicas
 
 
-def _hands_it_on(node: ast.Assign) -> bool:
-    return ast.unparse(node) in [f"{name}['{_NUMBER}'] = {_NUMBER}" for name in ("loss_kwargs", "kwargs")]
-
-
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
     """The number is handed on as it is, and the loss does not depend on how many devices there are."""
-    nodes = list(ast.walk(function))
-    hands_on = any(isinstance(node, ast.Assign) and _hands_it_on(node) for node in nodes)
-    return hands_on and not any(isinstance(node, ast.Attribute) and node.attr == "n_gpu" for node in nodes)
-
-
-@FIX.case(packages={"accelerate": "1.15.0", "flash-attn": None})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A Llama on two replicas with two texts each, and on one with all four.
-
-    Returns:
-        ``WHOSE, one batch …`` and ``WHOSE, replicas …``, as `_steps.one_step` names it. WHOSE is ``Trainer``, on texts
-        with equally many labels, since releases that keep the number back take the mean of the replicas' means; and
-        ``own``, a ``training_step`` of the user's that hands the number on in all releases, on 2, 5, 7 and 8 labels.
-    """
-    from hotfix.training._data_parallel import replicas_for_devices, two_devices
-
-    def own_step(trainer: Any) -> None:
-        two_devices(trainer)
-        trainer.training_step = partial(_handing_on, trainer)
-
-    told = {}
-    for whose, firsts, prepare in (("Trainer", (1, 1, 1, 1), two_devices), ("own", (7, 4, 2, 1), own_step)):
-        samples = texts(testbed, firsts)
-        one = one_step(small_llama(testbed), samples, per_device_train_batch_size=4)
-        with replicas_for_devices():
-            two = one_step(small_llama(testbed), samples, prepare=prepare, per_device_train_batch_size=2)
-        told.update({f"{whose}, one batch {name}": value for name, value in one.items()})
-        told.update({f"{whose}, replicas {name}": value for name, value in two.items()})
-    return told
-
-
-def _handing_on(trainer: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-    """A ``training_step`` that hands the number on."""
-    loss = trainer.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch).mean()
-    loss.backward()
-    return loss.detach()
+    text = ast.unparse(function)
+    return "kwargs['num_items_in_batch'] = num_items_in_batch" in text and ".n_gpu" not in text

@@ -17,21 +17,7 @@ Here      Accelerate is told that there is one micro-batch, whether the number c
 
 from __future__ import annotations
 
-import ast
-from functools import partial
-from typing import TYPE_CHECKING, Optional
-
 from hotfix.fix import Fix
-from hotfix.patching import code
-from hotfix.training import _swallowed
-from hotfix.training._steps import both_ways, small_llama, texts
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 FIX = Fix(
     id="v5-trainer-ga-double-division",
@@ -44,49 +30,30 @@ FIX = Fix(
 
 _CREATE, _STEP = "Trainer.create_accelerator_and_postprocess", "Trainer.training_step"
 _RELEASES = ">=5.2.0,<=5.5.3"
-_TOLD = "grad_acc_kwargs['num_steps'] = self.args.gradient_accumulation_steps"
-_DIVISION = "loss = loss / self.current_gradient_accumulation_steps"
-_BACKWARD = "self.accelerator.backward(loss, **kwargs)"
 
-# Accelerate may divide where the Trainer does not, as up to 4.46.0: both definitions are judged.
+# Accelerate may divide where the Trainer does not, as up to 4.46.0: both definitions are judged, and both must divide.
 _JUDGED = (_CREATE, _STEP)
+_BOTH_DIVIDE = (
+    "grad_acc_kwargs['num_steps'] = self.args.gradient_accumulation_steps",
+    "loss = loss / self.current_gradient_accumulation_steps",
+)
 
+FIX.edits(
+    (f"transformers.trainer:{_CREATE}", _RELEASES),
+    old="GradientAccumulationPlugin(**grad_acc_kwargs)",
+    new="GradientAccumulationPlugin(**{**grad_acc_kwargs, 'num_steps': 1})",
+    beside=_BOTH_DIVIDE,
+    fingerprint_of=_JUDGED,
+)
 
-@FIX.edits((f"transformers.trainer:{_CREATE}", _RELEASES), fingerprint_of=_JUDGED)
-def one_micro_batch_for_accelerate(node: ast.AST) -> Optional[ast.expr]:
-    """Where Accelerate is told how it accumulates, tell it that there is one micro-batch."""
-    if not isinstance(node, ast.Call) or ast.unparse(node) != "GradientAccumulationPlugin(**grad_acc_kwargs)":
-        return None
-    [plugin] = code.statements("GradientAccumulationPlugin(**{**grad_acc_kwargs, 'num_steps': 1})", at=node)
-    assert isinstance(plugin, ast.Expr)
-    return plugin.value
-
-
-@FIX.edits((f"transformers.trainer:{_STEP}", _RELEASES), fingerprint_of=_JUDGED)
-def divided_where_nobody_else_does(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """Divide what goes into the backward pass where Accelerate was the only one who did."""
-    if not isinstance(node, ast.Expr) or ast.unparse(node) != _BACKWARD:
-        return None
-    return code.statements(
-        f"""\
-from {_swallowed.__name__} import divisor
-self.accelerator.backward(loss / divisor(self, num_items_in_batch), **kwargs)
-""",
-        at=node,
-    )
-
-
-@FIX.recognises
-def is_broken(create: ast.FunctionDef, step: ast.FunctionDef) -> bool:
-    """Accelerate is told the number of micro-batches, and the Trainer divides by it."""
-    tells, divides = (
-        any(isinstance(node, ast.Assign) and ast.unparse(node) == text for node in ast.walk(function))
-        for function, text in ((create, _TOLD), (step, _DIVISION))
-    )
-    return tells and divides
-
-
-@FIX.case(packages={"accelerate": "1.15.0", "flash-attn": None})
-def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A Llama: four micro-batches of one text with 2, 5, 7 and 8 labels, and one batch of all four."""
-    return both_ways(partial(small_llama, testbed), texts(testbed))
+# What Accelerate alone has divided is divided here.
+FIX.edits(
+    (f"transformers.trainer:{_STEP}", _RELEASES),
+    old="self.accelerator.backward(loss, **kwargs)",
+    new="""
+        from hotfix.training._swallowed import divisor
+        self.accelerator.backward(loss / divisor(self, num_items_in_batch), **kwargs)
+    """,
+    beside=_BOTH_DIVIDE,
+    fingerprint_of=_JUDGED,
+)

@@ -23,6 +23,7 @@ from typing import Any
 import hotfix
 from hotfix import session
 from hotfix.patching.journal import _Recoding
+from hotfix.proofs import load as load_proof
 from hotfix.proofs.testbed import Testbed
 from tools.probes import untouched
 from tools.testbed import xformers_cpu
@@ -118,7 +119,8 @@ def _ran(kind: type[Testbed], target: Any) -> dict[str, Any]:
 
     torch.manual_seed(0)  # of dropout
     with xformers_cpu.registered() if find_spec("xformers") else nullcontext(), kind() as testbed:
-        results = import_module(os.environ["CHECKLIST"]).FIX.proof(testbed, target)
+        module = os.environ["CHECKLIST"]
+        results = load_proof(module, import_module(module).FIX)(testbed, target)
         return {name: value.detach().clone() for name, value in results.items()}
 
 

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from hotfix.processing import _pictures
+from hotfix.proofs.processing._pictures import PACKAGES
 from tools.testbed.run import run
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
 CASES = "tests.fixes.models.qwen.pixels"
-TORCHVISION = f"torchvision=={_pictures.PACKAGES['torchvision']}"
+TORCHVISION = f"torchvision=={PACKAGES['torchvision']}"
 
 
 @cache

@@ -32,7 +32,7 @@ def differing(tensors, one, other, tolerance=0.0):
 
 @pytest.mark.parametrize("micro_batches", [1, 2])
 def test_ranks_have_the_same_gradients_with_the_fix_only(micro_batches):
-    case = "hotfix.training.trainer_ddp_no_sync_inverted:case"
+    case = "hotfix.proofs.training.trainer_ddp_no_sync_inverted:case"
     ranks = [f"{micro_batches}, rank {rank}: " for rank in (0, 1)]
     assert differing(ran(case, "4.46.2", hotfix=False).tensors, *ranks)
     assert not differing(ran(case, "4.46.2").tensors, *ranks)
@@ -51,7 +51,7 @@ def test_two_ranks_with_two_micro_batches_each_give_what_one_batch_gives(release
 
 
 def test_after_it_is_bitwise_the_fixed_release():
-    case = "hotfix.training.trainer_ddp_no_sync_inverted:case"
+    case = "hotfix.proofs.training.trainer_ddp_no_sync_inverted:case"
     one, other = ran(case, "4.46.2").tensors, ran(case, "4.46.3").tensors
     assert one.keys() == other.keys()
     assert [name for name in one if not one[name].equal(other[name])] == []

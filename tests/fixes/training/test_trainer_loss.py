@@ -107,7 +107,7 @@ ENGINES = [pytest.param(one, marks=() if one == "4.47.1" else pytest.mark.slow) 
 
 @pytest.mark.parametrize("release", ENGINES)
 def test_deepspeed_divides_what_nobody_else_has_divided(release):
-    case, beside = "hotfix.training.deepspeed_double_gas_scaling:case", ("1.1.1", "deepspeed==0.16.2")
+    case, beside = "hotfix.proofs.training.deepspeed_double_gas_scaling:case", ("1.1.1", "deepspeed==0.16.2")
     before, after = (testbed(case, release, *beside, hotfix=hotfix) for hotfix in (False, True))
     assert {name: float(value) for name, value in before.tensors.items()} == pytest.approx(ENGINE[release], rel=1e-5)
     right = {"decoder": 1, "encoder": 1}

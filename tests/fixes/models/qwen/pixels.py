@@ -6,11 +6,12 @@ import logging
 from copy import deepcopy
 from importlib import import_module
 
-from hotfix.processing import _pictures
+from hotfix.proofs.processing._pictures import SMALL, pixels
+from hotfix.proofs.zoo import picture, qwen_processor
 from tests.fixes.models.qwen.twice import before_and_after
 
 DEFAULT = {"shortest_edge": 56 * 56, "longest_edge": 1280 * 28 * 28}
-LIMIT = _pictures.SMALL["longest_edge"]
+LIMIT = SMALL["longest_edge"]
 QWEN2_VL = "transformers.models.qwen2_vl.image_processing"
 CLASSES = {
     "slow": (f"{QWEN2_VL}_qwen2_vl", "Qwen2VLImageProcessor"),
@@ -41,9 +42,9 @@ def ways(cls):
             cls.size = dict(stock)
         return cls
 
-    mine = dict(_pictures.SMALL)
+    mine = dict(SMALL)
     told = patches("default", cls())
-    told.update(patches("size in a call", restored()(), size=dict(_pictures.SMALL)))
+    told.update(patches("size in a call", restored()(), size=dict(SMALL)))
     told.update(patches("size", restored()(size=mine)))
     told.update(patches("limit at loading", restored().from_dict({"size": dict(DEFAULT)}, max_pixels=LIMIT)))
     told.update(patches("limit", restored()(max_pixels=LIMIT)))
@@ -52,14 +53,14 @@ def ways(cls):
     told.update(patches("limit in a call", processor, max_pixels=LIMIT))
     told.update(patches("default after a limit in a call", processor))
     restored()
-    assert mine == _pictures.SMALL
+    assert mine == SMALL
     return told
 
 
 def patches(name, processor, **arguments):
-    told = {name: _pictures.pixels(processor, **arguments)["pixel_values"]}
+    told = {name: pixels(processor, **arguments)["pixel_values"]}
     if "videos" in processor.preprocess.__code__.co_varnames:
-        frames = [_pictures.picture().rotate(20 * step) for step in range(4)]
+        frames = [picture().rotate(20 * step) for step in range(4)]
         output = processor.preprocess(images=None, videos=frames, return_tensors="pt", **arguments)
         told[f"{name}, video"] = output["pixel_values_videos"]
     return told
@@ -113,23 +114,23 @@ def in_calls(cls, image_processor):
     size = dict(vars(image_processor).get("size", {}))
     for name, arguments in given.items():
         own = image_processor()
-        processor, before = _pictures.qwen_processor(cls, own), deepcopy(vars(own))
+        processor, before = qwen_processor(cls, own), deepcopy(vars(own))
         told.update(outcome(name, with_video, processor, **arguments))
         told[f"{name}, processor as it was"] = torch.tensor(vars(own) == before)
         if size:
             image_processor.size = dict(size)  # nested limits stay there in 4.50.1
-    foreign = _pictures.qwen_processor(cls, OfSomebody())
+    foreign = qwen_processor(cls, OfSomebody())
     told.update(outcome("to somebody's", with_video, foreign, max_pixels=LIMIT))
-    told.update(outcome("alone", _pictures.pixels, image_processor(), max_pixels=LIMIT))
+    told.update(outcome("alone", pixels, image_processor(), max_pixels=LIMIT))
     if size:
         image_processor.size = dict(size)
     return told
 
 
 def with_video(processor, **arguments):
-    frames = [_pictures.picture().rotate(20 * step) for step in range(4)]
+    frames = [picture().rotate(20 * step) for step in range(4)]
     text = ["<|image_pad|> stripes <|video_pad|>"]
-    return processor(text=text, images=[_pictures.picture()], videos=[frames], return_tensors="pt", **arguments)
+    return processor(text=text, images=[picture()], videos=[frames], return_tensors="pt", **arguments)
 
 
 def outcome(name, call, processor, **arguments):

@@ -9,23 +9,23 @@ from __future__ import annotations
 from functools import partial
 from types import SimpleNamespace
 
-from hotfix.training import _steps, ga_loss_kwargs_swallowed_seq2seq_v5, ga_loss_kwargs_swallowed_vlm
-from hotfix.training._steps import classified, texts
+from hotfix.proofs.training._steps import compared, on_two_ranks, one_step
+from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained
 
 KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
 DECODERS = KINDS[1:3]
 
 
 def every_kind(testbed, target):
-    """``KIND: accumulated …`` and ``KIND: whole batch …``, as `_steps.one_step` names it."""
+    """``KIND: accumulated …`` and ``KIND: whole batch …``, as `one_step` names it."""
     kinds = KINDS if target is None else target.qualname.split(", ")
     return {f"{kind}: {name}": value for kind in kinds for name, value in both_ways(testbed, kind).items()}
 
 
 def both_ways(testbed, kind):
     loss = summed_or_mean if "loss function" in kind else None
-    make, data = (_steps.small_llama, texts(testbed)) if "decoder" in kind else (_steps.small_bert, classified(testbed))
-    step = partial(_steps.one_step, samples=data, loss_function=loss)
+    make, data = (small_llama, texts(testbed)) if "decoder" in kind else (small_bert, classified(testbed))
+    step = partial(one_step, samples=data, loss_function=loss)
     told = {
         "accumulated": step(make(testbed), gradient_accumulation_steps=len(data)),
         "whole batch": step(make(testbed), per_device_train_batch_size=len(data)),
@@ -51,20 +51,20 @@ def ranks_and_one_process(testbed, target):
         ``KIND, rank RANK: …`` and ``KIND, whole batch: …``.
     """
     kinds = {
-        "encoder": (_steps.small_bert, classified(testbed)),
-        "decoder": (_steps.small_llama, texts(testbed, (1, 1, 1, 1))),
+        "encoder": (small_bert, classified(testbed)),
+        "decoder": (small_llama, texts(testbed, (1, 1, 1, 1))),
     }
 
     def train(rank):
         told = {}
         for kind, (make, data) in kinds.items():
-            values = _steps.one_step(make(testbed), data, gradient_accumulation_steps=2, ddp_backend="gloo")
+            values = one_step(make(testbed), data, gradient_accumulation_steps=2, ddp_backend="gloo")
             told.update({f"{kind}, rank {rank}: {name}": value for name, value in values.items()})
         return told
 
-    results = _steps.on_two_ranks(train)  # first: what runs here has threads, and threads do not survive a fork
+    results = on_two_ranks(train)  # first: what runs here has threads, and threads do not survive a fork
     for kind, (make, data) in kinds.items():
-        values = _steps.one_step(make(testbed), data, per_device_train_batch_size=len(data))
+        values = one_step(make(testbed), data, per_device_train_batch_size=len(data))
         results.update({f"{kind}, whole batch: {name}": value for name, value in values.items()})
     return results
 
@@ -123,7 +123,7 @@ def under_an_engine(testbed, target):
         return torch.tensor(8.0, requires_grad=True) * 1
 
     reported = []
-    for model, number in ((_steps.small_bert(testbed), None), (_steps.small_llama(testbed), 5)):
+    for model, number in ((small_bert(testbed), None), (small_llama(testbed), 5)):
         arguments = TrainingArguments("unused", gradient_accumulation_steps=4, use_cpu=True, report_to=[])
         trainer = Trainer(model=model, args=arguments)
         trainer.accelerator, trainer.optimizer, trainer.compute_loss = accelerator, None, compute_loss
@@ -143,7 +143,7 @@ def composed(testbed, target):
     told = {}
     for steps in (1, 4):
         model = testbed.fill(EncoderDecoderModel(config=config))
-        values = _steps.one_step(model, texts(testbed), gradient_accumulation_steps=steps)
+        values = one_step(model, texts(testbed), gradient_accumulation_steps=steps)
         told.update({f"{steps}: {name}": value for name, value in values.items()})
     return told
 
@@ -166,8 +166,8 @@ def divided_once(testbed, target):
     def measure(when):
         told.update({f"{when}, {name}": value for name, value in every_kind(testbed, decoders).items()})
         settings = {"num_steps": 4, "sync_each_batch": False}
-        values = _steps.one_step(
-            _steps.small_llama(testbed), texts(testbed), accelerator_config={"gradient_accumulation_kwargs": settings}
+        values = one_step(
+            small_llama(testbed), texts(testbed), accelerator_config={"gradient_accumulation_kwargs": settings}
         )
         told.update({f"{when}, number in a dictionary: accumulated {name}": value for name, value in values.items()})
         whole = {name: value for name, value in told.items() if name.startswith(f"{when}, decoder: whole batch")}
@@ -187,7 +187,7 @@ def divided_once(testbed, target):
 
 
 def swallowed(testbed, target):
-    """Factors of `_swallowed.compared` for a model that swallows the number, in the situations that its fix is about.
+    """Factors of `compared` for a model that swallows the number, in the situations that its fix is about.
 
     Returns:
         ``WHEN: …``: before, with the fix, with a low-rank adapter around the model, and when it has been taken out.
@@ -198,13 +198,11 @@ def swallowed(testbed, target):
     from transformers.models.llava import modeling_llava as module
 
     import hotfix
-    from hotfix.training import _swallowed
-    from hotfix.training import ga_loss_kwargs_swallowed_vlm as swallowing
 
     kind = module.LlavaForConditionalGeneration
     stock, told = kind.__init__.__code__, {}
-    data = swallowing.samples(testbed, kind.__name__)
-    make = partial(swallowing.build, testbed, module, kind.__name__)
+    data = samples_for(testbed, kind)
+    make = partial(trained, testbed, kind)
 
     def adapted():
         settings = peft.LoraConfig(target_modules=["q_proj"], init_lora_weights=False, r=2)
@@ -212,11 +210,11 @@ def swallowed(testbed, target):
         return peft.get_peft_model(make(), settings)
 
     def measure(when, make):
-        told.update({f"{when}: {name}": value for name, value in _swallowed.compared(make, data).items()})
+        told.update({f"{when}: {name}": value for name, value in compared(make, data).items()})
 
     def alone():
-        values = _steps.one_step(make(), data, per_device_train_batch_size=4)
-        with_function = _steps.one_step(make(), data, summed_or_mean, gradient_accumulation_steps=4)
+        values = one_step(make(), data, per_device_train_batch_size=4)
+        with_function = one_step(make(), data, summed_or_mean, gradient_accumulation_steps=4)
         return [*values.values(), *with_function.values()]
 
     class Own(kind):
@@ -231,7 +229,7 @@ def swallowed(testbed, target):
 
     measure("before", make)
     before = alone()
-    with hotfix.apply(only=[swallowing.FIX.id]):
+    with hotfix.apply(only=["ga-loss-kwargs-swallowed-vlm"]):
         measure("after", make)
         measure("adapted", adapted)
         told["one batch, and a loss function of one's own, is as before"] = torch.tensor(
@@ -252,15 +250,12 @@ def swallowed_and_divided(testbed, target):
     from importlib import import_module
 
     told = every_kind(testbed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
-    for kind, name, fix in (
-        ("vipllava", "VipLlavaForConditionalGeneration", ga_loss_kwargs_swallowed_vlm),
-        ("t5", "T5ForConditionalGeneration", ga_loss_kwargs_swallowed_seq2seq_v5),
-    ):
-        module, data = import_module(f"transformers.models.{kind}.modeling_{kind}"), fix.samples(testbed, name)
+    for kind, name in (("vipllava", "VipLlavaForConditionalGeneration"), ("t5", "T5ForConditionalGeneration")):
+        cls = getattr(import_module(f"transformers.models.{kind}.modeling_{kind}"), name)
         for way, steps in {
             "accumulated": {"gradient_accumulation_steps": 4},
             "whole batch": {"per_device_train_batch_size": 4},
         }.items():
-            values = _steps.one_step(fix.build(testbed, module, name), data, **steps)
+            values = one_step(trained(testbed, cls), samples_for(testbed, cls), **steps)
             told.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
     return told

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from hotfix.training import _steps
-from hotfix.training._data_parallel import replicas_for_devices, two_devices
-from hotfix.training._steps import classified, small_bert, small_llama, texts
+from hotfix.proofs.training._data_parallel import replicas_for_devices, two_devices
+from hotfix.proofs.training._steps import one_step
+from hotfix.proofs.zoo import classified, small_bert, small_llama, texts
 from tests.fixes.training.trainer.cases import summed_or_mean
 
 
@@ -33,7 +33,7 @@ KINDS = {
 
 
 def every_kind(testbed, target):
-    """One step on four texts: ``KIND, replicas …`` and ``KIND, one batch …``, as `_steps.one_step` names it."""
+    """One step on four texts: ``KIND, replicas …`` and ``KIND, one batch …``, as `one_step` names it."""
     kinds = target.qualname.split(", ") if target else KINDS
     return {f"{kind}, {name}": value for kind in kinds for name, value in both_ways(testbed, kind).items()}
 
@@ -51,7 +51,7 @@ def both_ways(testbed, kind, micro_batches=1):
 
 
 def on_samples(samples, make, max_steps=1, micro_batches=1, **told):
-    step = partial(_steps.one_step, samples=samples, max_steps=max_steps, **told)
+    step = partial(one_step, samples=samples, max_steps=max_steps, **told)
     whole = step(make(), per_device_train_batch_size=4)
     rows = {"per_device_train_batch_size": 2 // micro_batches, "gradient_accumulation_steps": micro_batches}
     with replicas_for_devices():

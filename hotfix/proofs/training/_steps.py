@@ -1,4 +1,4 @@
-"""What the cases of this shelf share: one optimizer step of the real Trainer, in all its shapes."""
+"""What the cases of the Trainer share: one optimizer step, in all its shapes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
+from hotfix.proofs.testbed import Testbed
+
 if TYPE_CHECKING:
     import torch
 
-    from hotfix.proofs.testbed import Testbed
-
 # What the matrix runs the Trainer with: the Accelerate of the day of transformers 4.46 and 4.47.
 PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.1.1", "flash-attn": None}
+LATER_PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.15.0", "flash-attn": None}
 
 
 def both_ways(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
@@ -37,6 +38,38 @@ def both_ways(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) 
         **{f"accumulated {name}": value for name, value in accumulated.items()},
         **{f"whole batch {name}": value for name, value in whole.items()},
     }
+
+
+def compared(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
+    """As `both_ways`, in numbers that do not depend on what a release calls the parameters.
+
+    Args:
+        make_model: returns the same model at each call.
+        samples: what `default_data_collator` takes; each has as many labels as the others.
+
+    Returns:
+        ``loss`` of the micro-batches as a multiple of that of the batch; ``gradients``: the length of all gradients
+        together as such a multiple, and 1 more than the distance of both, as part of that length. So all are 1 where
+        the Trainer is right.
+    """
+    import torch
+
+    results = [
+        one_step(make_model(), samples, prepare=_without_accelerate, **steps)
+        for steps in ({"gradient_accumulation_steps": len(samples)}, {"per_device_train_batch_size": len(samples)})
+    ]
+    losses = [one.pop("loss").double() for one in results]
+    micro, whole = (torch.cat([one[name].double().flatten() for name in sorted(one)]) for one in results)
+    length = whole.norm()
+    return {
+        "loss": losses[0] / losses[1],
+        "gradients": torch.stack([micro.norm() / length, 1 + (micro - whole).norm() / length]),
+    }
+
+
+def _without_accelerate(trainer: Any) -> None:
+    """In 5.2.0 to 5.5.3 Accelerate divides as well (v5-trainer-ga-double-division): here it does not."""
+    trainer.accelerator.gradient_accumulation_steps = 1
 
 
 def one_step(
@@ -64,9 +97,7 @@ def one_step(
     gradients: dict[str, torch.Tensor] = {}
 
     def remember(*step: Any) -> None:
-        gradients.update(
-            {f"gradient of {name}": one.grad.clone() for name, one in model.named_parameters() if one.grad is not None}
-        )
+        gradients.update(Testbed.gradients(model))
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     optimizer.register_step_pre_hook(remember)
@@ -104,10 +135,10 @@ def on_two_ranks(work: Callable[[int], dict[str, torch.Tensor]]) -> dict[str, to
     import_module("transformers.trainer")  # once for both; and this process is the one that is asked what was done
     with tempfile.TemporaryDirectory() as folder:
         start_processes(_rank, (work, folder, free_port()), nprocs=2, start_method="fork")
-        told: dict[str, torch.Tensor] = {}
+        results: dict[str, torch.Tensor] = {}
         for rank in range(2):
-            told.update(torch.load(Path(folder) / f"{rank}.pt", weights_only=True))
-    return told
+            results.update(torch.load(Path(folder) / f"{rank}.pt", weights_only=True))
+    return results
 
 
 def _rank(rank: int, work: Callable[[int], dict[str, torch.Tensor]], folder: str, port: int) -> None:
@@ -126,55 +157,3 @@ def free_port() -> int:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
     return port
-
-
-def small_llama(testbed: Testbed) -> Any:
-    """A model that takes the number of labels of a step and normalises its loss by it."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    config = LlamaConfig(
-        vocab_size=32,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=32,
-    )
-    return testbed.fill(LlamaForCausalLM(config))
-
-
-def small_bert(testbed: Testbed) -> Any:
-    """A model whose forward takes no loss arguments in the releases of 2024; without dropout."""
-    from transformers import BertConfig, BertForSequenceClassification
-
-    config = BertConfig(
-        vocab_size=32,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=16,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        num_labels=3,
-    )
-    return testbed.fill(BertForSequenceClassification(config))
-
-
-def texts(testbed: Testbed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]]:
-    """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
-
-    What comes first in a text is never predicted, and releases differ in whether they count it.
-    """
-    ids = testbed.randint(0, 32, 4, 9, seed=1).cpu()
-    labels = ids.clone()
-    for row, first in enumerate(firsts):
-        labels[row, :first] = -100
-    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
-
-
-def classified(testbed: Testbed) -> list[dict[str, Any]]:
-    """Four texts with a class each."""
-    ids, labels = testbed.randint(0, 32, 4, 9, seed=1).cpu(), testbed.randint(0, 3, 4, seed=2).cpu()
-    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]

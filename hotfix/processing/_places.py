@@ -1,0 +1,12 @@
+"""Where the models have their processors."""
+
+from __future__ import annotations
+
+# In 5.4.0 the fast processors of images have become the only ones, and stand in SLOW.
+SLOW, FAST, PIL = "image_processing_{}", "image_processing_{}_fast", "image_processing_pil_{}"
+VIDEO = "video_processing_{}"
+
+
+def place(model: str, kind: str, qualname: str, releases: str) -> tuple[str, str]:
+    """A target in one of the modules of a model, and the releases in which it is broken."""
+    return f"transformers.models.{model}.{kind.format(model)}:{qualname}", releases

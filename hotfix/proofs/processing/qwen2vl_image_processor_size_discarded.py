@@ -1,0 +1,30 @@
+"""A size that a processor is given, and what it makes of a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.processing.qwen2vl_image_processor_size_discarded import FIX
+from hotfix.proofs.processing._pictures import PACKAGES, SMALL, edges, pixels
+from hotfix.proofs.zoo import class_of
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages=PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Sizes of a processor that is given one and of one that is not, and what they make of a picture.
+
+    The fast processor of GLM-4V cannot process anything in these releases.
+    """
+    cls = class_of(target)
+    results = {}
+    for name, processor in {"small": cls(size=dict(SMALL)), "default": cls()}.items():
+        results[f"{name}: size"] = edges(processor)
+        if "glm4v_fast" not in target.module:
+            results.update({f"{name}: {key}": value for key, value in pixels(processor).items()})
+    return results

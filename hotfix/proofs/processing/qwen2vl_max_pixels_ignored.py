@@ -1,0 +1,38 @@
+"""A limit of pixels for one call, or at loading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.processing.qwen2vl_max_pixels_ignored import FIX, TABLE
+from hotfix.proofs.processing._pictures import PACKAGES, SMALL, pixels
+from hotfix.proofs.zoo import class_of
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages=PACKAGES, oracles={"*": "5.18.0", TABLE[0][0]: "4.51.0"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Sizes that a processor goes by where a limit was given for one call, or at loading; Qwen2-VL with a picture."""
+    import torch
+
+    cls = class_of(target)
+    limit = SMALL["longest_edge"]
+    if target.qualname.endswith(".preprocess"):
+        loaded = cls.from_dict({"min_pixels": 3136, "max_pixels": 1003520}, max_pixels=limit)
+        ways = {"loaded": pixels(loaded), "called": pixels(cls(), max_pixels=limit)}
+        return {f"{way}: {name}": value for way, values in ways.items() for name, value in values.items()}
+    processor = cls()
+    results = {}
+    for name, arguments in {"largest": {"max_pixels": limit}, "smallest": {"min_pixels": 12544}}.items():
+        # From 5.4.0 on the first of these does what the other has done before.
+        settled = getattr(processor, "_standardize_kwargs", None) or processor._further_process_kwargs
+        size = settled(size=processor.size, resample=3, **arguments)["size"]
+        results[name] = torch.tensor([size["shortest_edge"], size["longest_edge"]])
+    if "image_processing" in target.module and "qwen2_vl" in target.module:
+        results.update(pixels(processor, max_pixels=limit))
+    return results

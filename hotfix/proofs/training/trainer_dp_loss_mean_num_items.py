@@ -1,0 +1,49 @@
+"""Two replicas with two texts each, and one with all four."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hotfix.proofs.training._data_parallel import replicas_for_devices, two_devices
+from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
+from hotfix.proofs.zoo import small_llama, texts
+from hotfix.training.trainer_dp_loss_mean_num_items import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages=LATER_PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """A Llama under DataParallel.
+
+    Returns:
+        ``WHOSE, one batch …`` and ``WHOSE, replicas …``, as `_steps.one_step` names it. WHOSE is ``Trainer``, on texts
+        with equally many labels, since releases that keep the number back take the mean of the replicas' means; and
+        ``own``, a ``training_step`` of the user's that hands the number on in all releases, on 2, 5, 7 and 8 labels.
+    """
+
+    def own_step(trainer: Any) -> None:
+        two_devices(trainer)
+        trainer.training_step = partial(_handing_on, trainer)
+
+    results = {}
+    for whose, firsts, prepare in (("Trainer", (1, 1, 1, 1), two_devices), ("own", (7, 4, 2, 1), own_step)):
+        samples = texts(testbed, firsts)
+        one = one_step(small_llama(testbed), samples, per_device_train_batch_size=4)
+        with replicas_for_devices():
+            two = one_step(small_llama(testbed), samples, prepare=prepare, per_device_train_batch_size=2)
+        results.update({f"{whose}, one batch {name}": value for name, value in one.items()})
+        results.update({f"{whose}, replicas {name}": value for name, value in two.items()})
+    return results
+
+
+def _handing_on(trainer: Any, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+    """A ``training_step`` that hands the number on."""
+    loss = trainer.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch).mean()
+    loss.backward()
+    return loss.detach()

@@ -1,0 +1,22 @@
+"""A Llama: four micro-batches of one text with 2, 5, 7 and 8 labels, and one batch of all four."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hotfix.proofs.training._steps import PACKAGES, both_ways
+from hotfix.proofs.zoo import small_llama, texts
+from hotfix.training.trainer_ga_num_items_dropped import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages=PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Loss and gradients of one optimizer step, both ways."""
+    return both_ways(partial(small_llama, testbed), texts(testbed))
