@@ -830,7 +830,7 @@ _ENCODER_DECODERS: dict[str, dict[str, Any]] = {
 }
 
 # What makes each model of `trained` small, by the name of its configuration.
-_FAMILIES: dict[str, dict[str, Any]] = {
+_TRAINED: dict[str, dict[str, Any]] = {
     "AyaVision": {
         "vision_config": _TINY_SIGLIP,
         "text_config": {**_TINY_TEXT, "model_type": "cohere2"},
@@ -1054,9 +1054,9 @@ _INTEGERS = {
 
 
 def trained(testbed: Testbed, cls: Any) -> Any:
-    """A tiny model of a class that the Trainer trains: of those in `_FAMILIES`, without dropout."""
+    """A tiny model of a class that the Trainer trains: of those in `_TRAINED`, without dropout."""
     family, module, version = _family(cls), import_module(cls.__module__), import_module("transformers").__version__
-    arguments = deepcopy(_FAMILIES[family])
+    arguments = deepcopy(_TRAINED[family])
     if family == "Llama4" and version in ("5.0.0", "5.1.0"):
         arguments["pad_token_id"] = 0  # these two look for it beside the configuration of the text, and it is not there
     if version == "5.4.0":
