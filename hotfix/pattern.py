@@ -20,7 +20,6 @@ import ast
 import copy
 import re
 import textwrap
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Optional, Union
 
@@ -263,13 +262,11 @@ def _built(new: Any, found: dict[str, Any], at: ast.AST, window: Sequence[ast.st
 
 def _parsed(text: str) -> list[ast.stmt]:
     text = textwrap.dedent(text).strip("\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text).body
-        except SyntaxError:
-            # `return`, `break` and their like parse anywhere; what is left is really wrong.
-            raise SyntaxError(f"not Python: {text!r}") from None
+    try:
+        return ast.parse(text).body
+    except SyntaxError:
+        # `return`, `break` and their like parse anywhere; what is left is really wrong.
+        raise SyntaxError(f"not Python: {text!r}") from None
 
 
 def _only_expression(statements: list[ast.stmt]) -> Optional[ast.expr]:
