@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from . import bugs, screen
-from .scan import Finding, Scan, to_dict
+from .carried import Finding, Scan, to_dict
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -75,7 +75,7 @@ def heading(scan: Scan) -> str:
     """What was judged, in one line."""
     if not scan.asked:
         return f"{scan.source}: nothing to judge"
-    if not scan.judged:
+    if not scan.examined:
         return f"{scan.where}: {scan.asked}: not judged"
     repaired = sum(one.bug.repaired for one in scan.findings)
     count = f"{len(scan.findings)} known bugs, {repaired} of them repaired by hotfix"
@@ -95,7 +95,7 @@ def conclusions(scan: Scan) -> list[str]:
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
-    if scan.judged:
+    if scan.examined:
         sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases cannot be told by a range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
 
