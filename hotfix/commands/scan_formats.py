@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from ..reports.tables import escaped_markdown, markdown_table
 from . import bugs, screen
 from .carried import Finding, Scan, to_dict
 
@@ -39,12 +40,11 @@ def print_markdown(scans: Sequence[Scan]) -> None:
     """Print a table in Markdown for each file, for a pull request or a job summary."""
     lines = []
     for scan in scans:
-        lines += [f"### {_escaped(heading(scan))}", ""]
+        lines += [f"### {escaped_markdown(heading(scan))}", ""]
         if scan.findings:
-            lines += ["| " + " | ".join(COLUMNS) + " |", "| --- " * len(COLUMNS) + "|"]
-            lines += ["| " + " | ".join(map(_escaped, _cells(scan, one))) + " |" for one in scan.findings]
-            lines.append("")
-        lines += [f"- {_escaped(sentence)}" for sentence in conclusions(scan)] + [""]
+            rows = [[escaped_markdown(cell) for cell in _cells(scan, one)] for one in scan.findings]
+            lines += [markdown_table(COLUMNS, rows), ""]
+        lines += [f"- {escaped_markdown(sentence)}" for sentence in conclusions(scan)] + [""]
     print(screen.clean("\n".join(lines).rstrip()))
 
 
@@ -130,12 +130,6 @@ def _span(releases: Sequence[Version]) -> str:
         else:
             runs.append([release])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} - {run[-1]}" for run in runs)
-
-
-def _escaped(text: str) -> str:
-    for one in "\\|`<>[]*_":
-        text = text.replace(one, "\\" + one)
-    return text
 
 
 def _rule(bug: bugs.Bug) -> dict[str, Any]:

@@ -111,6 +111,19 @@ def plain_table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The same in Markdown. The cells are Markdown already: see `escaped_markdown`."""
+    lines = [" | ".join(columns), " | ".join("---" for _ in columns), *(" | ".join(row) for row in rows)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def escaped_markdown(text: str) -> str:
+    """Text as Markdown that shows just that."""
+    for one in "\\|`<>[]*_":
+        text = text.replace(one, "\\" + one)
+    return text
+
+
 def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
     """The same as a table of ``rich``."""
     from rich import box
