@@ -20,7 +20,7 @@ RESULTS, PAGE = ROOT / "tools" / "parity" / "results", ROOT / "docs" / "parity.m
 HEAD = """\
 # CUDA parity
 
-<!-- Written by `python -m tools.parity` from tools/parity/results/. -->
+<!-- Written by `python -m tools.parity.page` from tools/parity/results/. -->
 
 Every fix, on a GPU and at the sizes of real models: broken without hotfix, and with it the same as the first fixed
 release of upstream, the same as the same release where the bug is out of the way, and as near to float32 as eager
@@ -31,7 +31,7 @@ NOT_RUN = """\
 
 There is no result of a CUDA device yet. To make one: `nox -s cuda`, then on the GPU machine, in the folder
 `build/cuda-bundle`, `python3 -m tools.parity --device cuda --cost --out result.json`; put the file into
-`tools/parity/results/` and run `python -m tools.parity`.
+`tools/parity/results/` and run `python -m tools.parity.page`.
 """
 KINDS = {
     "cuda": "## On a GPU: {device}",
