@@ -162,7 +162,7 @@ def switches() -> Iterator[Finding]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what hotfix operates on.
+# Below: what hotfix repairs.
 
 
 def transformers() -> Iterator[Finding]:
@@ -233,7 +233,7 @@ def flash_attention() -> Iterator[Finding]:
 
 
 def sources() -> Iterator[Finding]:
-    """Whether the source of what is to be judged is there: from bytecode alone nothing can be told."""
+    """Whether the source of what is to be judged is there: bytecode alone says nothing."""
     modules = {key.partition(":")[0] for entry in session.current().catalogue.entries.values() for key in entry.targets}
     missing = []
     for module in sorted(module for module in modules if "*" not in module):

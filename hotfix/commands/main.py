@@ -40,7 +40,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         arguments: the words after ``hotfix``; those of the process if None.
 
     Returns:
-        The exit status: 0, 1 where something was found that the user asked to be told of, 2 for bad input.
+        The exit status: 0, 1 where something was found that the user asked for, 2 for bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     first = next((word for word in words if word != "--debug"), "")

@@ -96,7 +96,7 @@ def conclusions(scan: Scan) -> list[str]:
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
     if scan.examined:
-        sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases cannot be told by a range.")
+        sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases are not known as a range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
 
 

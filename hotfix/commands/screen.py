@@ -85,11 +85,11 @@ class Screen:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self.console, transient=True) as bar:
             task = bar.add_task(what, total=steps)
-            begun = [False]
+            advanced = [False]
 
             def step(line: str) -> None:
-                bar.update(task, advance=int(begun[0]), description=line)
-                begun[0] = True
+                bar.update(task, advance=int(advanced[0]), description=line)
+                advanced[0] = True
 
             yield step
 

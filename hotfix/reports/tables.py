@@ -41,7 +41,7 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a fix, told by the most important of its outcomes.
+    """What became of a fix, as the most important of its outcomes.
 
     Attributes:
         fix: its id.

@@ -119,7 +119,7 @@ def case(testbed, target):
 
 
 def toys(folder, text, fixes=FIXES, named="FIX"):
-    """A stand-in release with these functions, and a plugin that aims at all of them."""
+    """A stand-in release with these functions, and a plugin with all of them as targets."""
     from hotfix.versions import source
 
     files = {
@@ -195,7 +195,7 @@ def test_there_may_be_nothing_to_prove():
         assert (done.status, done.stderr.count("\n")) == (2, 1)
 
 
-BED = {
+ENVIRONMENT = {
     "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",
     "TRITON_INTERPRET": "1",
     "CUDA_VISIBLE_DEVICES": "",
@@ -208,13 +208,13 @@ BED = {
 def test_a_founding_fix_is_verified_on_the_bed_against_the_fixed_release():
     testbed = [ROOT / "tools" / "testbed" / "path", ROOT, *stack("4.49.0", "2.7.4.post1")]
     words = ["verify", "flash-rotary-dtype", "--against", str(stack("4.50.0")[0])]
-    done = hotfix(*words, "--json", path=testbed, env=BED)
+    done = hotfix(*words, "--json", path=testbed, env=ENVIRONMENT)
     assert done.status == 0
     (proof,) = done.json["proofs"]
     assert proof["result"] == "verified"
     assert proof["before"].startswith("AssertionError: Input and cos/sin must have the same dtype")
     assert (proof["after"], proof["oracle"]) == ("ran", 0.0)
-    shown = hotfix(*words, path=testbed, env=BED, terminal=True)
+    shown = hotfix(*words, path=testbed, env=ENVIRONMENT, terminal=True)
     assert "verified flash-rotary-dtype" in shown.text
 
 

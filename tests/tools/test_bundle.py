@@ -130,12 +130,12 @@ def test_the_founding_fixes_are_in_the_plan_in_both_dtypes_and_every_target_has_
 def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
     entry = next(one for one in plan.entries("real") if one.fix == "fa2-posids-varlen-unpadded-batch")
     report = {"outcomes": [{"fix": entry.fix, "state": "applied"}]}
-    told = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
+    results = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
     right, wrong = {"x": torch.ones(2)}, {"x": torch.zeros(2)}
 
     def examined(before):
         monkeypatch.setattr(
-            runner.Place, "run", lambda _, run: runner.Done(told, before if run == entry.off else right)
+            runner.Place, "run", lambda _, run: runner.Done(results, before if run == entry.off else right)
         )
         return runner.examine(entry, runner.Place("cpu"))["problems"]
 

@@ -120,7 +120,7 @@ def test_a_copy_in_a_file_that_nothing_imports_is_none(tmp_path, three):
     assert problems(tmp_path, rotary_fix(), three) == []
 
 
-def test_a_copy_may_be_spared_with_a_reason(tmp_path, three):
+def test_a_copy_may_be_exempt_with_a_reason(tmp_path, three):
     three["4.41.0"].update(modeling("two", BROKEN))
     assert problems(tmp_path, rotary_fix(exempt={f"{NAME.format('two')}:rotate": "It is never called."}), three) == []
 

@@ -131,7 +131,7 @@ def _cost(name: str, one: Mapping[str, Any], kind: str) -> Iterator[str]:
     if kind != "cuda":
         yield "The script ran to its end; times on a CPU with tiny sizes mean nothing and are not shown."
         return
-    ran = {words for told in one["variants"].values() for words in told["kernels"].values()}
+    ran = {words for results in one["variants"].values() for words in results["kernels"].values()}
     yield f"{one['turns']} turns of fresh interpreters; {'; '.join(sorted({word.rpartition(',')[0] for word in ran}))}."
     yield ""
     counts = ("operations", "launches", "synchronisations", "bytes", "least bytes", "peak bytes")
