@@ -6,7 +6,7 @@ Three things, each in fresh interpreters, in processor time, which a busy machin
 of them once, and medians are compared:
 
 - `import hotfix.auto`, which must not grow at all;
-- what is done when transformers is imported: the index is read, and this release is looked for in the ranges of each fix.
+- what is done when transformers is imported: the index is read, and the ranges of each fix are looked at.
   It may grow by 0.1 ms a fix;
 - imports of other modules after that, which must not grow.
 

@@ -96,7 +96,7 @@ class Screen:
 
 def print_json(value: object) -> None:
     """Print the form for programs."""
-    print(json.dumps(value, indent=2))
+    print(json.dumps(value, indent=2, allow_nan=False))
 
 
 def clean(text: str) -> str:

@@ -29,6 +29,15 @@ def fine(x):
     return x * 2
 """
 
+STRANGE = """
+def drift(x):
+    return x - 7
+
+
+def hole(x):
+    return x * float("nan")
+"""
+
 FATAL = """
 def deadly(x):
     return x + 2
@@ -43,7 +52,7 @@ import os, time
 from pathlib import Path
 from hotfix import Fix
 
-NAMES = ("scale", "crash", "wrong_twice", "fine", "deadly", "slow")  # the last two are not always there
+NAMES = ("scale", "crash", "wrong_twice", "fine", "drift", "hole", "deadly", "slow")  # four are not always there
 EVIDENCE = Path(__file__).with_name("evidence.json")
 FIX = Fix(id="toys", title="Toys add", kind="silent", fixed_in="2.0", evidence=EVIDENCE)
 
@@ -177,6 +186,17 @@ def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_pa
     assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
 
 
+def test_what_the_oracle_gives_decides_and_nan_is_a_difference(tmp_path):
+    toys(tmp_path, STRANGE)
+    _, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
+    drift, hole = proofs["drift"], proofs["hole"]
+    assert (drift["result"], drift["oracle"]) == ("failed", 12.0)
+    assert drift["reason"] == "the oracle gives another result: scaled"
+    assert (hole["result"], hole["changed"], hole["oracle"]) == ("failed", "infinite", "infinite")
+    _, proofs = verified(tmp_path)
+    assert {one["result"] for one in proofs.values()} == {"verified"}
+
+
 @pytest.mark.slow
 def test_a_process_that_dies_or_hangs_takes_no_other_proof_with_it(tmp_path):
     toys(tmp_path, FATAL + TOY)
@@ -205,7 +225,7 @@ ENVIRONMENT = {
 
 @pytest.mark.testbed
 @pytest.mark.slow
-def test_a_founding_fix_is_verified_on_the_bed_against_the_fixed_release():
+def test_a_founding_fix_is_verified_on_the_testbed_against_the_fixed_release():
     testbed = [ROOT / "tools" / "testbed" / "path", ROOT, *stack("4.49.0", "2.7.4.post1")]
     words = ["verify", "flash-rotary-dtype", "--against", str(stack("4.50.0")[0])]
     done = hotfix(*words, "--json", path=testbed, env=ENVIRONMENT)
