@@ -93,7 +93,7 @@ def decoder(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     from transformers import Qwen2Config, Qwen2Model
 
     model = testbed.model(Qwen2Model, Qwen2Config(**given.config), dtype=getattr(torch, given.dtype))
-    results = {}
+    results: dict[str, torch.Tensor] = {}
     for batch in given.batches:
         ids = [testbed.randint(3, 64, batch, given.length, seed=seed) for seed in range(given.sets)]
         padding = (torch.arange(batch) * given.length // (2 * batch))[:, None]
@@ -199,7 +199,7 @@ def _Traffic(found: dict[str, int]) -> Any:  # noqa: N802
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    rotary = import_module("flash_attn.layers.rotary")
+    rotary: Any = import_module("flash_attn.layers.rotary")
 
     def size(tensors: Any) -> int:
         return sum(one.numel() * one.element_size() for one in tensors)

@@ -72,7 +72,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
     environment = jinja2.Environment(
         loader=loader, autoescape=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
-    return environment.get_template("matrix.html.jinja").render(
+    text: str = environment.get_template("matrix.html.jinja").render(
         fixes=fixes,
         releases=releases,
         target_count=sum(len(fix["targets"]) for fix in fixes),
@@ -82,6 +82,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
         shown=lambda letter: SHOWN.get(letter, letter),
         minor=lambda release: Version(release).micro == 0,
     )
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

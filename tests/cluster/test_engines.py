@@ -223,7 +223,8 @@ def test_the_case_is_repaired_in_two_ranks_and_the_ranks_agree(tmp_path):
 
 def test_one_rank_without_hotfix_is_caught_twice(tmp_path):
     done = whole(tmp_path, ODD="1").require()
-    crash, verdicts = [], []
+    crash: list[str] = []
+    verdicts: list[str] = []
     for line in ranks(done):
         (crash if line[7:].startswith(("ran", "Input")) else verdicts).append(line)
     assert crash == [

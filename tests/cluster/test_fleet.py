@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_missing_ranks_are_named(tmp_path):
     assert "No record of rank 3-5, 7 out of 8" in str(summary)
 
 
-DIFFERENCES = {
+DIFFERENCES: dict[str, dict[str, Any]] = {
     "transformers 4.50.0 instead of transformers 4.49.0": {
         "packages": {"transformers": "4.50.0", "torch": "2.6.0"},
         "patches": [],

@@ -41,6 +41,7 @@ def test_signals_go_to_the_command(plain):
     )
     command = [*hotfix_run(plain), str(plain.python), "-c", code]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environments.clean_environment())
+    assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 42

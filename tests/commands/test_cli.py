@@ -282,7 +282,7 @@ def bare(tmp_path):
     import wrapt
 
     for module in (packaging, wrapt):
-        folder = Path(module.__file__).parent
+        folder = Path(str(module.__file__)).parent
         (tmp_path / folder.name).symlink_to(folder)
     return {"flags": ["-S"], "path": [tmp_path]}
 
@@ -415,8 +415,9 @@ def test_digest_is_what_the_evidence_has():
 def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
     from rich.console import Console
 
-    from hotfix.engine.ledger import Outcome, State, Verdict
+    from hotfix.engine.ledger import Outcome, State
     from hotfix.reports.report import Report
+    from hotfix.versions.verdict import Verdict
 
     bad = Outcome(ROTARY, "m:<b>", Verdict.UNKNOWN, State.SKIPPED, True, "<script>alert(1)</script>")
     report = Report((bad,), {"transformers": "4.49.0"}, "0123456789ab")

@@ -140,7 +140,8 @@ def toys(folder, text, fixes=FIXES, named="FIX"):
         "fixed/transformers/toy.py": text.replace("x + 2", "x * 2"),
     }
     names = [line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")]
-    digests = {name: source.digest(source.find(text, name).node) for name in names}
+    found = [(name, source.find(text, name)) for name in names]
+    digests = {name: source.digest(one.node) for name, one in found if one}
     targets = {f"transformers.toy:{name}": {"broken": {digest: ["1.0"]}} for name, digest in digests.items()}
     files["toy_fixes/evidence.json"] = json.dumps({"targets": targets})
     for name, content in files.items():

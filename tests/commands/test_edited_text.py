@@ -47,6 +47,12 @@ def fix_of(old, new, count=1):
     return fix
 
 
+def definition(text):
+    found = source.find(text, "Model.forward")
+    assert found is not None
+    return found
+
+
 def without_idle_pass(node):
     for one in ast.walk(node):
         for name, block in ast.iter_fields(one):
@@ -58,13 +64,13 @@ def without_idle_pass(node):
 @pytest.mark.parametrize("name", EDITS)
 def test_the_text_is_the_edited_program_and_the_rest_stays(name):
     target = fix_of(*EDITS[name]).targets[0]
-    found = source.find(BEFORE, "Model.forward")
+    found = definition(BEFORE)
     lines = edited(found, target, BEFORE)
     all_lines = BEFORE.splitlines()
     first = found.lineno - 1
     text = "\n".join([*all_lines[:first], *lines, *all_lines[first + len(found.text.splitlines()) :]])
-    wanted = code.edited_tree(ast.Module([source.find(BEFORE, "Model.forward").node], []), target).body[0]
-    assert source.digest(source.find(text, "Model.forward").node) == source.digest(without_idle_pass(wanted))
+    wanted = code.edited_tree(ast.Module([definition(BEFORE).node], []), target).body[0]
+    assert source.digest(definition(text).node) == source.digest(without_idle_pass(wanted))
     assert lines != found.text.splitlines()
     if name != "a statement under a condition":  # two statements on one line are written anew as a whole
         kept = [line for line in found.text.splitlines() if line in lines]
@@ -76,4 +82,4 @@ def test_an_edit_that_does_not_match_is_one_sentence():
     from hotfix.commands import CommandError
 
     with pytest.raises(CommandError, match=r"planted:Model\.forward: the pattern of the edit matches 0 times, not 1"):
-        edited(source.find(BEFORE, "Model.forward"), fix_of("absent(x)", "x").targets[0], BEFORE)
+        edited(definition(BEFORE), fix_of("absent(x)", "x").targets[0], BEFORE)

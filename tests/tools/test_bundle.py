@@ -82,6 +82,7 @@ def test_a_file_that_two_releases_share_is_packed_once(tmp_path):
         links = {one.name: one.linkname for one in tar if one.islnk()}
     assert links == {"a-2/a/same.py": "a-1/a/same.py"}
     folder = runner.unpacked(tmp_path / "all.tar.xz", tmp_path / "out")
+    assert folder is not None
     assert (folder / "a-2" / "a" / "same.py").read_text() == "same = 1\n"
     assert (folder / "a-2" / "a" / "other.py").read_text() == "other = 'a-2'\n"
     assert not list(folder.rglob("RECORD"))

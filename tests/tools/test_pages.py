@@ -12,7 +12,7 @@ from tools import pages
 
 @pytest.fixture(scope="module")
 def source():
-    problems = []
+    problems: list[str] = []
     read = pages.read(problems.append)
     assert not problems
     return read

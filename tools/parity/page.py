@@ -113,7 +113,7 @@ def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
             first[0] += " **wrong**: " + "; ".join(one["problems"]).replace("|", "\\|").replace("\n", " ")[:300]
         for against, found in one["against"].items() or [("itself: no error", {})]:
             numbers = [_number(found.get(key)) for key in ("max_abs", "distance", "eager in the same dtype")]
-            same = {True: "yes", False: "no"}.get(found.get("bitwise"), "")  # type: ignore[arg-type]
+            same = {True: "yes", False: "no"}.get(found.get("bitwise"), "")
             release = found.get("release") or ""
             yield "| " + " | ".join([*first, against, release, same, *numbers]) + " |"
             first = ["", "", ""]
