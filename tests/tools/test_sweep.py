@@ -458,7 +458,7 @@ def test_the_written_evidence_agrees_with_the_fixes():
 
 # -- what users get ----------------------------------------------------------------------------------------------------
 
-SURVEY = """
+EXAMINE = """
 import importlib.util, json, sys
 
 class Editable:
@@ -519,7 +519,7 @@ def test_a_git_like_version_gets_the_verdict_of_its_source(tmp_path, install, ca
     (flash / "__init__.py").write_text('__version__ = "2.7.4.post1"\n')
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(flash.parent)])}
     done = subprocess.run(
-        [sys.executable, "-c", SURVEY, str(tmp_path), install], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", EXAMINE, str(tmp_path), install], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [verdict, True]
