@@ -93,7 +93,7 @@ def decoder(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     from transformers import Qwen2Config, Qwen2Model
 
     model = testbed.model(Qwen2Model, Qwen2Config(**given.config), dtype=getattr(torch, given.dtype))
-    results = {}
+    results: dict[str, torch.Tensor] = {}
     for batch in given.batches:
         ids = [testbed.randint(3, 64, batch, given.length, seed=seed) for seed in range(given.sets)]
         padding = (torch.arange(batch) * given.length // (2 * batch))[:, None]
@@ -199,7 +199,7 @@ def _Traffic(found: dict[str, int]) -> Any:  # noqa: N802
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    rotary = import_module("flash_attn.layers.rotary")
+    rotary: Any = import_module("flash_attn.layers.rotary")
 
     def size(tensors: Any) -> int:
         return sum(one.numel() * one.element_size() for one in tensors)
@@ -244,17 +244,17 @@ def _compared(place: Place, variants: dict[str, plan.Run], turns: int) -> dict[s
     first, second = variants
     order = (first, second, f"{first} again")
     samples: dict[str, list[dict[str, Any]]] = {name: [] for name in order}
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for _ in range(turns):
         for name in order:
             done = place.run(variants[name.removesuffix(" again")])
             if done.error:
                 raise RuntimeError(f"{name}: {done.error}")
             samples[name].append(done.tensors)
-            told[name] = {"versions": done.told["versions"], "kernels": done.told["kernels"]}
+            results[name] = {"versions": done.results["versions"], "kernels": done.results["kernels"]}
     names = list(samples[first][0])
     parts = dict.fromkeys(name.rpartition(": ")[0] for name in names)
-    result: dict[str, Any] = {"variants": told, "given": dict(variants[first].given), "turns": turns, "parts": {}}
+    result: dict[str, Any] = {"variants": results, "given": dict(variants[first].given), "turns": turns, "parts": {}}
     for part in parts:
         prefix = f"{part}: " if part else ""
         own = {name.removeprefix(prefix) for name in names if name.rpartition(": ")[0] == part}

@@ -4,8 +4,8 @@
 
 Two ratios, each of medians of whole processes, measured by pyperf one beside the other:
 
-- `import hotfix.auto` in a bare interpreter, against the bare interpreter (aim: at most 1.25);
-- importing Qwen2.5-VL's modeling file from a release with nothing to repair, armed against unarmed (aim: at most 1.01).
+- `import hotfix.auto` in a bare interpreter, against the bare interpreter (at most 1.25 is the goal);
+- importing Qwen2.5-VL's modeling file from a release with nothing to repair, armed against unarmed (at most 1.01).
 """
 
 from __future__ import annotations

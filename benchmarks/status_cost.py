@@ -2,7 +2,7 @@
 
     python -m benchmarks.status_cost
 
-Aim: under 0.3 s, in a pipe and on a terminal (FORCE_COLOR, which loads rich).
+Goal: under 0.3 s, in a pipe and on a terminal (FORCE_COLOR, which loads rich).
 """
 
 from __future__ import annotations

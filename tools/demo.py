@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from tools.testbed.run import Result, run_script
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "train_qwen2_5_vl.py"
-STACK = {"transformers": "4.49.0", "flash_attn": "2.7.4.post1", "extras": ("Pillow", "scikit-image")}
+on_stack = partial(run_script, transformers="4.49.0", flash_attn="2.7.4.post1", extras=("Pillow", "scikit-image"))
 ASSERTION = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
 STATUS = "\nimport hotfix\nprint()\nprint(hotfix.report())\n"
 
@@ -22,7 +23,7 @@ def main() -> int:
     """Run both halves; return the exit status."""
     print("Setting up transformers 4.49.0 and flash-attn 2.7.4.post1 ...", flush=True)
     print(f"\n1. python {SCRIPT.name}\n", flush=True)
-    broken = run_script(SCRIPT, **STACK)
+    broken = on_stack(SCRIPT)
     show(broken, last=6)
     if broken.returncode == 0 or ASSERTION not in broken.stderr:
         print("\nThis should have died of the assertion of flash-attn's rotary kernel, and did not.")
@@ -32,7 +33,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         repaired = Path(folder) / SCRIPT.name
         repaired.write_text(f"import hotfix.auto\n{SCRIPT.read_text()}{STATUS}")
-        trained = run_script(repaired, **STACK)
+        trained = on_stack(repaired)
     show(trained, last=40)
     if trained.returncode or "evaluation: loss" not in trained.stdout or "broken   applied" not in trained.stdout:
         print("\nThis should have trained and evaluated, and did not.")

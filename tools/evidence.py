@@ -30,7 +30,7 @@ from hotfix.proofs import load as load_proof
 from .wheels import SWEPT
 
 FOLDER = INDEX.parent
-SHELVES = ("hotfix.models", "hotfix.training", "hotfix.processing")
+PACKAGES = ("hotfix.models", "hotfix.training", "hotfix.processing")
 VERDICTS = ("broken", "fixed")
 _LATER = " and later"
 _RUN = " - "
@@ -40,21 +40,21 @@ _RUN = " - "
 
 
 def discover(problem: Callable[[str], None], proofs: bool = False) -> dict[str, Fix]:
-    """Every module on the shelves that defines ``FIX``, by the name of the module.
+    """Every module of the packages of fixes that defines ``FIX``, by the name of the module.
 
     Args:
         problem: called with a sentence for each module that cannot be imported and each id that is not unique.
         proofs: whether their cases are wanted as well.
     """
     found: dict[str, Fix] = {}
-    for shelf in SHELVES:
+    for name in PACKAGES:
         try:
-            package = import_module(shelf)
+            package = import_module(name)
         except ModuleNotFoundError as error:
-            if error.name != shelf:
+            if error.name != name:
                 raise
-            continue  # a shelf that has not been put up yet
-        for info in pkgutil.iter_modules(package.__path__, shelf + "."):
+            continue  # there are no fixes of this sort yet
+        for info in pkgutil.iter_modules(package.__path__, name + "."):
             try:
                 fix = getattr(import_module(info.name), "FIX", None)
                 if proofs and isinstance(fix, Fix):
@@ -199,7 +199,7 @@ def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Ve
     return dict(sorted(states.items()))
 
 
-# -- what can be told without a wheel ----------------------------------------------------------------------------------
+# -- what can be said without a wheel ---------------------------------------------------------------------------------
 
 
 def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator[str]:

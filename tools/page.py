@@ -32,7 +32,7 @@ LEGEND = {
     "A": "no such code in this release",
 }
 SHOWN = {"A": "·"}
-HOMES = {
+REPOSITORIES = {
     "transformers": "huggingface/transformers",
     "accelerate": "huggingface/accelerate",
     "peft": "huggingface/peft",
@@ -52,17 +52,17 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
     """
     examined = evidence.examined_releases(evidence.read(folder / "index.json"))
     fixes = [
-        _fix(home, fix, evidence.read(folder / f"{fix.id}.json"), results.get("fixes", {}).get(fix.id, {}), examined)
-        for home, fix in sorted(modules.items(), key=lambda item: item[1].id)
+        _fix(module, fix, evidence.read(folder / f"{fix.id}.json"), results.get("fixes", {}).get(fix.id, {}), examined)
+        for module, fix in sorted(modules.items(), key=lambda item: item[1].id)
     ]
     releases = [str(release) for release in examined]
-    told = ("id", "title", "kind", "optin", "fixed_in", "symptom", "upstream")
+    public = ("id", "title", "kind", "optin", "fixed_in", "symptom", "upstream")
     data = {
         "releases": releases,
         "legend": LEGEND,
         "fixes": [
             {
-                **{name: fix[name] for name in told},
+                **{name: fix[name] for name in public},
                 "targets": [{name: one[name] for name in ("key", "letters", "cells")} for one in fix["targets"]],
             }
             for fix in fixes
@@ -72,7 +72,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
     environment = jinja2.Environment(
         loader=loader, autoescape=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
-    return environment.get_template("matrix.html.jinja").render(
+    text: str = environment.get_template("matrix.html.jinja").render(
         fixes=fixes,
         releases=releases,
         target_count=sum(len(fix["targets"]) for fix in fixes),
@@ -82,6 +82,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
         shown=lambda letter: SHOWN.get(letter, letter),
         minor=lambda release: Version(release).micro == 0,
     )
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,7 +111,7 @@ def link(reference: str) -> str:
     if found is None:
         return ""
     owner, name, number, commit = found.groups()
-    repository = f"{owner}{name}" if owner else HOMES.get(name or "transformers", "")
+    repository = f"{owner}{name}" if owner else REPOSITORIES.get(name or "transformers", "")
     if not repository:
         return ""
     return f"https://github.com/{repository}/" + (f"issues/{number}" if number else f"commit/{commit}")
@@ -120,7 +121,7 @@ def link(reference: str) -> str:
 
 
 def _fix(
-    home: str, fix: Fix, data: Mapping[str, Any], results: Mapping[str, Any], examined: Sequence[Version]
+    module: str, fix: Fix, data: Mapping[str, Any], results: Mapping[str, Any], examined: Sequence[Version]
 ) -> dict[str, Any]:
     keys = dict.fromkeys(target.key for target in fix.targets)
     first = {target.key: target for target in reversed(fix.targets)}
@@ -134,7 +135,7 @@ def _fix(
         "kind": fix.kind,
         "optin": fix.optin,
         "fixed_in": fix.fixed_in,
-        "symptom": symptom(import_module(home).__doc__ or "") or fix.title,
+        "symptom": symptom(import_module(module).__doc__ or "") or fix.title,
         "upstream": [[one, link(one)] for one in fix.upstream],
         "targets": targets,
         "letters": "".join(min(column, key="XBRFA".index) for column in zip(*with_releases, strict=True)),
@@ -145,9 +146,9 @@ def _fix(
 def _target(
     target: Target, entry: Mapping[str, Any], results: Mapping[str, Any], examined: Sequence[Version]
 ) -> dict[str, Any]:
-    module = target.module.rpartition(".")[2].removeprefix("modeling_")
-    told: dict[str, Any] = {"key": target.key, "short": f"{module}: {target.qualname}", "letters": "", "words": ""}
-    told["cells"] = {
+    name = target.module.rpartition(".")[2].removeprefix("modeling_")
+    row: dict[str, Any] = {"key": target.key, "short": f"{name}: {target.qualname}", "letters": "", "words": ""}
+    row["cells"] = {
         release: {
             name: cell[name]
             for name in ("result", "before", "oracle", "difference", "of", "reason")
@@ -161,11 +162,11 @@ def _target(
             revisions = [one for where in entry.get(verdict, {}).values() for one in where]
             if revisions:
                 parts.append(f"{verdict} in {', '.join(revisions)}")
-        told["words"] = "; ".join(parts)
-        return told
+        row["words"] = "; ".join(parts)
+        return row
     states = evidence.by_release(entry, examined)
-    told["letters"] = "".join(_letter(states.get(one, ("absent", "")), results.get(str(one), {})) for one in examined)
-    return told
+    row["letters"] = "".join(_letter(states.get(one, ("absent", "")), results.get(str(one), {})) for one in examined)
+    return row
 
 
 def _letter(state: tuple[str, str], cell: Mapping[str, Any]) -> str:

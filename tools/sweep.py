@@ -10,7 +10,7 @@ Nothing is imported from a wheel. Each distinct text of a file is read once, how
 status is 1, with a line on stdout for each, if
 
 - a fix declares other releases broken than are;
-- a function that the matcher of a fix calls broken, in any module of any release, is neither in its table nor spared
+- a function that the matcher of a fix calls broken, in any module of any release, is neither in its table nor exempt
   (a forgotten copy);
 - a target cannot be repaired where it is broken: an edit does not match exactly as often as declared or leaves source
   that does not compile, a replacement has another signature or uses a name that the module does not have;
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(options.fix) - {fix.id for fix in modules.values()}
     if unknown:
         problems.append(f"there is no fix {', '.join(sorted(unknown))}")
-    chosen = {home: fix for home, fix in modules.items() if not options.fix or fix.id in options.fix}
+    chosen = {module: fix for module, fix in modules.items() if not options.fix or fix.id in options.fix}
     examined = {}
     for package in wheels.SWEPT:
         library = wheels.catalogue(package, _wheels(package, options))

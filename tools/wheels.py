@@ -47,7 +47,7 @@ def published(package: str) -> list[Version]:
     """The releases on the package index that pip is configured for, oldest first.
 
     Raises:
-        CannotFetch: pip cannot tell.
+        CannotFetch: pip does not know.
     """
     done = _pip("index", "versions", package)
     line = re.search(r"^Available versions: (.+)$", done.stdout, re.M)
@@ -69,7 +69,7 @@ def fetch(package: str, versions: Iterable[Version], cache: Path) -> list[Versio
     cache.mkdir(parents=True, exist_ok=True)
     withdrawn = []
     for version in versions:
-        marker = cache / f"{package}-{version}.withdrawn"  # so that it is not downloaded again to be told the same
+        marker = cache / f"{package}-{version}.withdrawn"  # so that it is not downloaded again for the same answer
         if marker.exists():
             withdrawn.append(version)
             continue

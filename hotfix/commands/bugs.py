@@ -111,7 +111,7 @@ def named(id: str) -> Bug:
 
 
 def left_out() -> int:
-    """How many known bugs are not in the catalogue, since their releases cannot be told by a range."""
+    """How many known bugs are not in the catalogue, since their releases are not known as a range."""
     count: int = _catalogue()["left_out"]
     return count
 

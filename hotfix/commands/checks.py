@@ -154,15 +154,15 @@ def switches() -> Iterator[Finding]:
     except PolicyError as error:
         yield Finding("problem", "switches", str(error), "correct it; until then nothing is repaired")
         return
-    shelf = session.current().catalogue.entries
-    for sentence in policy.unmatched(shelf, {entry.group for entry in shelf.values() if entry.group}):
+    catalogue = session.current().catalogue
+    for sentence in policy.unmatched(catalogue.entries, catalogue.groups):
         yield Finding("warning", "switches", sentence, "`hotfix list` shows the ids")
     if said:
         yield Finding("note", "switches", ", ".join(f"{name}={value}" for name, value in sorted(said.items())))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what hotfix operates on.
+# Below: what hotfix repairs.
 
 
 def transformers() -> Iterator[Finding]:
@@ -205,13 +205,13 @@ def transformers() -> Iterator[Finding]:
 
 def known_bugs() -> Iterator[Finding]:
     """How much is known to be wrong in the release that is installed and is not repaired here, and what ends it."""
-    from . import bugs, scan
+    from . import bugs, carried
 
-    carried = scan.of_environment()
-    kinds = [one.bug.kind for one in carried.findings if not one.bug.repaired]
+    here = carried.of_environment()
+    kinds = [one.bug.kind for one in here.findings if not one.bug.repaired]
     if kinds:
         found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong numbers without a word"
-        ends = f"{bugs.PACKAGE}=={carried.upgrade} ends what a release ends; " if carried.upgrade else ""
+        ends = f"{bugs.PACKAGE}=={here.upgrade} ends what a release ends; " if here.upgrade else ""
         yield Finding("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
 
 
@@ -233,7 +233,7 @@ def flash_attention() -> Iterator[Finding]:
 
 
 def sources() -> Iterator[Finding]:
-    """Whether the source of what is to be judged is there: from bytecode alone nothing can be told."""
+    """Whether the source of what is to be judged is there: bytecode alone says nothing."""
     modules = {key.partition(":")[0] for entry in session.current().catalogue.entries.values() for key in entry.targets}
     missing = []
     for module in sorted(module for module in modules if "*" not in module):

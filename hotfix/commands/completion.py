@@ -26,7 +26,5 @@ def run(chosen: argparse.Namespace) -> int:
         raise CommandError(f"completion needs shtab, which is not installed: {EXTRA}")
     import shtab
 
-    from .main import build_parser
-
-    print(shtab.complete(build_parser(), shell=chosen.shell))
+    print(shtab.complete(chosen.whole_parser(), shell=chosen.shell))
     return 0

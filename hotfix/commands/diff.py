@@ -9,10 +9,10 @@ import argparse
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import unified_diff
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
     from ..fix import Fix, Target
@@ -77,11 +77,12 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: one target, by its instrument.
+# Below: one target, by its method.
 
 
 def _diff(fix: Fix, target: Target) -> list[str]:
     from ..versions import installed, source
+    from . import edited_text
 
     module, qualname = target.edited_name()
     spec = None if "*" in module else installed.find_spec(module)
@@ -93,7 +94,7 @@ def _diff(fix: Fix, target: Target) -> list[str]:
     before = text.splitlines()
     first = found.lineno - 1
     last = first + len(found.text.splitlines())
-    new = _replaced(target, found) if target.method == "replace" else _edited(target, found, before)
+    new = _replaced(target, found) if target.method == "replace" else edited_text.edited(found, target, text)
     after = [*before[:first], *new, *before[last:]]
     which = f"{fix.id}, around {target} only" if target.decorator else fix.id
     return list(unified_diff(before, after, name, f"{name} ({which})", lineterm=""))
@@ -120,83 +121,6 @@ def _replaced(target: Target, found: Found) -> list[str]:
     decorators = theirs[: found.node.lineno - found.lineno]
     trailing = [line for line in theirs[len(found.text.rstrip().splitlines()) :] if not line.strip()]
     return [*decorators, *textwrap.indent("\n".join(ours), " " * found.node.col_offset).splitlines(), *trailing]
-
-
-def _edited(target: Target, found: Found, lines: Sequence[str]) -> list[str]:
-    """The installed function with the edit made in its text: what is not edited stays as it is written."""
-    from ..patching.code import Editor
-    from . import CommandError
-
-    places: list[tuple[Any, Any]] = []
-    originals = {id(node) for node in ast.walk(found.node)}
-
-    def recording(node: ast.AST) -> Any:
-        new = target.implementation(node)
-        if new is not None:
-            places.append((node, new))
-        return new
-
-    alone = _only_statements(found.node)
-    Editor(recording).visit(found.node)
-    if len(places) != target.count:
-        raise CommandError(f"{target}: the pattern of the edit matches {len(places)} times, not {target.count}")
-    edited = list(lines)
-    for node, new in reversed([_narrowed(*place) for place in places]):
-        _put(edited, node, new, id(node) in alone, originals)
-    first, last = found.lineno - 1, found.lineno - 1 + len(found.text.splitlines())
-    return edited[first : len(edited) - (len(lines) - last)]
-
-
-def _narrowed(node: ast.AST, new: Any) -> tuple[Any, Any]:
-    """The smallest part of a node that the edit changes, a node or a block, and what takes its place."""
-    if type(node) is not type(new):
-        return node, new
-    pairs: list[tuple[Any, Any]] = []
-    for name, old in ast.iter_fields(node):
-        now = getattr(new, name)
-        if isinstance(old, list) and isinstance(now, list) and len(old) == len(now):
-            pairs += zip(old, now)
-        else:
-            pairs.append((old, now))
-    different = [pair for pair in pairs if _dumped(pair[0]) != _dumped(pair[1])]
-    if len(different) == 1 and all(isinstance(one, (ast.expr, ast.stmt)) for one in different[0]):
-        return _narrowed(*different[0])
-    if len(different) == 1 and all(_is_block(one) for one in different[0]):
-        return different[0]
-    return node, new
-
-
-def _is_block(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, ast.stmt) for one in value)
-
-
-def _dumped(node: Any) -> str:
-    return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
-
-
-def _put(lines: list[str], node: Any, new: Any, alone: bool, originals: set[int]) -> None:
-    """Put what replaces a node or a block where it stands in the text. Columns are counted in bytes."""
-    block = node if isinstance(node, list) else [node]
-    first, last = block[0].lineno - 1, block[-1].end_lineno - 1
-    if isinstance(block[0], ast.stmt):
-        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        put: list[str] = []
-        for one in new if isinstance(new, list) else [new]:
-            if id(one) in originals and one is not node:  # moved, and written as it was
-                put += lines[one.lineno - 1 : one.end_lineno]
-            else:
-                put += textwrap.indent(ast.unparse(ast.fix_missing_locations(one)), indent).splitlines()
-        lines[first : last + 1] = put or ([f"{indent}pass"] if alone else [])
-        return
-    head = lines[first].encode()[: node.col_offset].decode()
-    tail = lines[last].encode()[node.end_col_offset :].decode()
-    lines[first : last + 1] = [head + ast.unparse(ast.fix_missing_locations(new)) + tail]
-
-
-def _only_statements(tree: ast.AST) -> set[int]:
-    """The statements that are alone in their block, by identity: a block cannot be empty."""
-    blocks = [block for node in ast.walk(tree) for _, block in ast.iter_fields(node) if isinstance(block, list)]
-    return {id(block[0]) for block in blocks if len(block) == 1}
 
 
 def _nothing(id: str) -> str:

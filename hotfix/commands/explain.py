@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
-    from ..engine.catalogue import Entry
+    from ..engine.entry import Entry
     from .bugs import Bug
 
 HELP = "the report of a bug: symptom, cause, releases, what hotfix does, and its proof"

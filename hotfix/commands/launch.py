@@ -56,7 +56,7 @@ def environment(current: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_installed() -> bool:
-    """Whether hotfix lies where Python looks without being told, so that its children find it too."""
+    """Whether hotfix lies where Python looks by itself, so that its children find it too."""
     import sysconfig
 
     places = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]

@@ -40,7 +40,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         arguments: the words after ``hotfix``; those of the process if None.
 
     Returns:
-        The exit status: 0, 1 where something was found that the user asked to be told of, 2 for bad input.
+        The exit status: 0, 1 where something was found that the user asked for, 2 for bad input.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     first = next((word for word in words if word != "--debug"), "")
@@ -58,7 +58,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
             raise
         ours = isinstance(error, HotfixError)
         text = " ".join(str(error).split())
-        _complain(text if ours else f"{type(error).__name__}: {text} (--debug shows where)")
+        _print_error(text if ours else f"{type(error).__name__}: {text} (--debug shows where)")
         return 2
     return status
 
@@ -90,14 +90,14 @@ def build_parser(words: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         )
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         module.arguments(one)
-        one.set_defaults(run=module.run)
+        one.set_defaults(run=module.run, whole_parser=build_parser)  # completion is a script for all commands
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit with one line instead of the usage as well."""
-        _complain(f"{message} (see {self.prog} --help)")
+        _print_error(f"{message} (see {self.prog} --help)")
         raise SystemExit(2)
 
 
@@ -112,7 +112,7 @@ def _formatter() -> Any:
     return argparse.RawDescriptionHelpFormatter
 
 
-def _complain(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     from ..reports.tables import clean
 
     print(f"hotfix: {clean(sentence)}", file=sys.stderr)

@@ -44,7 +44,7 @@ class Pin:
         name: canonical name.
         specifier: the versions that are allowed.
         where: file and line, or file alone.
-        opaque: why the version cannot be told, as a sentence; else an empty string.
+        opaque: why the version is not known, as a sentence; else an empty string.
     """
 
     name: str
@@ -266,18 +266,18 @@ def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines without comments, joined where they are continued, with the number of the first."""
-    begun, first = "", 0
+    continued, first = "", 0
     for number, line in enumerate(text.splitlines(), start=1):
         whole = re.sub(r"(^|\s)#.*$", "", line).rstrip()
-        first = first if begun else number
+        first = first if continued else number
         if whole.endswith("\\"):
-            begun += whole[:-1] + " "
+            continued += whole[:-1] + " "
             continue
-        line, begun = (begun + whole).strip(), ""
+        line, continued = (continued + whole).strip(), ""
         if line:
             yield first, line
-    if begun.strip():
-        yield first, begun.strip()
+    if continued.strip():
+        yield first, continued.strip()
 
 
 def _of_link(name: str, link: str, where: str) -> Optional[Pin]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..reports.tables import clean
+from ..reports.tables import clean, escaped_markdown, markdown_table
 from ..version import __version__
 from . import bugs, screen
-from .scan import Finding, Scan, to_dict
+from .carried import Finding, Scan, to_dict
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -40,12 +40,11 @@ def print_markdown(scans: Sequence[Scan]) -> None:
     """Print a table in Markdown for each file, for a pull request or a job summary."""
     lines = []
     for scan in scans:
-        lines += [f"### {_escaped(heading(scan))}", ""]
+        lines += [f"### {escaped_markdown(heading(scan))}", ""]
         if scan.findings:
-            lines += ["| " + " | ".join(COLUMNS) + " |", "| --- " * len(COLUMNS) + "|"]
-            lines += ["| " + " | ".join(map(_escaped, _cells(scan, one))) + " |" for one in scan.findings]
-            lines.append("")
-        lines += [f"- {_escaped(sentence)}" for sentence in conclusions(scan)] + [""]
+            rows = [[escaped_markdown(cell) for cell in _cells(scan, one)] for one in scan.findings]
+            lines += [markdown_table(COLUMNS, rows), ""]
+        lines += [f"- {escaped_markdown(sentence)}" for sentence in conclusions(scan)] + [""]
     print(clean("\n".join(lines).rstrip()))
 
 
@@ -76,7 +75,7 @@ def heading(scan: Scan) -> str:
     """What was judged, in one line."""
     if not scan.asked:
         return f"{scan.source}: nothing to judge"
-    if not scan.judged:
+    if not scan.examined:
         return f"{scan.where}: {scan.asked}: not judged"
     repaired = sum(one.bug.repaired for one in scan.findings)
     count = f"{len(scan.findings)} known bugs, {repaired} of them repaired by hotfix"
@@ -96,8 +95,8 @@ def conclusions(scan: Scan) -> list[str]:
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
-    if scan.judged:
-        sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases cannot be told by a range.")
+    if scan.examined:
+        sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases are not known as a range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
 
 
@@ -131,12 +130,6 @@ def _span(releases: Sequence[Version]) -> str:
         else:
             runs.append([release])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} - {run[-1]}" for run in runs)
-
-
-def _escaped(text: str) -> str:
-    for one in "\\|`<>[]*_":
-        text = text.replace(one, "\\" + one)
-    return text
 
 
 def _rule(bug: bugs.Bug) -> dict[str, Any]:

@@ -85,18 +85,18 @@ class Screen:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self.console, transient=True) as bar:
             task = bar.add_task(what, total=steps)
-            begun = [False]
+            advanced = [False]
 
             def step(line: str) -> None:
-                bar.update(task, advance=int(begun[0]), description=line)
-                begun[0] = True
+                bar.update(task, advance=int(advanced[0]), description=line)
+                advanced[0] = True
 
             yield step
 
 
 def print_json(value: object) -> None:
     """Print the form for programs."""
-    print(json.dumps(value, indent=2))
+    print(json.dumps(value, indent=2, allow_nan=False))
 
 
 def _console() -> Optional[Any]:

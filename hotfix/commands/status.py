@@ -48,6 +48,6 @@ def run(chosen: argparse.Namespace) -> int:
         out.line()
     if len(shown) < len(rows):
         counts = Counter(row.verdict.value for row in rows if row.idle)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-        out.line(f"There is nothing to do for {len(rows) - len(shown)} fixes ({told}); --all lists them.")
+        idle = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        out.line(f"There is nothing to do for {len(rows) - len(shown)} fixes ({idle}); --all lists them.")
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import os
 import platform
 import re
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
     from ..fix import Fix, Target
+    from ..proofs.compare import Difference
 
 HELP = "run the proofs of the fixes on this node, before and after, and print a certificate"
 EXAMPLES = (
@@ -47,8 +49,9 @@ class Proof:
         reason: what it rests on, in a sentence.
         before: the error without hotfix, or ``ran``.
         after: the same with the fix.
-        changed: the largest difference that the fix makes to any result, absolute; None where there was no result.
-        oracle: the largest difference to the release named by ``--against``; None without one.
+        changed: the largest difference that the fix makes to any result, absolute; None where there was no result, and
+            infinite where there are other results or NaN.
+        oracle: the same, of the result with the fix and that of the release named by ``--against``; None without one.
     """
 
     fix: str
@@ -59,6 +62,10 @@ class Proof:
     after: str
     changed: Optional[float] = None
     oracle: Optional[float] = None
+
+    def to_dict(self) -> dict[str, object]:
+        """The public form, as in ``hotfix verify --json``, which has no number for what is infinite."""
+        return {name: "infinite" if value == math.inf else value for name, value in asdict(self).items()}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +150,7 @@ def _prove(
             oracle = _runs(fix, targets, folder / "oracle", unarmed, chosen.timeout, {})
         for target in targets:
             name = str(target)
-            yield _judged(fix, name, before[name], after[name], oracle.get(name), machine)
+            yield _proved(fix, name, before[name], after[name], oracle.get(name), machine)
 
 
 def _switches(ids: Sequence[str]) -> dict[str, str]:
@@ -152,30 +159,36 @@ def _switches(ids: Sequence[str]) -> dict[str, str]:
     return {"HOTFIX_ONLY": named, "HOTFIX_OPTIN": named, "HOTFIX_LOG": "quiet"} if ids else {"HOTFIX": "0"}
 
 
-def _judged(
+def _proved(
     fix: Fix, target: str, before: dict[str, Any], after: dict[str, Any], oracle: Any, machine: dict[str, Any]
 ) -> Proof:
-    said = (_word(before), _word(after))
-    changed = _difference(before, after)
-    against = _difference(oracle, after) if oracle else None
+    """What the runs prove; `oracle` is None without ``--against``."""
+    change, distance = _difference(fix, before, after), _difference(fix, after, oracle)
+    proof = Proof(fix.id, target, FAILED, "", _word(before), _word(after), _absolute(change), _absolute(distance))
     lacking = [name for name, version in fix.case_spec.packages.items() if version is not None and not _is_here(name)]
     if after["error"] and before["error"] and lacking:
-        return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {' and '.join(lacking)}", *said)
+        return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {' and '.join(lacking)}")
     if after["error"] and before["error"] and not machine.get("flash_attention"):
         where = "a CUDA device" if machine.get("device_kind") == "cpu" else "flash-attn to work"
-        return Proof(fix.id, target, IMPOSSIBLE, f"cannot be verified here: needs {where}", *said)
+        return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {where}")
     if after["error"]:
-        return Proof(fix.id, target, FAILED, "the repaired code raises as well", *said)
+        return replace(proof, reason="the repaired code raises as well")
     if before["error"] and not re.search(fix.case_spec.raises, ": ".join(before["error"])):
-        return Proof(fix.id, target, FAILED, "what it raises without the fix is not this bug", *said, changed)
+        return replace(proof, reason="what it raises without the fix is not this bug")
     if "*" not in target and target not in after["applied"]:
-        return Proof(fix.id, target, FAILED, "the fix was not applied", *said, changed)
-    if not before["error"] and not changed:
-        return Proof(fix.id, target, FAILED, "the case shows no bug on this node", *said, changed, against)
+        return replace(proof, reason="the fix was not applied")
+    if not before["error"] and not change:
+        return replace(proof, reason="the case shows no bug on this node")
     if oracle and oracle["error"]:
-        return Proof(fix.id, target, FAILED, f"the oracle raises {_word(oracle)}", *said, changed)
+        return replace(proof, reason=f"the oracle raises {_word(oracle)}")
+    if distance and distance.over:
+        return replace(proof, reason=f"the oracle gives another result: {distance.name}")
     reason = "raises without the fix, runs with it" if before["error"] else "wrong without the fix, different with it"
-    return Proof(fix.id, target, VERIFIED, reason, *said, changed, against)
+    return replace(proof, result=VERIFIED, reason=reason)
+
+
+def _absolute(difference: Optional[Difference]) -> Optional[float]:
+    return None if difference is None else difference.absolute
 
 
 def _is_here(distribution: str) -> bool:
@@ -240,17 +253,16 @@ def _word(run: dict[str, Any]) -> str:
     return f"{run['error'][0]}: {' '.join(run['error'][1].split())[:160]}" if run["error"] else "ran"
 
 
-def _difference(one: Any, other: Any) -> Optional[float]:
-    """The largest absolute difference between results of the same name; infinite where their shapes or names differ."""
+def _difference(fix: Fix, one: Any, other: Any) -> Optional[Difference]:
+    """How far the results of two runs are apart; None where one of them has none."""
     if not one or not other or not one["tensors"] or not other["tensors"]:
         return None
     import torch
 
+    from ..proofs.compare import difference
+
     left, right = (torch.load(run["tensors"], weights_only=True) for run in (one, other))
-    if left.keys() != right.keys() or any(left[name].shape != right[name].shape for name in left):
-        return float("inf")
-    differences = [(left[name].double() - right[name].double()).abs() for name in left if left[name].numel()]
-    return max((float(one.nan_to_num(nan=float("inf")).max()) for one in differences), default=0.0)
+    return difference(left, right, fix.case_spec.tolerance)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -273,7 +285,7 @@ def _certificate(proofs: Sequence[Proof], machine: dict[str, Any], against: Opti
         "flash_attention": bool(machine.get("flash_attention")),
         "packages": dict(report.packages),
         "oracle": f"transformers in {against}" if against else None,
-        "proofs": [asdict(proof) for proof in proofs],
+        "proofs": [proof.to_dict() for proof in proofs],
     }
 
 

@@ -1,1 +1,1 @@
-"""What is told: of a process (`report`, `tables`, `digest`), to others (`record`, `fleet`, `lock`, `uniform`)."""
+"""What is said: of a process (`report`, `tables`, `digest`), to others (`record`, `fleet`, `lock`, `uniform`)."""

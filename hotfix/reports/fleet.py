@@ -48,7 +48,7 @@ class Summary:
     Attributes:
         processes: how many records there are.
         ended: how many of the processes came to their end; the others run, or were killed.
-        world_size: number of ranks of the job, as its launcher told them; 0 if none was told.
+        world_size: number of ranks of the job, as its launcher gave it; 0 if it gave none.
         missing: ranks without a record.
         groups: the processes by digest, the largest group first.
         failures: repairs that should be in place and are not, in sentences.

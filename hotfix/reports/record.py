@@ -89,7 +89,7 @@ class Record:
 
     def _write(self) -> None:
         assert self._file is not None
-        self._content.update(job.place(os.environ))  # Ray Train tells the rank after the start of the process
+        self._content.update(job.place(os.environ))  # Ray Train gives the rank after the start of the process
         self._content["written"] = round(time.time(), 3)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

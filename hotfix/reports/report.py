@@ -29,7 +29,7 @@ class Report:
     """What is repaired, what will be, and what is left alone.
 
     Attributes:
-        outcomes: one for each target of each fix, in the order of the shelf.
+        outcomes: one for each target of each fix, in the order of the catalogue.
         packages: versions of what is installed and matters, by distribution.
         digest: short name of the patch set; see `hotfix.digest`.
         patches: what the digest is made of, one line for each target that is repaired or will be: the fix, the target,

@@ -41,7 +41,7 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a fix, told by the most important of its outcomes.
+    """What became of a fix, as the most important of its outcomes.
 
     Attributes:
         fix: its id.
@@ -121,6 +121,19 @@ def plain_table(rows: Sequence[Sequence[str]]) -> str:
         cells = [cell.ljust(width) for cell, width in zip(row, widths)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
     return "\n".join(lines)
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The same in Markdown. The cells are Markdown already: see `escaped_markdown`."""
+    lines = [" | ".join(columns), " | ".join("---" for _ in columns), *(" | ".join(row) for row in rows)]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def escaped_markdown(text: str) -> str:
+    """Text as Markdown that shows just that."""
+    for one in "\\|`<>[]*_":
+        text = text.replace(one, "\\" + one)
+    return text
 
 
 def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:

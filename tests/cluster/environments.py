@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
@@ -24,12 +24,12 @@ def clean_environment(**variables: str) -> dict[str, str]:
     return {**kept, **variables}
 
 
-def call(*command: object, check: bool = True, **options: object) -> subprocess.CompletedProcess[str]:
+def call(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a command and return what it printed; fail with its stderr if it fails."""
     options.setdefault("env", clean_environment())
     options.setdefault("timeout", 300)
     options.setdefault("stdin", subprocess.DEVNULL)
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)  # type: ignore[call-overload]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
     if check and done.returncode:
         raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done

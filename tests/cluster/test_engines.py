@@ -128,10 +128,10 @@ def test_ranks(kind, way, engines, tmp_path, seen):
         (tmp_path / "launcher.py").write_text(first + LAUNCHER)
         arguments = [tmp_path / "launcher.py", script]
     done = start(engines, way, *arguments, folder=tmp_path)
-    told = ranks(done)
-    assert len(told) == 2, done.stdout + done.stderr
-    seen[kind, way] = told == ["rank 0 fixed", "rank 1 fixed"]
-    assert seen[kind, way] or told == ["rank 0 broken", "rank 1 broken"]
+    results = ranks(done)
+    assert len(results) == 2, done.stdout + done.stderr
+    seen[kind, way] = results == ["rank 0 fixed", "rank 1 fixed"]
+    assert seen[kind, way] or results == ["rank 0 broken", "rank 1 broken"]
     assert seen[kind, way] is reach.expected(kind, way)
 
 
@@ -167,9 +167,9 @@ def test_ray(way, engines, ray_home, tmp_path, seen):
     (tmp_path / "driver.py").write_text((FIRST if way == reach.IMPORT else "") + RAY_DRIVER)
     order = json.dumps(runtime_env.get(way, {}))
     done = start(engines, way, tmp_path / "driver.py", order, folder=tmp_path, extra=[ray_home])
-    told = done.stdout.split()
-    assert len(told) == 2, done.stdout + done.stderr
-    for kind, word in zip(reach.RAY, told):
+    results = done.stdout.split()
+    assert len(results) == 2, done.stdout + done.stderr
+    for kind, word in zip(reach.RAY, results):
         seen[kind, way] = word == "fixed"
         assert seen[kind, way] is reach.expected(kind, way), kind
 
@@ -216,14 +216,15 @@ def whole(tmp_path, **env):
 def test_the_case_is_repaired_in_two_ranks_and_the_ranks_agree(tmp_path):
     done = whole(tmp_path).require()
     assert ranks(done) == ["rank 0 ran", "rank 0 uniform", "rank 1 ran", "rank 1 uniform"]
-    told = environments.call(sys.executable, "-m", "hotfix", "fleet", tmp_path / "records", cwd=ROOT)
-    assert "ranks 0-1" in told.stdout
-    assert told.stdout.endswith("All processes agree.\n")
+    results = environments.call(sys.executable, "-m", "hotfix", "fleet", tmp_path / "records", cwd=ROOT)
+    assert "ranks 0-1" in results.stdout
+    assert results.stdout.endswith("All processes agree.\n")
 
 
 def test_one_rank_without_hotfix_is_caught_twice(tmp_path):
     done = whole(tmp_path, ODD="1").require()
-    crash, verdicts = [], []
+    crash: list[str] = []
+    verdicts: list[str] = []
     for line in ranks(done):
         (crash if line[7:].startswith(("ran", "Input")) else verdicts).append(line)
     assert crash == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_missing_ranks_are_named(tmp_path):
     assert "No record of rank 3-5, 7 out of 8" in str(summary)
 
 
-DIFFERENCES = {
+DIFFERENCES: dict[str, dict[str, Any]] = {
     "transformers 4.50.0 instead of transformers 4.49.0": {
         "packages": {"transformers": "4.50.0", "torch": "2.6.0"},
         "patches": [],
@@ -123,9 +124,9 @@ def test_an_empty_folder_proves_nothing(tmp_path):
 
 def test_json_has_everything(tmp_path):
     summary = write(tmp_path, record(0, 2), record(1, 2, digest="bbbbbbbbbbbb"))
-    told = json.loads(summary.to_json())
-    assert told["uniform"] is False
-    assert [group["digest"] for group in told["groups"]] == ["aaaaaaaaaaaa", "bbbbbbbbbbbb"]
+    results = json.loads(summary.to_json())
+    assert results["uniform"] is False
+    assert [group["digest"] for group in results["groups"]] == ["aaaaaaaaaaaa", "bbbbbbbbbbbb"]
 
 
 def test_one_rank_left_unpatched_is_caught(plain, tmp_path):
@@ -139,9 +140,9 @@ def test_one_rank_left_unpatched_is_caught(plain, tmp_path):
     assert "HOTFIX_SKIP=* instead of without HOTFIX_SKIP" in done.stdout
     assert "without toy-fixes:toy on transformers.models.toy:answer" in done.stdout
     assert "No record of rank 2 out of 3" in done.stdout
-    told = plain.run("-m", "hotfix", "fleet", tmp_path, "--json", check=False)
-    assert told.returncode == 1
-    assert json.loads(told.stdout)["missing"] == [2]
+    results = plain.run("-m", "hotfix", "fleet", tmp_path, "--json", check=False)
+    assert results.returncode == 1
+    assert json.loads(results.stdout)["missing"] == [2]
 
 
 def test_the_exit_status_of_an_agreeing_job_is_0_and_of_a_missing_folder_2(plain, tmp_path):

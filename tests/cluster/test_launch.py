@@ -41,6 +41,7 @@ def test_signals_go_to_the_command(plain):
     )
     command = [*hotfix_run(plain), str(plain.python), "-c", code]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environments.clean_environment())
+    assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 42
@@ -131,9 +132,11 @@ def test_other_tools_that_chain_are_chained(plain, tmp_path):
 def test_the_folder_goes_first_and_no_empty_entry_is_made():
     folder = str(launch.FOLDER)
     assert launch.environment({})["PYTHONPATH"].split(os.pathsep)[0] == folder
-    told = launch.environment({"PYTHONPATH": os.pathsep.join(["/a", "", folder, "/b"])})["PYTHONPATH"].split(os.pathsep)
-    assert told[:3] == [folder, "/a", "/b"]
-    assert "" not in told
+    results = launch.environment({"PYTHONPATH": os.pathsep.join(["/a", "", folder, "/b"])})["PYTHONPATH"].split(
+        os.pathsep
+    )
+    assert results[:3] == [folder, "/a", "/b"]
+    assert "" not in results
 
 
 def test_a_hotfix_that_lies_in_a_folder_is_found_by_the_children(plain, tmp_path):

@@ -57,8 +57,8 @@ def test_another_patch_set_is_refused_at_the_import_of_transformers(env, plain, 
 
 def test_a_repair_that_fails_at_its_import_breaks_the_pin(plain, locked):
     """The digest foretold it; the module that is really imported was replaced by somebody first."""
-    stranger = "import transformers.models.toy as toy; toy.answer = lambda: 'foreign'; import hotfix.auto"
-    done = plain.run("-c", stranger, env={"HOTFIX_PIN": locked}, check=False)
+    foreign = "import transformers.models.toy as toy; toy.answer = lambda: 'foreign'; import hotfix.auto"
+    done = plain.run("-c", foreign, env={"HOTFIX_PIN": locked}, check=False)
     assert done.returncode == 1
     assert "HOTFIX_PIN=" in done.stderr
 

@@ -157,6 +157,7 @@ def kill_writers(plain, folder, rounds):
     # A fork server inside of one interpreter would be faster, but would share its files with the killed ones.
     for number in range(rounds):
         process = subprocess.Popen([plain.python, "-c", WRITER], env=env, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         try:
             process.wait(0.001 * (number % 10))

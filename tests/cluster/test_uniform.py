@@ -70,9 +70,9 @@ def ranks(tmp_path, size, **env):
 
 @pytest.mark.testbed
 def test_ranks_that_agree(tmp_path):
-    told = ranks(tmp_path, 2)
-    assert told[0] == told[1]
-    before, agreed, collectives = told[0]
+    results = ranks(tmp_path, 2)
+    assert results[0] == results[1]
+    before, agreed, collectives = results[0]
     assert before.startswith("before: assert_uniform needs a process group")
     assert len(agreed) == len("agreed: ") + 12
     assert collectives == "collectives: 1"
@@ -80,9 +80,9 @@ def test_ranks_that_agree(tmp_path):
 
 @pytest.mark.testbed
 def test_one_rank_that_was_not_armed_fails_every_rank_with_the_same_words(tmp_path):
-    told = ranks(tmp_path, 3, ODD="1")
-    assert told[0][1:] == told[1][1:] == told[2][1:]
-    _, after, collectives = told[0]
+    results = ranks(tmp_path, 3, ODD="1")
+    assert results[0][1:] == results[1][1:] == results[2][1:]
+    _, after, collectives = results[0]
     assert after.startswith("after: the ranks of this job do not run the same patch set: rank 1 has e3b0c44298fc")
     assert "(nothing is repaired); ranks 0, 2 have" in after
     assert collectives == "collectives: 1"
@@ -91,17 +91,17 @@ def test_one_rank_that_was_not_armed_fails_every_rank_with_the_same_words(tmp_pa
 @pytest.mark.testbed
 @pytest.mark.slow
 def test_a_rank_that_cannot_compute_its_digest_keeps_nobody_waiting(tmp_path):
-    told = ranks(tmp_path, 2, FAIL="0")
-    assert told[0][1:] == told[1][1:]
-    assert "rank 0 cannot compute a digest; rank 1 has" in told[0][1]
+    results = ranks(tmp_path, 2, FAIL="0")
+    assert results[0][1:] == results[1][1:]
+    assert "rank 0 cannot compute a digest; rank 1 has" in results[0][1]
 
 
 @pytest.mark.testbed
 @pytest.mark.slow
 def test_only_the_group_is_compared(tmp_path):
-    told = ranks(tmp_path, 3, ODD="2", GROUP="1")
-    assert [lines[1].partition(" ")[0] for lines in told] == ["agreed:"] * 3
-    assert [lines[2] for lines in told] == ["collectives: 1", "collectives: 1", "collectives: 0"]
+    results = ranks(tmp_path, 3, ODD="2", GROUP="1")
+    assert [lines[1].partition(" ")[0] for lines in results] == ["agreed:"] * 3
+    assert [lines[2] for lines in results] == ["collectives: 1", "collectives: 1", "collectives: 0"]
 
 
 def test_outside_of_a_job_there_is_nothing_to_compare(monkeypatch):

@@ -157,12 +157,12 @@ def test_the_diff_of_an_edit_is_a_patch_that_applies_and_gives_the_code_that_run
         "    found = source.find(text, target.qualname)\n"
         f"    lines = dict(diffs({PADDING!r}, str(target))).get(str(target)) if found else None\n"
         "    if lines:\n"
-        "        code.Editor(target.implementation).visit(found.node)\n"
-        "        for node in ast.walk(found.node):\n"  # the edit leaves a `pass` where the text has nothing
+        "        tree = code.edited_tree(ast.Module([found.node], []), target)\n"
+        "        for node in ast.walk(tree):\n"  # the edit leaves a `pass` where the text has nothing
         "            for name, block in ast.iter_fields(node):\n"
         "                if isinstance(block, list) and len(block) > 1:\n"
         "                    setattr(node, name, [one for one in block if not isinstance(one, ast.Pass)])\n"
-        "        out.append([str(target), text, lines, source.digest(found.node)])\n"
+        "        out.append([str(target), text, lines, source.digest(tree.body[0])])\n"
         "print(json.dumps(out))"
     )
     done = subprocess.run(
@@ -282,7 +282,7 @@ def bare(tmp_path):
     import wrapt
 
     for module in (packaging, wrapt):
-        folder = Path(module.__file__).parent
+        folder = Path(str(module.__file__)).parent
         (tmp_path / folder.name).symlink_to(folder)
     return {"flags": ["-S"], "path": [tmp_path]}
 
@@ -415,8 +415,9 @@ def test_digest_is_what_the_evidence_has():
 def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
     from rich.console import Console
 
-    from hotfix.engine.ledger import Outcome, State, Verdict
+    from hotfix.engine.ledger import Outcome, State
     from hotfix.reports.report import Report
+    from hotfix.versions.verdict import Verdict
 
     bad = Outcome(ROTARY, "m:<b>", Verdict.UNKNOWN, State.SKIPPED, True, "<script>alert(1)</script>")
     report = Report((bad,), {"transformers": "4.49.0"}, "0123456789ab")

@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 def commands(page):
     """The commands of a page and what it says that they print: (command, [line, ...])."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    found = []
+    found: list[tuple[str, list[str]]] = []
     for block in re.findall(r"```console\n(.*?)```", text, re.S):
         for line in block.splitlines():
             if line.startswith("$ "):

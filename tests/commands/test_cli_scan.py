@@ -52,7 +52,7 @@ def test_the_bugs_of_a_project_are_found(scans, name):
         asked.split("transformers", 1)[1].split(",")
     )
     assert scan["pinned"] is pinned
-    assert scan["judged"]
+    assert scan["examined"]
     found = {one["id"] for one in scan["findings"]}
     assert carried <= found
     assert not not_carried & found
@@ -62,7 +62,7 @@ def test_the_bugs_of_a_project_are_found(scans, name):
 @pytest.mark.parametrize("name", NOT_JUDGED)
 def test_what_cannot_be_judged_is_not_called_good(scans, name):
     scan = scans[str(PINS / name)]
-    assert not scan["judged"]
+    assert not scan["examined"]
     assert NOT_JUDGED[name] in " ".join(scan["notes"])
     assert "no known bug" not in hotfix("scan", str(PINS / name)).stdout
 
@@ -142,13 +142,13 @@ def test_fail_on_counts_what_stays(tmp_path):
 
 
 def test_what_hotfix_repairs_does_not_count_where_it_is_among_the_pins(tmp_path, monkeypatch):
-    from hotfix.commands import bugs, pins, scan
+    from hotfix.commands import bugs, carried, pins
 
     file = tmp_path / "requirements.txt"
     left = {}
     for extra in ("", "transformers-hotfix\n"):
         file.write_text(f"transformers==4.49.0\nflash-attn==2.7.4\n{extra}")
-        left[extra] = {one.bug.id for one in scan.judge(pins.read(str(file)))[0].left()}
+        left[extra] = {one.bug.id for one in carried.judge(pins.read(str(file)))[0].left()}
     repaired = {id for id, bug in bugs.known().items() if bug.repaired and not bug.optin}
     assert {ROTARY, PADDING} <= left[""]
     assert left["transformers-hotfix\n"] == left[""] - repaired

@@ -29,6 +29,15 @@ def fine(x):
     return x * 2
 """
 
+STRANGE = """
+def drift(x):
+    return x - 7
+
+
+def hole(x):
+    return x * float("nan")
+"""
+
 FATAL = """
 def deadly(x):
     return x + 2
@@ -43,7 +52,7 @@ import os, time
 from pathlib import Path
 from hotfix import Fix
 
-NAMES = ("scale", "crash", "wrong_twice", "fine", "deadly", "slow")  # the last two are not always there
+NAMES = ("scale", "crash", "wrong_twice", "fine", "drift", "hole", "deadly", "slow")  # four are not always there
 EVIDENCE = Path(__file__).with_name("evidence.json")
 FIX = Fix(id="toys", title="Toys add", kind="silent", fixed_in="2.0", evidence=EVIDENCE)
 
@@ -119,7 +128,7 @@ def case(testbed, target):
 
 
 def toys(folder, text, fixes=FIXES, named="FIX"):
-    """A stand-in release with these functions, and a plugin that aims at all of them."""
+    """A stand-in release with these functions, and a plugin with all of them as targets."""
     from hotfix.versions import source
 
     files = {
@@ -131,7 +140,8 @@ def toys(folder, text, fixes=FIXES, named="FIX"):
         "fixed/transformers/toy.py": text.replace("x + 2", "x * 2"),
     }
     names = [line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")]
-    digests = {name: source.digest(source.find(text, name).node) for name in names}
+    found = [(name, source.find(text, name)) for name in names]
+    digests = {name: source.digest(one.node) for name, one in found if one}
     targets = {f"transformers.toy:{name}": {"broken": {digest: ["1.0"]}} for name, digest in digests.items()}
     files["toy_fixes/evidence.json"] = json.dumps({"targets": targets})
     for name, content in files.items():
@@ -177,6 +187,17 @@ def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_pa
     assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
 
 
+def test_what_the_oracle_gives_decides_and_nan_is_a_difference(tmp_path):
+    toys(tmp_path, STRANGE)
+    _, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
+    drift, hole = proofs["drift"], proofs["hole"]
+    assert (drift["result"], drift["oracle"]) == ("failed", 12.0)
+    assert drift["reason"] == "the oracle gives another result: scaled"
+    assert (hole["result"], hole["changed"], hole["oracle"]) == ("failed", "infinite", "infinite")
+    _, proofs = verified(tmp_path)
+    assert {one["result"] for one in proofs.values()} == {"verified"}
+
+
 @pytest.mark.slow
 def test_a_process_that_dies_or_hangs_takes_no_other_proof_with_it(tmp_path):
     toys(tmp_path, FATAL + TOY)
@@ -195,7 +216,7 @@ def test_there_may_be_nothing_to_prove():
         assert (done.status, done.stderr.count("\n")) == (2, 1)
 
 
-BED = {
+ENVIRONMENT = {
     "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",
     "TRITON_INTERPRET": "1",
     "CUDA_VISIBLE_DEVICES": "",
@@ -205,16 +226,16 @@ BED = {
 
 @pytest.mark.testbed
 @pytest.mark.slow
-def test_a_founding_fix_is_verified_on_the_bed_against_the_fixed_release():
+def test_a_founding_fix_is_verified_on_the_testbed_against_the_fixed_release():
     testbed = [ROOT / "tools" / "testbed" / "path", ROOT, *stack("4.49.0", "2.7.4.post1")]
     words = ["verify", "flash-rotary-dtype", "--against", str(stack("4.50.0")[0])]
-    done = hotfix(*words, "--json", path=testbed, env=BED)
+    done = hotfix(*words, "--json", path=testbed, env=ENVIRONMENT)
     assert done.status == 0
     (proof,) = done.json["proofs"]
     assert proof["result"] == "verified"
     assert proof["before"].startswith("AssertionError: Input and cos/sin must have the same dtype")
     assert (proof["after"], proof["oracle"]) == ("ran", 0.0)
-    shown = hotfix(*words, path=testbed, env=BED, terminal=True)
+    shown = hotfix(*words, path=testbed, env=ENVIRONMENT, terminal=True)
     assert "verified flash-rotary-dtype" in shown.text
 
 

@@ -82,6 +82,7 @@ def test_a_file_that_two_releases_share_is_packed_once(tmp_path):
         links = {one.name: one.linkname for one in tar if one.islnk()}
     assert links == {"a-2/a/same.py": "a-1/a/same.py"}
     folder = runner.unpacked(tmp_path / "all.tar.xz", tmp_path / "out")
+    assert folder is not None
     assert (folder / "a-2" / "a" / "same.py").read_text() == "same = 1\n"
     assert (folder / "a-2" / "a" / "other.py").read_text() == "other = 'a-2'\n"
     assert not list(folder.rglob("RECORD"))
@@ -130,12 +131,12 @@ def test_the_founding_fixes_are_in_the_plan_in_both_dtypes_and_every_target_has_
 def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
     entry = next(one for one in plan.entries("real") if one.fix == "fa2-posids-varlen-unpadded-batch")
     report = {"outcomes": [{"fix": entry.fix, "state": "applied"}]}
-    told = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
+    results = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
     right, wrong = {"x": torch.ones(2)}, {"x": torch.zeros(2)}
 
     def examined(before):
         monkeypatch.setattr(
-            runner.Place, "run", lambda _, run: runner.Done(told, before if run == entry.off else right)
+            runner.Place, "run", lambda _, run: runner.Done(results, before if run == entry.off else right)
         )
         return runner.examine(entry, runner.Place("cpu"))["problems"]
 

@@ -14,7 +14,7 @@ from hotfix.fix import Fix
 from tools import evidence, page
 
 EXAMINED = [f"4.{minor}.{micro}" for minor in range(36, 58) for micro in range(3)]
-HOME = "hotfix.models.flash_rotary_dtype"  # its docstring has the symptom
+MODULE = "hotfix.models.flash_rotary_dtype"  # its docstring has the symptom
 SOURCE = "0123456789abcdef0123"
 ONE = "transformers.models.one.modeling_one:rotate"
 TWO = "transformers.models.two.modeling_two:Two.forward"
@@ -50,7 +50,7 @@ def fixes() -> dict[str, Fix]:
     rotary.replaces(ONE, TWO)(lambda q: None)
     var = Fix(id="var", title="Another.", kind="silent", optin=True)
     var.replaces("*.basic_var:rotate")(lambda q: None)
-    return {HOME: rotary, "hotfix.models": var}
+    return {MODULE: rotary, "hotfix.models": var}
 
 
 @pytest.fixture

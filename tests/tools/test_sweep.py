@@ -120,7 +120,7 @@ def test_a_copy_in_a_file_that_nothing_imports_is_none(tmp_path, three):
     assert problems(tmp_path, rotary_fix(), three) == []
 
 
-def test_a_copy_may_be_spared_with_a_reason(tmp_path, three):
+def test_a_copy_may_be_exempt_with_a_reason(tmp_path, three):
     three["4.41.0"].update(modeling("two", BROKEN))
     assert problems(tmp_path, rotary_fix(exempt={f"{NAME.format('two')}:rotate": "It is never called."}), three) == []
 
@@ -458,7 +458,7 @@ def test_the_written_evidence_agrees_with_the_fixes():
 
 # -- what users get ----------------------------------------------------------------------------------------------------
 
-SURVEY = """
+EXAMINE = """
 import importlib.util, json, sys
 
 class Editable:
@@ -519,7 +519,7 @@ def test_a_git_like_version_gets_the_verdict_of_its_source(tmp_path, install, ca
     (flash / "__init__.py").write_text('__version__ = "2.7.4.post1"\n')
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(flash.parent)])}
     done = subprocess.run(
-        [sys.executable, "-c", SURVEY, str(tmp_path), install], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", EXAMINE, str(tmp_path), install], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [verdict, True]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -106,7 +107,7 @@ def make(out: Path, target: Target, only: Sequence[str], sources: Sequence[str],
         _copy(ROOT / name, out / name)
     for release in sources:
         _fetch_source(release, out / "sources")
-    manifest = {
+    manifest: dict[str, object] = {
         "hotfix": hotfix.__version__,
         "python": target.python,
         "platform": target.platform,
@@ -125,7 +126,10 @@ def pack(archive: Path, folders: Iterable[Path], preset: int) -> None:
     """
     found = [(path.relative_to(folder), folder, path) for folder in folders for path in _files(folder)]
     first: dict[str, str] = {}
-    with tarfile.open(archive, "w:xz", preset=preset, format=tarfile.PAX_FORMAT) as tar:
+    with (
+        lzma.open(archive, "wb", preset=preset) as file,
+        tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
         for relative, folder, path in sorted(found, key=lambda one: (str(one[0]), one[1].name)):
             name = f"{folder.name}/{relative}"
             info = tarfile.TarInfo(name)

@@ -73,7 +73,6 @@ def var(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     """Training and cached inference of VAR's attention block, in one of the states of its file, under autocast."""
     import torch
 
-    from hotfix.models.var_attention_dtype import block_causal_bias
     from tests.fixes.models import var_module
 
     with tempfile.TemporaryDirectory() as folder:
@@ -87,6 +86,7 @@ def var(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
     levels = tuple(side * side for side in given.sides)
     x = testbed.randn(given.batch, sum(levels), given.width).requires_grad_()
     # Flash attention takes no bias: there, training is compared without one.
+    block_causal_bias = _module_of("var-attention-dtype").block_causal_bias
     bias = None if through_flash else block_causal_bias(levels).to(testbed.device)
     autocast = torch.autocast(testbed.device, dtype=getattr(torch, given.dtype), enabled=not given.exact)
     with autocast:
@@ -107,14 +107,22 @@ def var(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
 
 def padding_unchecked(testbed: Testbed, target: Any) -> dict[str, torch.Tensor]:
     """What the case of `fa2-right-padding-check` gives in the same release where the check is not reached: no cache."""
-    from hotfix.models import fa2_right_padding_check as padding
-
+    padding = _module_of("fa2-right-padding-check")
     model = padding.build(testbed, target)
     results = padding.run(testbed, target, model, padding.LENGTHS, use_cache=False)
     return {**results, **padding.gradients(model)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+
+
+def _module_of(fix: str) -> Any:
+    """The module with the proof of a fix."""
+    from hotfix import proofs, session
+
+    entry = session.current().catalogue.entries[fix]
+    case: Any = proofs.load(entry.module, entry.load())
+    return import_module(case.__module__)
 
 
 def _built(testbed: Testbed, cls: Any, config: Any, given: Any, buffers: bool = False) -> Any:

@@ -30,7 +30,7 @@ def main(folder: str) -> None:
     torch.manual_seed(0)
     torch.backends.cudnn.allow_tf32 = False  # float32 is the reference
     torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    torch.utils.deterministic.fill_uninitialized_memory = False
     device = order["device"]
     result: dict[str, Any] = {"error": None, "report": None}
     operators: dict[str, int] = {}

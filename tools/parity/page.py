@@ -20,7 +20,7 @@ RESULTS, PAGE = ROOT / "tools" / "parity" / "results", ROOT / "docs" / "parity.m
 HEAD = """\
 # CUDA parity
 
-<!-- Written by `python -m tools.parity` from tools/parity/results/. -->
+<!-- Written by `python -m tools.parity.page` from tools/parity/results/. -->
 
 Every fix, on a GPU and at the sizes of real models: broken without hotfix, and with it the same as the first fixed
 release of upstream, the same as the same release where the bug is out of the way, and as near to float32 as eager
@@ -31,7 +31,7 @@ NOT_RUN = """\
 
 There is no result of a CUDA device yet. To make one: `nox -s cuda`, then on the GPU machine, in the folder
 `build/cuda-bundle`, `python3 -m tools.parity --device cuda --cost --out result.json`; put the file into
-`tools/parity/results/` and run `python -m tools.parity`.
+`tools/parity/results/` and run `python -m tools.parity.page`.
 """
 KINDS = {
     "cuda": "## On a GPU: {device}",
@@ -113,7 +113,7 @@ def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
             first[0] += " **wrong**: " + "; ".join(one["problems"]).replace("|", "\\|").replace("\n", " ")[:300]
         for against, found in one["against"].items() or [("itself: no error", {})]:
             numbers = [_number(found.get(key)) for key in ("max_abs", "distance", "eager in the same dtype")]
-            same = {True: "yes", False: "no"}.get(found.get("bitwise"), "")  # type: ignore[arg-type]
+            same = {True: "yes", False: "no"}.get(found.get("bitwise"), "")
             release = found.get("release") or ""
             yield "| " + " | ".join([*first, against, release, same, *numbers]) + " |"
             first = ["", "", ""]
@@ -131,7 +131,7 @@ def _cost(name: str, one: Mapping[str, Any], kind: str) -> Iterator[str]:
     if kind != "cuda":
         yield "The script ran to its end; times on a CPU with tiny sizes mean nothing and are not shown."
         return
-    ran = {words for told in one["variants"].values() for words in told["kernels"].values()}
+    ran = {words for results in one["variants"].values() for words in results["kernels"].values()}
     yield f"{one['turns']} turns of fresh interpreters; {'; '.join(sorted({word.rpartition(',')[0] for word in ran}))}."
     yield ""
     counts = ("operations", "launches", "synchronisations", "bytes", "least bytes", "peak bytes")

@@ -12,42 +12,15 @@ and which other runs the repaired one must agree with:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from hotfix import proofs, session
 from hotfix.fix import Fix, Target
-from hotfix.models import (
-    fa2_posids_varlen_unpadded_batch,
-    fa2_right_padding_check,
-    fa2_sliding_window_mask_slicing,
-    fa2_varlen_kwargs_ignored,
-    fa_peft_dtype_check,
-    fa_sliding_window_off_by_one,
-    flash_rotary_dtype,
-    gemma2_fa2_no_window,
-    gemma3_bidirectional_across_images,
-    gemma3_mask_image_distance_heuristic,
-    generate_fa2_nameerror,
-    glm4v_bool_mask,
-    gpt2_fa2_padding_loses_causality,
-    idefics_smolvlm_position_ids,
-    phi3_fa2_rope_position_ids,
-    qwen2vl_decode_delta_left_padding,
-    qwen2vl_text_position_ids_from_mrope,
-    qwen25vl_image_temporal_positions,
-    qwen25vl_second_per_grid_int_truncation,
-    qwen25vl_v5_temporal_position_collapse,
-    qwenvl_vision_fa2_crash,
-    v5_fa2_s_aux_none,
-    var_attention_dtype,
-    vision_hidden_states_post_ln,
-)
-from hotfix.proofs import load as load_proof
 
 FLASH_ATTN, XFORMERS = "2.7.4.post1", "0.0.35"
 ROUNDING = {"bfloat16": 2e-2, "float16": 4e-3}
@@ -161,8 +134,16 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "tiny": {
         "vision": {
-            "config": flash_rotary_dtype.VISION,
-            "grid": [list(one) for one in flash_rotary_dtype.GRID],
+            "config": {
+                "depth": 2,
+                "hidden_size": 64,
+                "intermediate_size": 128,
+                "num_heads": 4,
+                "out_hidden_size": 64,
+                "window_size": 56,
+                "fullatt_block_indexes": [1],
+            },
+            "grid": [[1, 4, 8], [1, 4, 4]],
         },
         "decoder": {
             "config": {
@@ -180,6 +161,9 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 
+ROTARY, PADDING, VAR = "flash-rotary-dtype", "fa2-right-padding-check", "var-attention-dtype"
+"""The founding fixes."""
+
 _ROTARY = "Input and cos/sin must have the same dtype"
 _PADDING = "padding_side='right'"
 _VAR = {
@@ -188,10 +172,21 @@ _VAR = {
 }
 
 
+def fixes() -> dict[str, Fix]:
+    """The fixes of models and attention, by id, with their cases."""
+    found = {}
+    for entry in session.current().catalogue.entries.values():
+        if entry.module.startswith("hotfix.models."):
+            found[entry.id] = entry.load()
+            proofs.load(entry.module, found[entry.id])
+    return found
+
+
 def entries(size: str) -> list[Entry]:
     """The plan: every target of the founding fixes, and them at the widths of real models; of the others one target.
 
-    The fixes of the Trainer and of processors are not in it: they decide what is divided and resized, on any device.
+    A new fix of a model is in it by itself. The fixes of the Trainer and of processors are not: they decide what is
+    divided and resized, on any device.
 
     Args:
         size: a key of `SIZES`; the cases that the fixes bring have sizes of their own.
@@ -218,10 +213,9 @@ def releases(chosen: list[Entry]) -> dict[str, list[str]]:
 _BROKEN_IN = ("4.52.4", "4.49.0", "4.41.2", "4.53.1")
 _FIXED_IN = ("4.47.1", "4.50.0", "4.53.1", "4.56.2", "5.2.0")
 _ROTARY_RELEASES = {
-    flash_rotary_dtype.QWEN2_5_VL: ("4.49.0", "4.50.0"),
-    flash_rotary_dtype.QWEN2_5_OMNI: ("4.52.4", "4.53.1"),
+    "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl": ("4.49.0", "4.50.0"),
+    "transformers.models.qwen2_5_omni.modeling_qwen2_5_omni": ("4.52.4", "4.53.1"),
 }
-
 
 # Where the next fixed release is no oracle: it has fused the weights of the experts, which are then filled otherwise.
 # These two are compared with the last release before the bug.
@@ -232,13 +226,14 @@ _INSTEAD = {
 
 
 def _cases() -> Iterator[Entry]:
-    for fix in (flash_rotary_dtype.FIX, fa2_right_padding_check.FIX, var_attention_dtype.FIX):
+    for id in (ROTARY, PADDING, VAR):
+        fix = fixes()[id]
         for target in fix.targets:
             given = {"module": target.module, "qualname": target.qualname}
-            off = Run(f"{fix.proof.__module__}:case", given)  # type: ignore[union-attr]
-            if fix is var_attention_dtype.FIX:
+            off = Run(_case(fix), given)
+            if id == VAR:
                 off, raises, references = _through(off, target.qualname), _VAR[target.qualname], {}
-            elif fix is flash_rotary_dtype.FIX:
+            elif id == ROTARY:
                 broken, fixed = _ROTARY_RELEASES[target.module]
                 off = replace(off, transformers=broken, flash_attn=FLASH_ATTN)
                 references, raises = {"fixed": Reference(replace(off, transformers=fixed))}, _ROTARY
@@ -256,43 +251,46 @@ def _cases() -> Iterator[Entry]:
             yield Entry(f"case/{fix.id}/{where}", fix.id, target.key, "bfloat16", off, raises, references)
 
 
-# A broken release of one target, and the release that it is compared with.
-OTHERS: dict[ModuleType, tuple[str, str]] = {
-    fa2_varlen_kwargs_ignored: ("4.53.0", "4.53.1"),
-    v5_fa2_s_aux_none: ("5.6.0", "5.6.1"),
-    fa2_posids_varlen_unpadded_batch: ("4.55.0", "4.55.1"),
-    fa_peft_dtype_check: ("4.48.3", "4.49.0"),
-    fa2_sliding_window_mask_slicing: ("4.45.2", "4.46.1"),
-    fa_sliding_window_off_by_one: ("4.53.3", "4.56.0"),
-    gemma2_fa2_no_window: ("4.46.3", "4.48.2"),
-    gemma3_bidirectional_across_images: ("4.50.0", "4.52.4"),
-    gemma3_mask_image_distance_heuristic: ("4.53.1", "4.54.0"),
-    generate_fa2_nameerror: ("4.55.2", "4.55.3"),
-    glm4v_bool_mask: ("4.53.0", "4.53.1"),
-    gpt2_fa2_padding_loses_causality: ("4.57.6", "5.0.0"),
-    idefics_smolvlm_position_ids: ("5.17.0", "5.21.0"),
-    phi3_fa2_rope_position_ids: ("4.44.0", "4.44.1"),
-    qwen2vl_decode_delta_left_padding: ("4.56.2", "4.57.1"),
-    qwen25vl_image_temporal_positions: ("5.5.3", "5.5.4"),
-    qwen25vl_second_per_grid_int_truncation: ("5.17.0", "5.18.0"),
-    qwen25vl_v5_temporal_position_collapse: ("5.5.4", "5.6.0"),
-    qwen2vl_text_position_ids_from_mrope: ("4.56.2", "4.57.1"),
-    qwenvl_vision_fa2_crash: ("4.53.0", "4.53.1"),
-    vision_hidden_states_post_ln: ("4.57.1", "4.57.2"),
+# In place of the newest broken release and its oracle: two that the plan needs anyway, or whose code is closer.
+_CHOSEN = {
+    "fa-sliding-window-off-by-one": ("4.53.3", "4.56.0"),
+    "gemma3-bidirectional-across-images": ("4.50.0", "4.52.4"),
+    "gemma3-mask-image-distance-heuristic": ("4.53.1", "4.54.0"),
+    "idefics-smolvlm-position-ids": ("5.17.0", "5.21.0"),
+    "qwen2vl-text-position-ids-from-mrope": ("4.56.2", "4.57.1"),
 }
 
 
 def _others() -> Iterator[Entry]:
-    for module, (broken, fixed) in OTHERS.items():
-        fix: Fix = module.FIX
+    for fix in fixes().values():
+        if fix.id in (ROTARY, PADDING, VAR):
+            continue
+        broken, fixed = _CHOSEN.get(fix.id) or _newest(fix)
         target = next(one for one in fix.targets if broken in SpecifierSet(one.releases))
-        proof = load_proof(module.__name__, fix)
-        assert proof is not None, fix.id
-        off = Run(
-            f"{proof.__module__}:case", {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN
-        )
-        references = {"fixed": Reference(replace(off, transformers=fixed))}
+        off = Run(_case(fix), {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN)
+        references = {"fixed": Reference(replace(off, transformers=fixed))} if fixed else {}
         yield Entry(f"case/{fix.id}", fix.id, target.key, "bfloat16", off, fix.case_spec.raises, references)
+
+
+def _newest(fix: Fix) -> tuple[str, str]:
+    """The newest release in which any target is broken, and the oracle: what the case names, or the next; or none."""
+    examined = session.current().catalogue.examined()
+    number, target = max(
+        ((examined.index(release), target) for target in fix.targets for release in _broken(target, examined)),
+        key=lambda pair: pair[0],
+    )
+    oracles = fix.case_spec.oracles
+    following = examined[number + 1] if number + 1 < len(examined) else ""
+    return examined[number], oracles.get(target.key, oracles.get("*", following))
+
+
+def _broken(target: Target, examined: Sequence[str]) -> Iterator[str]:
+    return SpecifierSet(target.releases).filter(examined) if target.releases else iter(())
+
+
+def _case(fix: Fix) -> str:
+    assert fix.proof is not None
+    return f"{fix.proof.__module__}:{fix.proof.__name__}"
 
 
 def _padding_releases(target: Target) -> tuple[str, str]:
@@ -302,7 +300,7 @@ def _padding_releases(target: Target) -> tuple[str, str]:
     kind = (target.module, target.qualname.partition(".")[0])
     ranges = [
         SpecifierSet(one.releases)
-        for one in fa2_right_padding_check.FIX.targets
+        for one in fixes()[PADDING].targets
         if (one.module, one.qualname.partition(".")[0]) == kind
     ]
     broken = next(one for one in _BROKEN_IN if one in SpecifierSet(target.releases))
@@ -319,12 +317,10 @@ def _wide(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
         common = {"dtype": dtype, "attn": "flash_attention_2", "exact": False}
         for module, (broken, fixed) in _ROTARY_RELEASES.items():
             name = module.rpartition("modeling_")[2]
-            target = next(one for one in flash_rotary_dtype.FIX.targets if one.module == module)
+            target = next(one for one in fixes()[ROTARY].targets if one.module == module)
             off = Run("tools.parity.cases:vision", {**common, **sizes["vision"], "module": module}, broken, FLASH_ATTN)
             references = {"fixed": Reference(replace(off, transformers=fixed)), **_eager(off, fixed)}
-            yield Entry(
-                f"wide/vision/{name}/{dtype}", flash_rotary_dtype.FIX.id, target.key, dtype, off, _ROTARY, references
-            )
+            yield Entry(f"wide/vision/{name}/{dtype}", ROTARY, target.key, dtype, off, _ROTARY, references)
         off = Run("tools.parity.cases:decoder", {**common, **sizes["decoder"], "use_cache": True}, "4.49.0", FLASH_ATTN)
         references = {
             "fixed": Reference(
@@ -336,7 +332,7 @@ def _wide(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
             **_eager(off, "4.53.1"),
         }
         key = "transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask"
-        yield Entry(f"wide/decoder/{dtype}", fa2_right_padding_check.FIX.id, key, dtype, off, _PADDING, references)
+        yield Entry(f"wide/decoder/{dtype}", PADDING, key, dtype, off, _PADDING, references)
         for operator, raises in _VAR.items():
             given = {**common, **sizes["var"], "qualname": operator, "state": "nothing cast"}
             off = _through(Run("tools.parity.cases:var", given), operator)
@@ -345,7 +341,7 @@ def _wide(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
                 **_eager(off, None),
             }
             key = f"*.basic_var:{operator}"
-            yield Entry(f"wide/var/{operator}/{dtype}", var_attention_dtype.FIX.id, key, dtype, off, raises, references)
+            yield Entry(f"wide/var/{operator}/{dtype}", VAR, key, dtype, off, raises, references)
 
 
 def _eager(off: Run, release: str | None) -> dict[str, Reference]:

@@ -46,13 +46,13 @@ BUILT = ROOT / "built"
 class Done:
     """What came of one run: as `tools.parity.child` wrote it, and the tensors."""
 
-    told: dict[str, Any]
+    results: dict[str, Any]
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)
 
     @property
     def error(self) -> str:
         """``Type: message``, or an empty string."""
-        return ": ".join(self.told["error"][:2]) if self.told["error"] else ""
+        return ": ".join(self.results["error"][:2]) if self.results["error"] else ""
 
 
 @dataclass(frozen=True)
@@ -98,20 +98,20 @@ class Place:
         if self.device == "cpu":
             from tools.testbed.run import environment
 
-            told = environment(folders, {**steady, **chosen})
-            return {**told, "PYTHONPATH": os.pathsep.join([str(STAND_IN), told["PYTHONPATH"]])}
+            results = environment(folders, {**steady, **chosen})
+            return {**results, "PYTHONPATH": os.pathsep.join([str(STAND_IN), results["PYTHONPATH"]])}
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("HOTFIX", "TRITON_INTERPRET"))
         }
         kernels = [] if run.flash_attn is None else [self.kernels or STAND_IN]
-        told = {}
+        results = {}
         if self.kernels and (self.kernels / "VERSION").is_file():
-            told["PARITY_KERNELS_VERSION"] = (self.kernels / "VERSION").read_text().strip()
+            results["PARITY_KERNELS_VERSION"] = (self.kernels / "VERSION").read_text().strip()
         return {
             **kept,
             **steady,
             **chosen,
-            **told,
+            **results,
             "PYTHONPATH": os.pathsep.join(map(str, [ROOT, *kernels, *folders])),
             "PYTHONNOUSERSITE": "1",
             "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
@@ -148,7 +148,7 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
         problems.append("without hotfix: no error, and the same as fixed")
     if on.error:
         problems.append(f"with hotfix: {on.error}")
-    states = [one for one in (on.told["report"] or {}).get("outcomes", ()) if one["fix"] == entry.fix]
+    states = [one for one in (on.results["report"] or {}).get("outcomes", ()) if one["fix"] == entry.fix]
     if not any(one["state"] == "applied" for one in states):
         problems.append(f"with hotfix: not applied: {states}")
     compared = {}
@@ -169,13 +169,13 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
         "target": entry.target,
         "dtype": entry.dtype,
         "given": dict(entry.off.given),
-        "versions": on.told["versions"],
-        "kernels": on.told["kernels"],
+        "versions": on.results["versions"],
+        "kernels": on.results["kernels"],
         "before": off.error,
-        "after": {"error": on.error, "tensors": len(on.tensors), "peak_bytes": on.told.get("peak_bytes")},
+        "after": {"error": on.error, "tensors": len(on.tensors), "peak_bytes": on.results.get("peak_bytes")},
         "against": compared,
         "problems": problems,
-        "seconds": {name: one.told["seconds"] for name, one in done.items()},
+        "seconds": {name: one.results["seconds"] for name, one in done.items()},
     }
 
 
@@ -348,7 +348,7 @@ def _differences(reference: Reference, on: Done, other: Done, beside: Done | Non
         yield f"only one of the two has {', '.join(only)}"
     if not set(on.tensors) & set(other.tensors):
         yield "nothing to compare"
-    compiled = any("backward" in name and "extension" in words for name, words in on.told["kernels"].items())
+    compiled = any("backward" in name and "extension" in words for name, words in on.results["kernels"].items())
     for name in sorted(set(on.tensors) & set(other.tensors)):
         found = _difference(on.tensors[name], other.tensors[name])
         if reference.beside is not None:

@@ -9,8 +9,6 @@ Upstream  fixed in 4.41.2
 Here      ``removesuffix(".py")`` in its place. The same classes with the same names as in 4.41.2.
 """
 
-import ast
-import copy
 from pathlib import Path
 
 from hotfix import Fix
@@ -23,30 +21,11 @@ FIX = Fix(
     evidence=Path(__file__).with_name("evidence.json"),
 )
 
-
-@FIX.edits(("transformers.dynamic_module_utils:get_class_in_module", ">=4.41.0,<=4.41.1"))
-def ending_alone(node):
-    """Only the name of the method changes."""
-    if not _strips_letters(node):
-        return None
-    new = copy.deepcopy(node)
-    new.func.attr = "removesuffix"
-    return new
-
-
-@FIX.recognises
-def is_broken(function):
-    """The letters are stripped."""
-    return any(_strips_letters(node) for node in ast.walk(function))
-
-
-def _strips_letters(node):
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "rstrip"
-        and [ast.dump(one) for one in node.args] == [ast.dump(ast.Constant(".py"))]
-    )
+FIX.edits(
+    ("transformers.dynamic_module_utils:get_class_in_module", ">=4.41.0,<=4.41.1"),
+    old='__PATH.rstrip(".py")',
+    new='__PATH.removesuffix(".py")',
+)
 
 
 @FIX.case

@@ -1,12 +1,12 @@
 """What more fixes cost those who need none of them: 30 and 300 planted beside hotfix's own, on a release with no bug.
 
-    python -m benchmarks.shelf_cost [--rounds 30]
+    python -m benchmarks.catalogue_cost [--rounds 30]
 
 Three things, each in fresh interpreters, in processor time, which a busy machine disturbs little; every round takes all
 of them once, and medians are compared:
 
 - `import hotfix.auto`, which must not grow at all;
-- what is done when transformers is imported: the index is read, and each fix is asked whether it aims at this release.
+- what is done when transformers is imported: the index is read, and the ranges of each fix are looked at.
   It may grow by 0.1 ms a fix;
 - imports of other modules after that, which must not grow.
 
@@ -85,8 +85,8 @@ def main() -> None:
             for number in PLANTED:
                 folders = [f"{place}/{number}", str(overlay.overlay(RELEASE))]
                 command = [sys.executable, "-c", PROGRAM, *folders]
-                told = subprocess.run(command, env={**os.environ, "HOTFIX": "1"}, capture_output=True, check=True)
-                seconds[number].append([float(one) for one in told.stdout.split()])
+                done = subprocess.run(command, env={**os.environ, "HOTFIX": "1"}, capture_output=True, check=True)
+                seconds[number].append([float(one) for one in done.stdout.split()])
     medians = {number: [statistics.median(part) for part in zip(*one[1:])] for number, one in seconds.items()}
     print(f"Python {sys.version.split()[0]}, transformers {RELEASE}, {rounds} rounds, processor time.\n")
     print("| | " + " | ".join(f"{number} planted" for number in PLANTED) + " | a planted fix |")

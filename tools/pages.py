@@ -1,0 +1,196 @@
+"""The parts of README.md and of the pages in docs/ that say which fixes and switches there are.
+
+    python -m tools.pages            writes them anew
+    python -m tools.pages --check    only says which are stale
+
+Such a part stands between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
+`SECTIONS`. What it says comes from the fixes themselves, from the catalogue of known bugs and, for the switches, from
+their own page; it is changed there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from packaging.version import Version
+
+from hotfix.commands import bugs
+from hotfix.fix import Fix
+from hotfix.reports.tables import escaped_markdown, markdown_table
+
+from . import evidence
+from .page import link
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/fixes.md", "docs/limits.md")
+_SECTION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(<!-- end: (?P=name) -->)", re.S)
+_RUNS = 3  # of releases, in one cell
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the parts are made from.
+
+    Attributes:
+        fixes: by the module that defines them.
+        examined: the releases that the sweep has examined, oldest first.
+        switches: the page about the switches.
+    """
+
+    fixes: Mapping[str, Fix]
+    examined: Sequence[Version]
+    switches: str
+
+    def in_order(self) -> list[tuple[str, Fix]]:
+        """The fixes with their modules: those that are on first, crashes before wrong numbers, then by id."""
+        return sorted(self.fixes.items(), key=lambda item: (item[1].optin, item[1].kind != "crash", item[1].id))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pages", description="Write the generated parts of pages.")
+    parser.add_argument("--check", action="store_true", help="only say which pages are stale")
+    chosen = parser.parse_args(arguments)
+    problems: list[str] = []
+    source = read(problems.append)
+    for name in PAGES:
+        path = ROOT / name
+        before = path.read_text(encoding="utf-8")
+        after = rendered(before, source)
+        if before == after:
+            continue
+        if chosen.check:
+            problems.append(f"{name} is stale; run `python -m tools.pages`")
+        else:
+            path.write_text(after, encoding="utf-8")
+            print(f"written: {name}")
+    print("\n".join(problems) or "the pages are up to date")
+    return int(bool(problems))
+
+
+def read(problem: Callable[[str], None]) -> Source:
+    """Read what the parts are made from.
+
+    Args:
+        problem: called with a sentence for each fix that cannot be read.
+    """
+    return Source(
+        evidence.discover(problem),
+        evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json")),
+        (ROOT / "docs" / "switches.md").read_text(encoding="utf-8"),
+    )
+
+
+def rendered(page: str, source: Source) -> str:
+    """A page with its generated parts written anew.
+
+    Raises:
+        KeyError: a part has a name that is none of `SECTIONS`.
+    """
+    return _SECTION.sub(lambda found: f"{found[1]}\n{SECTIONS[found['name']](source)}\n\n{found[4]}", page)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The parts.
+
+
+def fixes(source: Source) -> str:
+    """A row for each fix."""
+    columns = ("id", "kind", "default", "what you see", "broken in")
+    rows = [
+        (f"[`{fix.id}`](docs/fixes.md#{fix.id})", fix.kind, _default(fix), _code(fix.title), _broken(fix, source))
+        for _, fix in source.in_order()
+    ]
+    return markdown_table(columns, rows)
+
+
+def reports(source: Source) -> str:
+    """The bug report of each fix: what its module says at its top."""
+    return "\n\n".join("\n".join(_report(module, fix, source)) for module, fix in source.in_order())
+
+
+def left_alone(source: Source) -> str:
+    """A row for each bug that was looked into and is not repaired."""
+    rows = [
+        (f"`{bug.id}`", escaped_markdown(bug.why_not), ", ".join(map(str, bug.fixed_in)) or "not repaired upstream")
+        for bug in sorted(bugs.known().values(), key=lambda bug: bug.id)
+        if bug.why_not
+    ]
+    return markdown_table(("bug", "why it is left alone", "where it ends"), rows)
+
+
+def switches(source: Source) -> str:
+    """The table of the page about the switches."""
+    return "\n".join(line for line in source.switches.splitlines() if line.startswith("|"))
+
+
+SECTIONS: Mapping[str, Callable[[Source], str]] = {
+    "fixes": fixes,
+    "reports": reports,
+    "left-alone": left_alone,
+    "switches": switches,
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: what is said of one fix.
+
+
+def _broken(fix: Fix, source: Source) -> str:
+    """The releases in which any target of a fix is broken, as a few runs."""
+    members = [set(evidence.declared(one, source.examined)) for one in fix.targets if evidence.has_releases(one)]
+    if not members:
+        return f"revisions before {fix.fixed_in}" if fix.fixed_in else "the source decides"
+    runs = evidence.runs(set().union(*members), source.examined)
+    if len(runs) > _RUNS:
+        runs = [f"{runs[0].partition(' - ')[0]} to {runs[-1].rpartition(' - ')[2]}, with gaps"]
+    partly = ", each function in a part" if any(one != members[0] for one in members) else ""
+    return "; ".join(runs).replace(" - ", " to ") + partly
+
+
+def _default(fix: Fix) -> str:
+    if not fix.optin:
+        return "on"
+    return f"opt-in, group `{fix.group}`" if fix.group else "opt-in"
+
+
+def _report(module: str, fix: Fix, source: Source) -> Iterator[str]:
+    yield f"## {fix.id}"
+    yield ""
+    yield f"{_code(fix.title)}."
+    yield ""
+    said = bugs.sections(import_module(module).__doc__)
+    facts = {
+        "Kind": f"{fix.kind}; {_default(fix)}",
+        **{name: _code(said[name]) for name in bugs.SECTIONS if name in said and name != "Upstream"},
+        "Broken in": _broken(fix, source),
+        "Fixed in": fix.fixed_in or "not repaired upstream",
+        "Upstream": ", ".join(_linked(one) for one in fix.upstream),
+        "Source": f"`{module.replace('.', '/')}.py`",
+    }
+    for name, text in facts.items():
+        if text:
+            yield f"- **{name}:** {text}"
+
+
+def _code(text: str) -> str:
+    """Text of a docstring in Markdown: what stands between backticks is code, all else is text."""
+    parts = re.split(r"(``.+?``|`[^`]+`)", text)
+    return "".join(
+        f"`{part.strip('`')}`" if number % 2 else escaped_markdown(part) for number, part in enumerate(parts)
+    )
+
+
+def _linked(reference: str) -> str:
+    address = link(reference)
+    return f"[{escaped_markdown(reference)}]({address})" if address else escaped_markdown(reference)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
