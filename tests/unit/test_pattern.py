@@ -256,9 +256,7 @@ def test_statements_that_only_move_keep_their_lines():
 
 def test_statements_inside_of_others_keep_their_lines_too():
     old = "if x:\n    raise __E\nelse:\n    y = __D"
-    tree, _ = Rewrite(old, old.replace("else:", "elif z:")).apply(
-        parsed("if x:\n    # why\n    raise e\nelse:\n    y = 1")
-    )
+    tree, _ = Rewrite(old, old.replace("else:", "elif z:")).apply(parsed("if x:\n    # why\n    raise e\nelse:\n    y = 1"))
     assert lines(tree) == [("if x:", 1), ("if z:", 1), ("raise e", 3), ("y = 1", 5)]
 
 
