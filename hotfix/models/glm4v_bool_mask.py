@@ -19,6 +19,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#39121",),
     fixed_in="4.53.1",
+    prefilter="dtype=torch.bool",
     order=1,  # after qwenvl-vision-fa2-crash, which has another hand in the same function
 )
 

@@ -20,6 +20,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#48669",),
     fixed_in="5.18.0",
+    prefilter="second_per_grid_t",
     exempt={
         "transformers.models.exaone4_5.modeling_exaone4_5:Exaone4_5_Model.get_rope_index": (
             "a leftover of Qwen2.5-VL, gone in 5.11.0: the text part takes one row of positions"

@@ -19,6 +19,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#40136", "transformers#40490"),
     fixed_in="4.57.0",
+    prefilter="delta = self.model.rope_deltas",
 )
 
 _PREPARE = "ForConditionalGeneration.prepare_inputs_for_generation"

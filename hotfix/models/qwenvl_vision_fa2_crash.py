@@ -24,6 +24,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#39095", "transformers#39121", "transformers#39231"),
     fixed_in="4.53.1",
+    prefilter="attention_mask[..., cu_seqlens[i - 1] : cu_seqlens[i]",
 )
 
 _OLD = (
