@@ -37,7 +37,7 @@ def test_fixes_of_one_function_compose_and_are_taken_out_one_by_one(cells):
         packages.update({name: version for name, version in cell.fix.case_spec.packages.items() if version is not None})
     flash_attn = packages.pop("flash-attn")
     result = run(
-        "tests.fixes.models.meetings:meeting",
+        "tests.fixes.composition:meeting",
         transformers=str(cells[0].release),
         flash_attn=flash_attn,
         extras=[f"{name}=={version}" if version else name for name, version in packages.items()],
