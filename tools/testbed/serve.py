@@ -57,6 +57,8 @@ def base(handle: int) -> None:
             _ends(_template, Connection(line), order, output)
         os.close(line)
         templates.append(pid)
+    for pid in templates:  # their connections are closed before ours
+        os.waitpid(pid, 0)
 
 
 def _template(client: Connection, order: dict[str, Any], output: tuple[int, int]) -> None:
