@@ -41,6 +41,7 @@ def chosen() -> list[object]:
     every, book = every_cell(), matrix.Book(matrix.RESULTS)
     differing = sorted((cell for cell in every if not book.is_done(cell)), key=lambda cell: (cell.fix.id, cell.release))
     drawn = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, commit())
+    drawn.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
     groups = [(cell, cell.fix.id) for cell in differing] + [(cell, str(cell.release)) for cell in drawn]
     return [pytest.param(cell, marks=pytest.mark.shares(group), id=str(cell)) for cell, group in groups]
 

@@ -22,7 +22,7 @@ from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-BASES = int(os.environ.get("TESTBED_BASES", "3"))
+BASES = int(os.environ.get("TESTBED_BASES", "4"))
 """How many bases are kept alive, those in use apart."""
 
 TEMPLATES = 3
