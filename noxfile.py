@@ -17,6 +17,9 @@ nox.needs_version = ">=2024.10"
 
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 
+# The tests that need no torch.
+CORE = ("tests/engine", "tests/unit")
+
 # uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.
 os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
 
@@ -37,6 +40,12 @@ def install_testbed(session: nox.Session) -> None:
     session.install("-e", ".[cli]", "--group", "testbed", "--group", "tools")
 
 
+def run_tests(session: nox.Session, *arguments: str) -> None:
+    # See tests/conftest.py for the groups. One thread for each process on two cores.
+    session.env["OMP_NUM_THREADS"] = "1"
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "--durations=25", *arguments)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Ruff and mypy."""
@@ -50,20 +59,27 @@ def lint(session: nox.Session) -> None:
 def core(session: nox.Session) -> None:
     """The tests that need no torch, on every Python that is here."""
     session.install("-e", ".", "--group", "test")
-    # Two threads in 200 interpreters take a while; the oldest and the newest import system see them.
-    ends = any(f"/{version}." in f"/{session.python}." for version in (PYTHONS[0], PYTHONS[-1]))
-    arguments = session.posargs or ([] if ends else ["-k", "not two_threads"])
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/engine", *arguments)
+    arguments = session.posargs or ["-m", "not slow"]
+    session.run("python", "-m", "pytest", "-q", "-n", "2", *CORE, *arguments)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """The tests on real releases of transformers and the real flash-attn, without a GPU."""
     install_testbed(session)
-    arguments = session.posargs or ["-m", "not slow and not cuda", "--ignore=tests/engine"]
-    # See tests/conftest.py for the groups. One thread for each process on two cores.
-    session.env["OMP_NUM_THREADS"] = "1"
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "--durations=25", *arguments)
+    arguments = session.posargs or ["-m", "not slow and not cuda", *(f"--ignore={folder}" for folder in CORE)]
+    run_tests(session, *arguments)
+
+
+@nox.session
+def full(session: nox.Session) -> None:
+    """Everything: the slow tests too, and all cells of the matrix not done yet; `nox -s full -- --shard 2/8` a part.
+
+    The parts are the same on every machine. The tests' own part of the matrix is left to the matrix.
+    """
+    install_testbed(session)
+    run_tests(session, "-m", "not cuda", "--ignore=tests/tools/test_slice.py", *session.posargs)
+    session.run("python", "-m", "tools.matrix", *session.posargs)
 
 
 @nox.session

@@ -1,14 +1,32 @@
-"""How the tests are shared out between workers."""
+"""How the tests are shared out: between the workers of one run, and, with ``--shard``, between runs."""
 
 from __future__ import annotations
+
+import hashlib
 
 import pytest
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shard", default="1/1", metavar="I/N", help="run only the I-th of N parts, by the tests' names")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that share runs on the testbed stay with one worker: those of a file, in the slice those of a fix."""
+    """Drop the tests of other shards; leave tests that share runs on the testbed with one worker.
+
+    Those are the tests of a file, unless they say something else with the mark ``shares``.
+    """
+    number, count = map(int, config.getoption("shard").split("/"))
+    if count > 1:
+        others = [item for item in items if _part(item.nodeid, count) != number - 1]
+        items[:] = [item for item in items if _part(item.nodeid, count) == number - 1]
+        config.hook.pytest_deselected(items=others)
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
-        cell = item.callspec.params.get("cell") if hasattr(item, "callspec") else None
-        item.add_marker(pytest.mark.xdist_group(cell.fix.id if cell else item.nodeid.partition("::")[0]))
+        mark = item.get_closest_marker("shares")
+        item.add_marker(pytest.mark.xdist_group(mark.args[0] if mark else item.nodeid.partition("::")[0]))
+
+
+def _part(name: str, count: int) -> int:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % count

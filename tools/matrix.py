@@ -3,22 +3,30 @@
     python -m tools.matrix                          all that is not done yet; may be interrupted and taken up again
     python -m tools.matrix --fix ID --release R     part of it (both may be repeated)
     python -m tools.matrix --slice                  for every fix the first and last broken release and the next one
+    python -m tools.matrix --shard 2/8              the second of eight parts, which are the same on every machine
     python -m tools.matrix --list                   what would be run
+    python -m tools.matrix --carry-over             run nothing: see below
 
 On a release where a target is broken, the case is run without hotfix, where it must fail, and with it, where it must
 give what the oracle gives: the same case, weights and inputs in the next release that is not broken, in which it runs
 and gives tensors of the same names; where there is no such later release, the last such earlier one. On the neighbours,
 the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed, and on
-broken releases those that its case names for other bugs (`CaseSpec.with_fixes`). Each release is run in fresh
-interpreters: one before and one after, and a fork of them for each target.
+broken releases those that its case names for other bugs (`CaseSpec.with_fixes`). Every run is a fork of a process that
+has armed hotfix, or not, and then imported what all models of the release need (`tools.testbed.servers`).
 
 The results are one JSON file, docs/data/matrix.json. A cell that was done with another text of the fix is done again.
+The tests run these cells as well, all of them, and a sample of the others, which is another one for every commit.
+
+`--carry-over` writes today's text of the fixes beside results that were good with another text. Only for a change of
+the text of which it was shown by other means that it repairs to the same syntax trees and that the case is the same:
+from then on nobody can tell these results from those that were run.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import hashlib
 import json
 import math
 import os
@@ -39,6 +47,7 @@ from packaging.version import Version
 import hotfix
 from hotfix.fix import Fix, Target
 from hotfix.proofs import load as load_proof
+from hotfix.proofs.compare import difference
 from hotfix.reports.digest import code_digest, cure_digest, patch_set_digest
 
 from . import evidence
@@ -49,9 +58,8 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "data" / "matrix.json"
 PROBE = "tools.probes:untouched"
 GOOD = ("repaired", "untouched")
-# A bfloat16 has 8 bits: two releases that order the same operations in another way differ in the last of them.
-TOLERANCE = {"bfloat16": 2e-2, "float16": 4e-3, "float32": 1e-5, "float64": 1e-12}
 PACKAGES: dict[str, str | None] = {"flash-attn": "2.7.4.post1"}
+RELEASES_DRAWN = 5  # for a sample
 ORACLES_TRIED = 5  # later ones, and as many earlier ones
 
 Runner = Callable[..., "list[Result]"]
@@ -129,6 +137,48 @@ def slice_of(every: Sequence[Cell]) -> list[Cell]:
     return list(chosen.values())
 
 
+def sample_of(every: Iterable[Cell], size: int, seed: str) -> list[Cell]:
+    """Some cells, drawn by a seed: from `RELEASES_DRAWN` releases, as a release costs more to get ready than a cell.
+
+    Args:
+        every: cells to draw from.
+        size: how many.
+        seed: another one, another sample; all cells have their turn.
+    """
+    by_release: dict[Version, list[Cell]] = {}
+    for cell in sorted(every, key=lambda cell: _drawn(seed, *cell.path)):
+        by_release.setdefault(cell.release, []).append(cell)
+    share = -(-size // max(1, min(RELEASES_DRAWN, len(by_release))))
+    chosen: list[Cell] = []
+    for release in sorted(by_release, key=lambda release: _drawn(seed, str(release))):
+        chosen += by_release[release][: min(share, size - len(chosen))]
+    return chosen
+
+
+def shard_of(every: Iterable[Cell], shard: str) -> list[Cell]:
+    """One part of the cells.
+
+    Args:
+        every: the cells.
+        shard: "2/8" for the second of eight parts. Which part a cell belongs to depends on nothing but its path.
+    """
+    number, count = parse_shard(shard)
+    return [cell for cell in every if _drawn(*cell.path) % count == number - 1]
+
+
+def parse_shard(shard: str) -> tuple[int, int]:
+    """The number and the count of "2/8".
+
+    Raises:
+        ValueError: it is nothing of that kind.
+    """
+    found = re.fullmatch(r"(\d+)/(\d+)", shard)
+    number, count = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise ValueError(f"{shard!r} is not a part such as 2/8")
+    return number, count
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     options = _parser().parse_args(arguments)
@@ -139,7 +189,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [cell for cell in chosen if not options.fix or cell.fix.id in options.fix]
     chosen = [cell for cell in chosen if not options.release or str(cell.release) in options.release]
     chosen = [cell for cell in chosen if not options.target or options.target in cell.target.key]
+    chosen = shard_of(chosen, options.shard) if options.shard else chosen
     book = Book(options.results)
+    if options.carry_over:
+        print(f"{book.carry_over(chosen)} results carried over to today's text of the fixes")
+        return 0
     todo = [cell for cell in chosen if options.fresh or not book.is_done(cell)]
     print(f"{len(chosen)} cells, {len(chosen) - len(todo)} of them done")
     if options.list:
@@ -182,6 +236,22 @@ class Book:
         entry = self.entry(cell)
         now = (_digest_of(cell.module), cell.digest)
         return entry is not None and entry["result"] in GOOD and (entry["fix"], entry["source"]) == now
+
+    def carry_over(self, cells: Iterable[Cell]) -> int:
+        """Take good results for today's text of the fixes; returns how many were of another one.
+
+        Only after the repaired syntax trees were shown to be the same.
+        """
+        carried = 0
+        with self._lock:
+            for cell in cells:
+                entry, today = self.entry(cell), _digest_of(cell.module)
+                if entry and entry["result"] in GOOD and entry["source"] == cell.digest and entry["fix"] != today:
+                    entry["fix"] = today
+                    carried += 1
+            if carried:
+                self._save()
+        return carried
 
     def enter(self, cell: Cell, entry: dict[str, Any]) -> None:
         """Write a result."""
@@ -242,6 +312,10 @@ def _rendered(data: Mapping[str, Any]) -> str:
     return lines + ",".join(fixes) + "\n}}\n"
 
 
+def _drawn(*words: str) -> int:
+    return int.from_bytes(hashlib.sha256(" ".join(words).encode()).digest()[:8], "big")
+
+
 @functools.cache
 def _digest_of(module: str) -> str:
     """Digest of the cure of a fix and of its case, with what they share with their neighbours.
@@ -297,7 +371,8 @@ class Trials:
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 list(pool.map(self._load_oracles, self._first_oracles(todo)))
-                running = [pool.submit(self._try_release, group) for group in groups.values()]
+                by_release = sorted(groups.items(), key=lambda item: (item[0][1], item[0][0]))  # each is got ready once
+                running = [pool.submit(self._try_release, group) for _, group in by_release]
                 for done in as_completed(running):
                     for cell, entry in done.result():
                         finished += 1
@@ -319,7 +394,8 @@ class Trials:
         for cell in todo:
             if cell.verdict == "broken" and (candidates := self._candidates(cell)):
                 groups.setdefault((cell.fix.id, candidates[0]), {})[cell.target.key] = cell
-        return [[replace(cell, release=release) for cell in group.values()] for (_, release), group in groups.items()]
+        by_release = sorted(groups.items(), key=lambda item: (item[0][1], item[0][0]))
+        return [[replace(cell, release=release) for cell in group.values()] for (_, release), group in by_release]
 
     def _load_oracles(self, cells: Sequence[Cell]) -> None:
         self._run_together(cells, armed=False)
@@ -381,13 +457,13 @@ class Trials:
         oracle = self._oracle(cell, after)
         if oracle is None:
             entry["oracle"] = ""
-            if not before.error and not _difference(before.tensors, after.tensors, trial.tolerance)[2]:
+            if not before.error and not difference(before.tensors, after.tensors, trial.tolerance).over:
                 raise Failed("hotfix makes no difference, and there is no oracle to tell which is right")
         else:
             release, right = oracle
             entry["oracle"] = str(release)
             self._equals(after, right, cell, entry)
-            if not before.error and not _difference(before.tensors, right.tensors, trial.tolerance)[2]:
+            if not before.error and not difference(before.tensors, right.tensors, trial.tolerance).over:
                 raise Failed(f"without hotfix it raises nothing and gives what {release} gives")
         entry["result"] = "repaired"
 
@@ -414,18 +490,17 @@ class Trials:
                 if (armed.error or [""])[:2] != (pure.error or [""])[:2]:
                     raise Failed(f"hotfix makes a difference: {armed.error} and {pure.error}")
             else:
-                difference, name, _ = _difference(armed.tensors, pure.tensors, {})
-                if difference:
-                    raise Failed(f"hotfix makes a difference of {difference:.2e} in {name}")
+                if made := difference(armed.tensors, pure.tensors):
+                    raise Failed(f"hotfix makes a difference of {made.relative:.2e} in {made.name}")
                 entry["difference"] = 0.0
         entry["result"] = "untouched"
 
     def _equals(self, after: Result, right: Result, cell: Cell, entry: dict[str, Any]) -> None:
-        difference, name, over = _difference(after.tensors, right.tensors, cell.fix.case_spec.tolerance)
-        if math.isfinite(difference):  # JSON has no infinity
-            entry.update(difference=difference, of=name)
-        if over:
-            raise Failed(f"it differs from {entry['oracle']} by {difference:.2e} in {name}")
+        found = difference(after.tensors, right.tensors, cell.fix.case_spec.tolerance)
+        if math.isfinite(found.relative):  # JSON has no infinity
+            entry.update(difference=found.relative, of=found.name)
+        if found.over:
+            raise Failed(f"it differs from {entry['oracle']} by {found.relative:.2e} in {found.name}")
 
     def _oracle(self, cell: Cell, after: Result) -> tuple[Version, Result] | None:
         if not after.tensors:
@@ -505,36 +580,6 @@ def _name_of_case(cell: Cell) -> str:
     return f"{case.__module__}:{case.__qualname__}"
 
 
-def _difference(
-    one: Mapping[str, Any], other: Mapping[str, Any], tolerance: Mapping[str, float]
-) -> tuple[float, str, bool]:
-    """The largest difference between tensors of two runs.
-
-    Returns:
-        The difference as part of the largest number in that tensor, the name of the tensor, and whether any tensor
-        differs by more than its dtype may.
-    """
-    import torch
-
-    worst, name, over = 0.0, "", False
-    for key in sorted(set(one) & set(other)):
-        a, b = one[key], other[key]
-        if a.shape != b.shape:
-            return float("inf"), f"{key} of shape {tuple(a.shape)} and {tuple(b.shape)}", True
-        # Releases differ in whether they cast logits up: the coarser dtype tells how far they may be apart.
-        names = [str(one.dtype).removeprefix("torch.") for one in (a, b)]
-        allowed = max({**TOLERANCE, **tolerance}.get(dtype, 0.0) for dtype in names)
-        x, y = a.double(), b.double()
-        largest = y.nan_to_num(0, 0, 0).abs().max().item() if y.numel() else 0.0
-        same = (x == y) | (x.isnan() & y.isnan())
-        gap = torch.where(same, 0.0, (x - y).abs()).nan_to_num(float("inf"))
-        difference = gap.max().item() / (largest or 1.0) if y.numel() else 0.0
-        over = over or difference > allowed
-        if difference > worst:
-            worst, name = difference, key
-    return worst, name, over
-
-
 def _first_line(message: str) -> str:
     return (message.strip().splitlines() or [""])[0][:200]
 
@@ -553,6 +598,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
     parser.add_argument("--target", default="", help="only targets whose name contains this")
     parser.add_argument("--slice", action="store_true", help="first and last broken release, and the one after it")
+    parser.add_argument("--shard", default="", metavar="I/N", help="only the I-th of N parts")
+    parser.add_argument(
+        "--carry-over",
+        action="store_true",
+        help="run nothing; take the good results for today's text of the fixes. Only after the repaired syntax trees "
+        "were shown to be the same",
+    )
     parser.add_argument("--fresh", action="store_true", help="run what is done already, too")
     parser.add_argument("--list", action="store_true", help="only say what would be run")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")

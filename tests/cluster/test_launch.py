@@ -40,11 +40,12 @@ def test_signals_go_to_the_command(plain):
         "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(42)); print('up', flush=True); time.sleep(60)"
     )
     command = [*hotfix_run(plain), str(plain.python), "-c", code]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environments.clean_environment())
-    assert process.stdout is not None
-    assert process.stdout.readline() == "up\n"
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 42
+    environment = environments.clean_environment()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 42
 
 
 def test_a_command_that_ends_by_a_signal_ends_this_process_so(plain):

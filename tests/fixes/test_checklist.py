@@ -62,8 +62,15 @@ def checked(check, module, fix, target, release):
 @pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
 def test_a_repaired_function_is_an_ordinary_function(module, fix, target, release):
     told = {name: bool(value) for name, value in checked("ordinary", module, fix, target, release).tensors.items()}
-    assert told == dict.fromkeys(told, True)
-    assert len(told) == 6
+    names = (
+        "something was repaired",
+        "tracebacks show lines that exist",
+        "pickle",
+        "names, signature and docstring are upstream's",
+        "revert leaves nothing",
+        "nothing watches any more",
+    )
+    assert told == dict.fromkeys(names, True)
 
 
 @pytest.mark.slow

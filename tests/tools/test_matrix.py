@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from dataclasses import replace
 
 import pytest
 from packaging.version import Version
 
 torch = pytest.importorskip("torch")
 
-from hotfix.fix import Fix  # noqa: E402
+from hotfix.fix import Fix, Target  # noqa: E402
 from tools import evidence, matrix  # noqa: E402
 from tools.testbed.run import Result  # noqa: E402
 
@@ -59,7 +61,7 @@ class Pretender:
             assert env["HOTFIX_ONLY"] == env["HOTFIX_OPTIN"]
             verdict, state = self.report.get(transformers, ("broken", "applied"))
             result.report = {"outcomes": [{"fix": "rotary", "target": KEY, "verdict": verdict, "state": state}]}
-        return self.results.get((transformers, hotfix), result)
+        return result if case == matrix.PROBE else self.results.get((transformers, hotfix), result)
 
 
 @pytest.fixture
@@ -196,6 +198,23 @@ def test_a_neighbour_that_was_touched_is_a_failure(testbed, tmp_path):
     assert "something was touched" in entry["reason"]
 
 
+@pytest.mark.parametrize("armed", [False, True])
+def test_a_neighbour_that_gives_a_result_more_with_hotfix_or_without_it_is_a_failure(testbed, tmp_path, armed):
+    more = {"out": torch.tensor([1.0, 2.0]), "loss": torch.tensor(1.0)}
+    outcome = {"fix": "rotary", "target": KEY, "verdict": "fixed", "state": "skipped"}
+    testbed.results["4.42.0", armed] = Result(tensors=more, report={"outcomes": [outcome]})
+    entry = carried_out(testbed, tmp_path)["4.42.0"]
+    assert entry["reason"] == "hotfix makes a difference of inf in loss, which only one of them has"
+
+
+def test_a_neighbour_with_nan_where_it_has_it_without_hotfix_is_untouched(testbed, tmp_path):
+    outcome = {"fix": "rotary", "target": KEY, "verdict": "fixed", "state": "skipped"}
+    for armed in False, True:
+        tensors = {"out": torch.tensor([torch.nan, torch.inf])}
+        testbed.results["4.42.0", armed] = Result(tensors=tensors, report={"outcomes": [outcome]})
+    assert carried_out(testbed, tmp_path)["4.42.0"]["result"] == "untouched"
+
+
 def test_a_neighbour_of_which_hotfix_says_something_else_is_a_failure(testbed, tmp_path):
     testbed.report["4.40.0"] = ("unknown", "skipped")
     entry = carried_out(testbed, tmp_path)["4.40.0"]
@@ -251,3 +270,100 @@ def test_the_file_names_what_it_was_made_with(testbed, tmp_path):
     assert json.loads((tmp_path / "matrix.json").read_text())["versions"]["python"] == "3"
     assert entries["4.40.0"]["with"] == {"flash_attn": "2.7"}
     assert Version(json.loads((tmp_path / "matrix.json").read_text())["versions"]["hotfix"])
+
+
+# -- parts and samples ----------------------------------------------------------------------------
+
+
+def many_cells():
+    """Four targets of two fixes in all examined releases."""
+    fixes = [make_fix(), replace(make_fix(), id="another")]
+    return [
+        matrix.Cell(
+            fix,
+            HOME,
+            Target(f"{MODULE}{name}", "rotate", key=f"{MODULE}{name}:rotate"),
+            Version(release),
+            "broken",
+            BROKEN,
+        )
+        for fix, names in zip(fixes, ("ab", "cd"))
+        for name in names
+        for release in EXAMINED
+    ]
+
+
+def paths(cells):
+    return [cell.path for cell in cells]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_every_cell_is_in_one_shard_whichever_others_there_are(count):
+    every = many_cells()
+    shards = [matrix.shard_of(every, f"{number}/{count}") for number in range(1, count + 1)]
+    assert sorted(path for shard in shards for path in paths(shard)) == sorted(paths(every))
+    fewer = every[::2]
+    for number, shard in enumerate(shards, 1):
+        assert set(paths(matrix.shard_of(fewer, f"{number}/{count}"))) == set(paths(shard)) & set(paths(fewer))
+
+
+def test_shards_and_samples_are_the_same_on_every_machine():
+    assert matrix._drawn("rotary", "a:b", "4.41.0") == 16561463191547726786
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "1/0", "a/b", "1/2/3"])
+def test_what_is_no_shard_is_refused(shard):
+    with pytest.raises(ValueError, match="is not a part such as 2/8"):
+        matrix.shard_of([], shard)
+
+
+def test_a_sample_has_its_size_is_of_few_releases_and_another_one_for_another_seed():
+    every = [replace(cell, release=Version(f"{number}.0")) for number in range(20) for cell in many_cells()]
+    samples = [matrix.sample_of(every, 10, seed) for seed in ("a", "a", "b")]
+    assert paths(samples[0]) == paths(samples[1]) != paths(samples[2])
+    for sample in samples:
+        assert len(sample) == len(set(map(id, sample))) == 10
+        assert len({cell.release for cell in sample}) == matrix.RELEASES_DRAWN
+    assert len(matrix.sample_of(every[:3], 10, "a")) == 3
+
+
+def test_in_time_every_cell_has_its_turn():
+    every = many_cells()
+    drawn = {cell.path for seed in range(60) for cell in matrix.sample_of(every, 5, str(seed))}
+    assert drawn == set(paths(every))
+
+
+# -- carrying over --------------------------------------------------------------------------------
+
+
+def test_good_results_of_the_same_source_are_carried_over_to_the_text_of_today(testbed, tmp_path, monkeypatch):
+    testbed.touched = 1  # so that the neighbours fail
+    carried_out(testbed, tmp_path)
+    every = matrix.cells({HOME: make_fix()}, evidence.FOLDER)
+    monkeypatch.setattr(matrix, "_digest_of", lambda home: "of today")
+    moved = replace(every[1], digest="another source")
+    assert [cell.verdict for cell in every] == ["absent", "broken", "broken", "fixed"]
+    book = matrix.Book(tmp_path / "matrix.json")
+    before = {cell.path: dict(book.entry(cell)) for cell in every}
+    assert book.carry_over([every[0], moved, every[2], every[3]]) == 1
+    book = matrix.Book(tmp_path / "matrix.json")
+    assert [book.is_done(cell) for cell in every] == [False, False, True, False]
+    before[every[2].path]["fix"] = "of today"
+    assert {cell.path: book.entry(cell) for cell in every} == before
+    assert book.carry_over(every[2:3]) == 0
+
+
+def test_the_option_carries_over_what_was_chosen_and_runs_nothing(testbed, tmp_path, monkeypatch, capsys):
+    carried_out(testbed, tmp_path)
+    monkeypatch.setattr(evidence, "discover", lambda problem, proofs: {HOME: make_fix()})
+    monkeypatch.setattr(matrix, "cells", functools.partial(matrix.cells, folder=evidence.FOLDER))
+    monkeypatch.setattr(matrix, "_digest_of", lambda home: "of today")
+    monkeypatch.setattr(matrix, "Trials", None)
+    results = ["--results", str(tmp_path / "matrix.json")]
+    assert matrix.main(["--carry-over", "--release", "4.41.0", *results]) == 0
+    assert "1 results carried over" in capsys.readouterr().out
+    matrix.main(["--list", *results])
+    assert "4 cells, 1 of them done" in capsys.readouterr().out
+    matrix.main(["--carry-over", *results])
+    matrix.main(["--list", *results])
+    assert "4 cells, 4 of them done" in capsys.readouterr().out

@@ -1,31 +1,60 @@
-"""The slice of the matrix that runs with the tests: for every fix the first and last broken release, and the next one.
+"""The part of the matrix that runs with the tests: what was not done with today's text of the fixes, and a sample.
 
-`nox -s matrix` runs all of it.
+Every cell whose result is not there, not good, or of another text of its fix or of its case is run: all of them, be
+it a thousand, because nobody has seen them pass. A change of a module that many fixes share makes them many; then run
+`nox -s matrix` first, which writes the results down, may be interrupted, and shares the releases between fixes.
+
+Of the others a sample is run. It is drawn by the commit, so that in time every cell has its turn, while the tests of
+one commit are the same everywhere. Its size does not grow with the number of fixes.
 """
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from tools import evidence, matrix
+from tools.testbed.run import ROOT
 
 pytestmark = pytest.mark.testbed
 
+SAMPLE = 40  # about two minutes on two cores
 
-def slice_of_all() -> list[matrix.Cell]:
+
+def commit() -> str:
+    """Outside of a checkout always the same."""
+    try:
+        command = ["git", "rev-parse", "HEAD"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
+
+
+def every_cell() -> list[matrix.Cell]:
     # A module that cannot be imported is reported by the sweep's test.
-    return matrix.slice_of(matrix.cells(evidence.discover(lambda problem: None)))
+    return matrix.cells(evidence.discover(lambda problem: None, proofs=True))
+
+
+def chosen() -> list[object]:
+    """Each with what its group shares: cells that were not done an oracle, the sample a release."""
+    every, book = every_cell(), matrix.Book(matrix.RESULTS)
+    differing = sorted((cell for cell in every if not book.is_done(cell)), key=lambda cell: (cell.fix.id, cell.release))
+    drawn = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, commit())
+    drawn.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
+    groups = [(cell, cell.fix.id) for cell in differing] + [(cell, str(cell.release)) for cell in drawn]
+    return [pytest.param(cell, marks=pytest.mark.shares(group), id=str(cell)) for cell, group in groups]
 
 
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory):
     pytest.importorskip("torch", reason="torch is missing")
-    every = matrix.cells(evidence.discover(lambda problem: None))
     # One for all cells: what upstream gives in a release is the before of one and the oracle of another.
-    return matrix.Trials(matrix.Book(tmp_path_factory.mktemp("results") / "matrix.json"), every, timeout=300)
+    book = matrix.Book(tmp_path_factory.mktemp("results") / "matrix.json")
+    return matrix.Trials(book, every_cell(), timeout=300)
 
 
-@pytest.mark.parametrize("cell", slice_of_all(), ids=str)
+@pytest.mark.parametrize("cell", chosen())
 def test_repaired_where_broken_and_untouched_next_to_it(cell, trials):
     entry = trials.try_cell(cell)
     assert entry["result"] in matrix.GOOD, entry["reason"]

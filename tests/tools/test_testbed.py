@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,8 +17,8 @@ torch = pytest.importorskip("torch")
 from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 
 from hotfix.proofs.testbed import Testbed, collect  # noqa: E402
-from tools.testbed import cpu, kernel, xformers_cpu  # noqa: E402
-from tools.testbed.run import run, run_script  # noqa: E402
+from tools.testbed import cpu, kernel, servers, xformers_cpu  # noqa: E402
+from tools.testbed.run import ROOT, run, run_many, run_script  # noqa: E402
 
 testbed = pytest.mark.testbed
 
@@ -371,6 +376,141 @@ def test_a_script_runs_with_flash_attention_and_is_told_the_truth_about_cuda(tmp
     result = run_script(script, ["a"], transformers="5.1.0").require()
     assert result.stdout.splitlines() == ["True True", "['a'] False"]
     assert result.flash_calls["flash_attn_func"] == 2
+
+
+# -- cases in forks --------------------------------------------------------------------------
+
+
+def case_looks_around(testbed, target):
+    """What has been imported, in which order; prints, and leaves something behind."""
+    import threading
+
+    names = list(sys.modules)
+    place = {name: names.index(name) for name in ("torch", "hotfix.auto", "transformers") if name in names}
+    print(*sorted(place, key=place.get), *(name for name in names if ".models." in name and ".modeling_" in name))
+    print(os.environ.get("LOOKED_FOR"), file=sys.stderr)
+    import transformers.models.llama.modeling_llama  # noqa: F401
+
+    assert threading.active_count() == 1
+    assert not hasattr(sys, "left_behind")
+    sys.left_behind = True
+    return {}
+
+
+@testbed
+@pytest.mark.parametrize("hotfix", [False, True])
+def test_a_case_finds_hotfix_before_transformers_and_no_model(hotfix):
+    case = "tests.tools.test_testbed:case_looks_around"
+    armed = ["hotfix.auto"] if hotfix else []
+    for value in "one", "two":
+        for _ in range(2):
+            result = run(case, hotfix=hotfix, env={"LOOKED_FOR": value}).require()
+            assert [word for word in result.stdout.split() if word != "torch"] == [*armed, "transformers"]
+            assert result.stderr.splitlines()[-1] == value
+            assert (result.report is not None) is hotfix
+
+
+@testbed
+def test_a_fork_and_a_fresh_interpreter_give_the_same():
+    case = "tests.tools.test_testbed:case_text"
+    forked, fresh = (run(case, env={"HOTFIX_ONLY": "fa2-right-padding-check"}, fresh=one) for one in (False, True))
+    assert forked.require().report["outcomes"] == fresh.require().report["outcomes"]
+    assert (forked.flash_calls, forked.versions) == (fresh.flash_calls, fresh.versions)
+    assert forked.tensors.keys() == fresh.tensors.keys()
+    assert [name for name, one in forked.tensors.items() if not one.equal(fresh.tensors[name])] == []
+
+
+@testbed
+def test_of_several_targets_one_that_dies_or_hangs_is_told_from_the_others(tmp_path):
+    targets = [SimpleNamespace(module=str(tmp_path), qualname=name) for name in ("lives", "dies", "hangs", "never")]
+    case = "tests.tools.test_testbed:case_in_its_own_way"
+    run(case, hotfix=False, target=targets[0]).require()  # so that the time below is not that of the imports
+    results = run_many(case, targets, transformers="4.49.0", hotfix=False, timeout=6)
+    assert results[0].require().tensors["lived"]
+    assert results[1].error[:2] == ("ProcessDied", "return code 3")
+    assert [one.error[0] for one in results[2:]] == ["TimeoutExpired", "TimeoutExpired"]
+    assert not _is_alive(int((tmp_path / "worker").read_text()))
+
+
+def case_in_its_own_way(testbed, target):
+    if target.qualname == "dies":
+        os._exit(3)
+    if target.qualname == "hangs":
+        worker = subprocess.Popen(["sleep", "60"])
+        Path(target.module, "worker").write_text(str(worker.pid))
+        time.sleep(60)
+    return {"lived": torch.tensor(target.qualname == "lives")}
+
+
+PARENT = """
+import os, sys
+from tools.testbed import servers
+from tools.testbed.run import run
+result = run("tests.tools.test_testbed:case_looks_around", hotfix=False)
+assert result.error is None, result.error
+[base] = servers._bases._kept.values()
+print(base.process.pid, flush=True)
+{end}
+"""
+
+
+@testbed
+@pytest.mark.parametrize("end", ["", "os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_nothing_is_left_of_the_servers_however_their_process_ends(end):
+    parent = [sys.executable, "-c", PARENT.format(end=end)]
+    done = subprocess.run(parent, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    base = int(done.stdout)
+    for _ in range(50):
+        left = [one for one in _processes() if one["session"] == base]
+        if not left:
+            break
+        time.sleep(0.2)
+    assert left == []
+
+
+def _processes():
+    """All that run; what only waits for its parent to ask how it ended does not."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, _, _, session, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has just ended
+            if state != "Z":
+                yield {"pid": int(entry.name), "session": int(session)}
+
+
+def _is_alive(pid):
+    return pid in [one["pid"] for one in _processes()]
+
+
+def test_the_least_recently_used_is_ended_but_nothing_that_is_in_use():
+    class One:
+        lost = closed = False
+
+        def close(self):
+            self.closed = True
+
+    kept = servers._Kept(2)
+    ones = {name: One() for name in "abcd"}
+
+    def use(name):
+        return kept.taken(name, lambda: ones[name])
+
+    with use("a"):
+        for name in "bc":
+            with use(name):
+                pass
+        assert [name for name in "abc" if ones[name].closed] == ["b"]
+        with use("d"):
+            assert not ones["a"].closed
+    assert [name for name in "abcd" if ones[name].closed] == ["b", "c"]
+    ones["a"].lost, old = True, ones["a"]
+    ones["a"] = One()
+    with use("a") as one:
+        assert one is ones["a"] is not old
+    kept.close()
+    assert all(one.closed for one in [*ones.values(), old])
 
 
 def case_dies(testbed, target):

@@ -1,7 +1,7 @@
 """The CPU testbed: any `transformers` release with real flash-attn, on a machine without a GPU.
 
 A bug in model code is proved on the release that has it, with the attention that shows it. This
-package runs such a proof in a fresh interpreter of its own:
+package runs such a proof in a process of its own:
 
     from tools.testbed.run import run
 
@@ -13,8 +13,10 @@ What happens, file by file:
 
     overlay.py  installs a release (and whatever else is asked for) once, in a cached folder of its
                 own; never torch, which is the one of the environment that runs the tests
-    run.py      starts the child on these folders, hands it the case, collects the result
-    child.py    the child: arms hotfix or not, runs the case, writes the result down
+    run.py      has the case or script run on these folders, collects the result
+    servers.py  keeps a few processes that hold a release ready, so that a case costs a fork
+    serve.py    these processes: torch, then hotfix armed or not, then transformers' common part
+    child.py    runs the case, writes the result down
     cpu.py      what the child's torch and flash-attn need in order to work without a GPU
     kernel.py   attention written from flash-attn's documentation; the only thing that is ours, in
                 place of the compiled kernels

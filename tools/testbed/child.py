@@ -1,9 +1,8 @@
-"""The process that runs one case. Started by `run.py`, after `import hotfix.auto` or without it."""
+"""What runs a case: in a fork of a template (`serve.py`), or in a fresh interpreter that `run.py` starts."""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import sys
@@ -14,41 +13,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-# What is common where a package is there.
-LOADED_WITH = {"accelerate": "transformers.trainer", "torchvision": "torchvision.transforms.v2"}
 PACKAGES = ("transformers", "torch", "flash_attn", "xformers", "triton", "trl", "accelerate")
 
 
 def main(folder: str) -> None:
-    """Run the case that `order.json` in `folder` names, on each of its targets.
+    """Run the case that `order.json` in `folder` names, on each of its targets, in this process.
 
-    Hotfix is armed already, if it is to be; `transformers` has not been imported. One target runs in this process. Of
-    several, each runs in a fork of its own, made when torch and transformers' common part are loaded and no model is: a
-    clean start for each, without the seconds that loading costs.
+    Hotfix is armed already, if it is to be; `transformers` has not been imported.
     """
     at = Path(folder)
     order = json.loads((at / "order.json").read_text())
-    import torch
-
-    if len(order["targets"]) == 1:
-        _run_on(order, 0, at)
-        return
-    torch.set_num_threads(1)  # threads do not survive a fork
-    importlib.import_module("transformers.modeling_utils")
-    for package, module in LOADED_WITH.items():
-        if importlib.util.find_spec(package):
-            importlib.import_module(module)
     for number in range(len(order["targets"])):
-        child = os.fork()
-        if child == 0:
-            try:
-                _run_on(order, number, at)
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
+        run_on(order, number, at)
 
 
-def _run_on(order: dict[str, Any], number: int, at: Path) -> None:
+def run_on(order: dict[str, Any], number: int, at: Path) -> None:
     """Run the case on one target; write `NUMBER.json` and `NUMBER.pt`."""
     import torch
 

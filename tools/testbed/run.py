@@ -1,4 +1,9 @@
-"""Run one case, or one script as a user would, in a fresh interpreter on the CPU testbed."""
+"""Run one case, or one script as a user would, on the CPU testbed.
+
+A script gets a fresh interpreter. A case gets a fork of a process that has imported torch, armed hotfix or not, and
+then imported what the models of `transformers` have in common, see `servers.py`; it finds no model loaded, and what
+it does to its process no other case sees.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tools.testbed import overlay
+from tools.testbed import overlay, servers
 
 if TYPE_CHECKING:
     import torch
@@ -68,6 +74,7 @@ def run(
     env: Mapping[str, str] | None = None,
     target: Any = None,
     timeout: float = 300,
+    fresh: bool = False,
 ) -> Result:
     """Run a case and return what came of it; an error of the case is in the result, not raised.
 
@@ -85,6 +92,7 @@ def run(
         target: None, or an object with `module` and `qualname`, the two attributes that the case
             will find on its own `target`.
         timeout: seconds.
+        fresh: whether the case needs an interpreter of its own that has imported nothing of `transformers`.
     """
     if isinstance(case, Path) or case.endswith(".py"):
         arguments = ["-c", _UNDER_HOTFIX] if hotfix else []
@@ -100,6 +108,7 @@ def run(
         extras=extras,
         env=env,
         timeout=timeout,
+        fresh=fresh,
     )
     return result
 
@@ -115,8 +124,9 @@ def run_many(
     extras: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
+    fresh: bool = False,
 ) -> list[Result]:
-    """Run one case on several targets of one release: one fresh interpreter, and a fork of it for each.
+    """Run one case on several targets of one release, each in a process of its own.
 
     Args:
         case: "module:function", as in `run`.
@@ -128,40 +138,30 @@ def run_many(
         extras: as in `run`.
         env: as in `run`.
         timeout: seconds, for all of them together.
+        fresh: as in `run`.
 
     Returns:
         What came of each, in the order of `targets`.
     """
-    order = {
+    order: dict[str, Any] = {
         "case": case,
         "hotfix": hotfix,
         "targets": [one and {"module": one.module, "qualname": one.qualname} for one in targets],
     }
-    first = "import hotfix.auto; " if hotfix else ""
-    command = ["-c", f"{first}import sys; from tools.testbed.child import main; main(sys.argv[1])"]
+    folders = _folders(transformers, flash_attn, xformers, extras)
+    end = time.monotonic() + timeout
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        (at / "order.json").write_text(json.dumps(order))
-        folders = _folders(transformers, flash_attn, xformers, extras)
-        process = _process([*command, folder], folders, env or {}, at, timeout)
-        return [_told(process, at, number) for number in range(len(targets))]
-
-
-def _told(process: Result, at: Path, number: int) -> Result:
-    """What one run has written down, or how the process ended if it has not."""
-    import torch
-
-    result = replace(process)
-    if not (at / f"{number}.json").exists():
-        result.error = process.error or ("ProcessDied", f"return code {process.returncode}", process.stderr)
-        return result
-    told = json.loads((at / f"{number}.json").read_text())
-    result.error = told["error"] and tuple(told["error"])
-    result.tensors = torch.load(at / f"{number}.pt", weights_only=True)
-    result.flash_calls = told["flash_calls"]
-    result.report = told["report"]
-    result.versions = told["versions"]
-    return result
+        results = []
+        for number in range(len(targets)):
+            left = max(0.0, end - time.monotonic())
+            process = None if fresh else _forked(order, number, folders, env or {}, at, left)
+            if process is None:
+                process = _alone({**order, "targets": [order["targets"][number]]}, folders, env or {}, at, left)
+                number = 0
+            results.append(_told(process, at, number))
+            (at / f"{number}.json").unlink(missing_ok=True)
+    return results
 
 
 def run_script(
@@ -194,13 +194,16 @@ def run_script(
 
 
 def environment(folders: Sequence[Path], env: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a child: these folders, offline, no GPU, no HOTFIX_*."""
-    kept = {k: v for k, v in os.environ.items() if k != "HOTFIX" and not k.startswith("HOTFIX_")}
+    """Return the whole environment of a child: these folders, offline, no GPU, no HOTFIX_*, bytecode in our cache."""
+    left_out = {"HOTFIX", "PYTHONDONTWRITEBYTECODE"}
+    kept = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith("HOTFIX_")}
     path = [ROOT / "tools" / "testbed" / "path", ROOT, *folders]
     return {
         **kept,
         "PYTHONPATH": os.pathsep.join(map(str, path)),
         "PYTHONNOUSERSITE": "1",
+        # Half of what a child would spend on importing, also where Python is told to write no bytecode.
+        "PYTHONPYCACHEPREFIX": str(overlay.cache() / "bytecode"),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",  # how torch finds tools.testbed.cpu
         "TRITON_INTERPRET": "1",
         "CUDA_VISIBLE_DEVICES": "",
@@ -218,6 +221,43 @@ import hotfix.auto, runpy, sys
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+
+
+def _forked(
+    order: dict[str, Any], number: int, folders: list[Path], env: Mapping[str, str], at: Path, timeout: float
+) -> Result | None:
+    """How the process of one target ended, or None where the release cannot be held ready."""
+    try:
+        ended = servers.run(environment(folders, {}), env, order, number, at, timeout)
+    except servers.Unready:
+        return None
+    error = ("TimeoutExpired", f"after {timeout:.0f} seconds", ended.stderr) if ended.timed_out else None
+    return Result(error=error, stdout=ended.stdout, stderr=ended.stderr, returncode=ended.returncode)
+
+
+def _alone(order: dict[str, Any], folders: list[Path], env: Mapping[str, str], at: Path, timeout: float) -> Result:
+    """How a fresh interpreter ended that was to run a case."""
+    (at / "order.json").write_text(json.dumps(order))
+    first = "import hotfix.auto; " if order["hotfix"] else ""
+    command = ["-c", f"{first}import sys; from tools.testbed.child import main; main(sys.argv[1])", str(at)]
+    return _process(command, folders, env, at, timeout)
+
+
+def _told(process: Result, at: Path, number: int) -> Result:
+    """What one run has written down, or how the process ended if it has not."""
+    import torch
+
+    result = replace(process)
+    if not (at / f"{number}.json").exists():
+        result.error = process.error or ("ProcessDied", f"return code {process.returncode}", process.stderr)
+        return result
+    told = json.loads((at / f"{number}.json").read_text())
+    result.error = told["error"] and tuple(told["error"])
+    result.tensors = torch.load(at / f"{number}.pt", weights_only=True)
+    result.flash_calls = told["flash_calls"]
+    result.report = told["report"]
+    result.versions = told["versions"]
+    return result
 
 
 def _folders(transformers: str, flash_attn: str | None, xformers: str | None, extras: Sequence[str]) -> list[Path]:

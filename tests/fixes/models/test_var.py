@@ -523,10 +523,9 @@ def shipped_case(testbed, target):
 @pytest.mark.testbed
 @pytest.mark.parametrize(("name", "failure"), [(XFORMERS, MIXED), (FLASH, FLOAT32)])
 def test_the_shipped_case_fails_before_and_runs_after_on_real_flash_attn_and_xformers(name, failure):
-    packages = {
-        "xformers": "0.0.35",
-        "target": SimpleNamespace(module="hotfix.proofs.models._cases.basic_var", qualname=name),
-    }
+    target = SimpleNamespace(module="hotfix.proofs.models._cases.basic_var", qualname=name)
+    # All fixes are armed: only what the case itself imports of transformers is to be repaired.
+    packages = {"xformers": "0.0.35", "target": target, "fresh": True}
     before = run("tests.fixes.models.test_var:shipped_case", hotfix=False, **packages)
     assert before.error[0] == failure[0].__name__
     assert failure[1] in before.error[1]

@@ -30,9 +30,16 @@ def test_llava_onevision_projects_what_the_last_layer_of_siglip_gives():
 
 def test_a_model_that_was_built_before_is_repaired_and_given_back():
     result = told("late_and_back", hotfix=False)
-    assert {name: bool(value) for name, value in result.items()} == dict.fromkeys(result, True)
+    names = ("tied before", "tied before, as a tuple", "told to be late", "free", "the same function", "tied after")
+    assert {name: bool(value) for name, value in result.items()} == dict.fromkeys(names, True)
 
 
 def test_language_models_and_other_classes_keep_their_code():
     result = told("others")
-    assert {name: bool(value) for name, value in result.items()} == dict.fromkeys(result, True)
+    names = (
+        "language models are tied",
+        "and have the stock code",
+        "SigLIP's heads too",
+        "SigLIP's towers have not",
+    )
+    assert {name: bool(value) for name, value in result.items()} == dict.fromkeys(names, True)

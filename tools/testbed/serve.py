@@ -1,0 +1,190 @@
+"""The processes that hold a release ready, so that a case costs a fork. The child's side of `servers.py`.
+
+A base, one for each environment, has imported torch. It forks templates, one for each setting of hotfix: a template
+arms hotfix, or does not, and then imports transformers' common part, but no model. It forks the cases. So hotfix comes
+before transformers in each of them, as in a program of a user, and no case sees what another one has imported.
+
+From the second template on, the base has also imported what transformers' common part needs of other packages: the
+greatest part of the time, and nothing that hotfix could meet. Packages that import transformers are left out.
+
+Threads do not survive a fork: torch works with one. Every process ends when the other end of its connection is closed,
+in whatever way the process there has ended.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+from typing import Any
+
+# What is common where a package is there.
+LOADED_WITH = {"accelerate": "transformers.trainer", "torchvision": "torchvision.transforms.v2"}
+# What hotfix repairs, and what is ours: never imported before hotfix is armed.
+LEFT_OUT = frozenset({"transformers", "hotfix", "tests", "tools", "__main__", "__mp_main__"})
+
+
+def base(handle: int) -> None:
+    """Import torch and fork a template for each order that comes, until the connection is closed."""
+    client = Connection(handle)
+    output = _redirected(b"", b"")
+    try:
+        import torch
+
+        torch.set_num_threads(1)
+    except Exception:
+        client.send({"error": traceback.format_exc()})
+        return
+    client.send({"error": None})
+    templates: list[int] = []
+    refused: set[str] = set()
+    while (order := _received(client)) is not None:
+        line = recv_handle(client)
+        _preload(order["modules"], refused)
+        templates = [pid for pid in templates if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+        _flush()
+        pid = os.fork()
+        if pid == 0:
+            client.close()
+            _ends(_template, Connection(line), order, output)
+        os.close(line)
+        templates.append(pid)
+    for pid in templates:  # their connections are closed before ours
+        os.waitpid(pid, 0)
+
+
+def _template(client: Connection, order: dict[str, Any], output: tuple[int, int]) -> None:
+    """Get ready as `order` says, then fork a case for each that comes, until the connection is closed."""
+    said = _redirected(*map(_content, output))
+    os.environ.update(order["env"])
+    try:
+        if early := {"transformers", "hotfix"} & sys.modules.keys():
+            raise RuntimeError(f"imported before its time: {', '.join(early)}")
+        if order["hotfix"]:
+            importlib.import_module("hotfix.auto")
+        importlib.import_module("transformers.modeling_utils")
+        for package, module in LOADED_WITH.items():
+            if importlib.util.find_spec(package):
+                importlib.import_module(module)
+    except BaseException:
+        # A case may be about just that. In a fresh interpreter it is the case that meets it.
+        client.send({"error": traceback.format_exc()})
+        return
+    client.send({"error": None, "modules": [name for name in sys.modules if name.partition(".")[0] not in LEFT_OUT]})
+    running: set[int] = set()
+    while (case := _received(client)) is not None:
+        if "ended" in case:
+            running.discard(case["ended"])
+            client.send(os.waitstatus_to_exitcode(os.waitpid(case["ended"], 0)[1]))
+            continue
+        alive = recv_handle(client)  # held by the case alone: that it is closed tells that the case has ended
+        os.set_inheritable(alive, False)
+        _flush()
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()  # so that a time-out ends the workers of the case as well
+            client.close()
+            _ends(_case, case, said)
+        os.close(alive)
+        running.add(pid)
+        client.send(pid)
+    for pid in running:
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _case(case: dict[str, Any], said: tuple[int, int]) -> None:
+    from tools.testbed import child
+
+    at = Path(case["at"])
+    os.chdir(at)
+    for descriptor, name in enumerate(("stdout", "stderr"), 1):
+        with open(at / f"{case['number']}.{name}", "wb") as file:
+            file.write(_content(said[descriptor - 1]))
+            file.flush()
+            os.dup2(file.fileno(), descriptor)
+    child.run_on(case["order"], case["number"], at)
+
+
+def _preload(modules: Sequence[str], refused: set[str]) -> None:
+    """Import modules that a template has needed, except those that would import transformers."""
+    for name in modules:
+        package = name.partition(".")[0]
+        if name in sys.modules or package in refused:
+            continue
+        here = set(sys.modules)
+        refusal = _Refusal()
+        sys.meta_path.insert(0, refusal)
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            # Not a module that can be imported by its name, such as those that Cython makes up.
+            refused.add(name)
+        except _Refused:
+            refused.add(package)
+            for added in sys.modules.keys() - here:
+                del sys.modules[added]
+        finally:
+            sys.meta_path.remove(refusal)
+
+
+class _Refused(BaseException):
+    """Not an `Exception`: a package that tries whether transformers is there must not be told that it is not."""
+
+
+class _Refusal:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name.partition(".")[0] in LEFT_OUT:
+            raise _Refused(name)
+
+
+# -- processes and their output ----------------------------------------------------------------
+
+
+def _received(client: Connection) -> Any:
+    """What the other side sends, None at its end."""
+    try:
+        return client.recv()
+    except EOFError:
+        return None
+
+
+def _ends(work: Callable[..., None], *arguments: Any) -> None:
+    """Do what a fork is for, and end the process without the end of the interpreter that it was forked from."""
+    status = 1
+    try:
+        work(*arguments)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        _flush()
+        os._exit(status)
+
+
+def _redirected(*contents: bytes) -> tuple[int, int]:
+    """Let the standard output and error go to files without a name that begin with these bytes."""
+    _flush()
+    descriptors = []
+    for descriptor, content in enumerate(contents, 1):
+        with tempfile.TemporaryFile(buffering=0) as file:
+            file.write(content)
+            descriptors.append(os.dup(file.fileno()))
+        os.dup2(descriptors[-1], descriptor)
+    return descriptors[0], descriptors[1]
+
+
+def _content(descriptor: int) -> bytes:
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()

@@ -1,0 +1,274 @@
+"""The bases and templates of this process (`serve.py` says what they are): started when needed, a few kept.
+
+They live as long as this process, which is a worker of pytest or the matrix, unless others were used since: each holds
+some hundred megabytes. They end with this process, however it ends, because their connections are closed then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import send_handle
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+BASES = int(os.environ.get("TESTBED_BASES", "4"))
+"""How many bases are kept alive, those in use apart."""
+
+TEMPLATES = 3
+"""How many templates of each."""
+
+# Variables that the interpreter, torch and other packages read when they are imported: another base. All others are
+# given to the template before it arms hotfix.
+_EARLY = ("PYTHON", "TORCH", "OMP_", "MKL_", "KMP_", "CUDA_", "TRITON_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "LD_")
+_START = "import sys; from tools.testbed.serve import base; base(int(sys.argv[1]))"
+
+
+class Unready(Exception):
+    """A base or a template cannot be made here; what it said is the message."""
+
+
+@dataclass
+class Ended:
+    """How a case ended.
+
+    Attributes:
+        stdout: with what was written when its template was made.
+        stderr: the same.
+        returncode: negative for a signal.
+        timed_out: whether it was ended by us.
+    """
+
+    stdout: str
+    stderr: str
+    returncode: int
+    timed_out: bool
+
+
+def run(
+    environment: Mapping[str, str],
+    late: Mapping[str, str],
+    order: dict[str, Any],
+    number: int,
+    at: Path,
+    timeout: float,
+) -> Ended:
+    """Run one target of an order in a fork.
+
+    Args:
+        environment: the whole environment of a child, without what is in `late`.
+        late: further variables.
+        order: as `child.main` reads it.
+        number: of the target.
+        at: folder for the results.
+        timeout: seconds.
+
+    Raises:
+        Unready: nothing was run.
+    """
+    early = {name: value for name, value in late.items() if name.startswith(_EARLY)}
+    late = {name: value for name, value in late.items() if name not in early}
+    whole = {**environment, **early}
+    with _bases.taken(tuple(sorted(whole.items())), lambda: _Base(whole)) as base:
+        key = (order["hotfix"], *sorted(late.items()))
+        with base.templates.taken(key, lambda: base.template(order["hotfix"], late)) as template:
+            return template.run({"order": order, "number": number, "at": str(at)}, timeout)
+
+
+def close() -> None:
+    """End all bases and templates that no case runs on."""
+    _bases.close()
+
+
+# -- below this line, nothing that run.py calls -------------------------------------------------
+
+
+class _Template:
+    """Our end of the connection with a template."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.lock = threading.Lock()
+        self.lost = False
+
+    def run(self, case: dict[str, Any], timeout: float) -> Ended:
+        ours, theirs = _pair()
+        try:
+            with self.lock, _talking(self):
+                self.connection.send(case)
+                _hand_over(self.connection, theirs)
+                pid = self.connection.recv()
+            ended = False
+            try:
+                ended = ours.poll(timeout)
+            finally:
+                if not ended:
+                    _kill(pid)
+                with self.lock, _talking(self):
+                    self.connection.send({"ended": pid})
+                    code = self.connection.recv()
+        finally:
+            ours.close()
+        written = [Path(case["at"], f"{case['number']}.{name}") for name in ("stdout", "stderr")]
+        texts = [file.read_text(errors="replace") if file.exists() else "" for file in written]
+        return Ended(texts[0], texts[1], code, not ended)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class _Base:
+    """A process that has imported torch.
+
+    Args:
+        environment: its whole environment.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.connection, theirs = _pair()
+        self.lock = threading.Lock()
+        self.lost = False
+        self.modules: Sequence[str] = ()
+        self.templates = _Kept[_Template](TEMPLATES)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _START, str(theirs)],
+            env={**environment},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[theirs],
+            start_new_session=True,  # an interruption at the terminal is for pytest
+        )
+        os.close(theirs)
+        try:
+            _ready(self, self.connection)
+        except BaseException:
+            self.close()
+            raise
+
+    def template(self, hotfix: bool, env: Mapping[str, str]) -> _Template:
+        ours, theirs = _pair()
+        try:
+            with self.lock, _talking(self):
+                self.connection.send({"hotfix": hotfix, "env": dict(env), "modules": list(self.modules)})
+                _hand_over(self.connection, theirs)
+            template = _Template(ours)
+            self.modules = _ready(template, ours)["modules"]
+        except BaseException:
+            ours.close()
+            raise
+        return template
+
+    def close(self) -> None:
+        self.templates.close()
+        self.connection.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+_T = TypeVar("_T", _Base, _Template)
+
+
+class _Kept(Generic[_T]):
+    """Those that were used last, by what they are for.
+
+    Args:
+        limit: how many are kept, those in use apart.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._making: dict[Any, threading.Lock] = {}
+        self._kept: OrderedDict[Any, _T] = OrderedDict()
+        self._users: dict[Any, int] = {}
+
+    @contextmanager
+    def taken(self, key: Any, make: Callable[[], _T]) -> Iterator[_T]:
+        """Use one; it is made first if it is not there, or was lost."""
+        with self._lock:
+            self._users[key] = self._users.get(key, 0) + 1
+            making = self._making.setdefault(key, threading.Lock())
+        try:
+            with making:
+                one = self._kept.get(key)
+                if one is None or one.lost:
+                    if one is not None:
+                        one.close()
+                    one = make()
+                with self._lock:
+                    self._kept[key] = one
+                    self._kept.move_to_end(key)
+            yield one
+        finally:
+            with self._lock:
+                self._users[key] -= 1
+            self._end(self._limit)
+
+    def close(self) -> None:
+        """End all that are not in use."""
+        self._end(0)
+
+    def _end(self, limit: int) -> None:
+        with self._lock:
+            idle = [key for key in self._kept if not self._users.get(key)]
+            over = [self._kept.pop(key) for key in idle[: max(0, len(self._kept) - limit)]]
+        for one in over:
+            one.close()
+
+
+def _pair() -> tuple[Connection, int]:
+    """A connection, and the descriptor of its other end."""
+    ours, theirs = socket.socketpair()
+    return Connection(ours.detach()), theirs.detach()
+
+
+def _hand_over(connection: Connection, descriptor: int) -> None:
+    """Send a descriptor, and close it here."""
+    try:
+        send_handle(connection, descriptor, None)
+    finally:
+        os.close(descriptor)
+
+
+def _ready(process: _Base | _Template, connection: Connection) -> dict[str, Any]:
+    with _talking(process):
+        told: dict[str, Any] = connection.recv()
+    if told["error"]:
+        raise Unready(told["error"])
+    return told
+
+
+@contextmanager
+def _talking(process: _Base | _Template) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        process.lost = True
+        raise Unready(f"it has ended: {error!r}") from error
+
+
+def _kill(pid: int) -> None:
+    """End a case and its workers. Its template has not waited for it yet, so the number is its own."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)  # it has not come as far as a session of its own
+
+
+_bases = _Kept[_Base](BASES)
+atexit.register(close)
