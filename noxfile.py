@@ -48,11 +48,12 @@ def run_tests(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Ruff and mypy."""
+    """Ruff, mypy, and the contracts of the imports."""
     session.install("-e", ".[cli]", "--group", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
+    session.run("lint-imports", "--no-cache")
 
 
 @nox.session(python=[interpreter(version) for version in PYTHONS])
