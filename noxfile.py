@@ -18,6 +18,13 @@ nox.needs_version = ">=2024.10"
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 
 # The tests that need no torch.
+# Files of other people's formats, by the name of their schema.
+SCHEMAS = {
+    "github-workflows": ".github/workflows/*.yml",
+    "github-issue-forms": ".github/ISSUE_TEMPLATE/*.yml",
+    "github-actions": "action.yml",
+    "citation-file-format": "CITATION.cff",
+}
 CORE = ("tests/engine", "tests/unit")
 
 # uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.
@@ -54,6 +61,8 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("lint-imports", "--no-cache")
+    for kind, files in SCHEMAS.items():
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *sorted(glob.glob(files)))
 
 
 @nox.session(python=[interpreter(version) for version in PYTHONS])
