@@ -19,7 +19,7 @@ from tools.testbed.run import run_script
 pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-SCRIPT = Path(__file__).parent / "padding" / "user_trl.py"
+SCRIPT = Path(__file__).parents[1] / "models" / "padding" / "user_trl.py"
 ARMED = "import hotfix.auto, runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
 EXTRAS = ["trl==0.15.2", "accelerate==1.5.2", "datasets==3.6.0"]
 TRAINERS = ("dpo", "sft")
