@@ -17,7 +17,7 @@ from ..versions import installed
 from ..versions.verdict import Verdict
 from . import launch
 
-PYTHONS = ((3, 9), (3, 15))
+PYTHONS = ((3, 9), (3, 13))  # those in noxfile.py
 PATCHERS = {"liger-kernel": "Liger-Kernel", "unsloth": "Unsloth", "axolotl": "axolotl"}
 _SECONDS = 120
 
@@ -63,7 +63,9 @@ def python() -> Iterator[Finding]:
     if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
         yield Finding("ok", "Python", f"{version} at {sys.executable}")
     else:
-        yield Finding("warning", "Python", f"{version} is not among those that are tested", "use Python 3.9 to 3.13")
+        first, last = (".".join(map(str, one)) for one in PYTHONS)
+        found = f"{version} is not among those that are tested"
+        yield Finding("warning", "Python", found, f"use Python {first} to {last}")
     for flag, letter, loses in (
         ("no_site", "-S", "start-up files and site-packages are not looked at"),
         ("isolated", "-I", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),

@@ -43,7 +43,7 @@ class Unknown(str, Enum):
 class Verbosity(str, Enum):
     """How much is written to stderr."""
 
-    QUIET = "quiet"  #: errors only
+    QUIET = "quiet"  #: only what was asked for and is not done
     INFO = "info"  #: one line for each applied fix, and warnings
     DEBUG = "debug"  #: everything that was looked at
 
