@@ -6,10 +6,11 @@ import argparse
 import os
 import platform
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from ..engine.ledger import Outcome
-from ..reports.report import Report, of_environment
-from ..versions.verdict import Verdict
+if TYPE_CHECKING:
+    from ..engine.ledger import Outcome
+    from ..reports.report import Report
 
 HELP = "what is broken in this environment, and what hotfix does about it"
 EXAMPLES = (
@@ -39,6 +40,7 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the command."""
     from ..engine.policy import Policy
     from ..reports import tables
+    from ..reports.report import of_environment
     from . import screen
 
     report = of_environment(Policy.from_environment(os.environ))
@@ -76,6 +78,7 @@ def run(chosen: argparse.Namespace) -> int:
 def _print_unknown(report: Report, as_json: bool) -> None:
     from ..reports import tables
     from ..version import __version__
+    from ..versions.verdict import Verdict
     from . import screen
 
     unknown = [one for one in report if one.verdict is Verdict.UNKNOWN]
