@@ -76,12 +76,13 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _print_unknown(report: Report, as_json: bool) -> None:
+    from ..engine.ledger import State
     from ..reports import tables
     from ..version import __version__
     from ..versions.verdict import Verdict
     from . import screen
 
-    unknown = [one for one in report if one.verdict is Verdict.UNKNOWN]
+    unknown = [one for one in report if one.verdict is Verdict.UNKNOWN and one.state is not State.DISABLED]
     if as_json:
         found = [{"fix": one.fix, "target": one.target, "digest": one.source, "matcher": _says(one)} for one in unknown]
         packages = report.to_dict()["unexamined"]

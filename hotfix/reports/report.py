@@ -147,7 +147,7 @@ def _unexamined(outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[U
     """One row for each package that has functions of which only the matcher of a fix can say something."""
     found: dict[str, dict[str, bool]] = {}
     for one in outcomes:
-        if one.verdict is Verdict.UNKNOWN and (one.harmless or one.looks_broken):
+        if one.state is not State.DISABLED and (_is_harmless(one) or one.looks_broken):
             functions = found.setdefault(one.target.partition(".")[0], {})
             functions[one.target] = functions.get(one.target, False) or one.looks_broken
     for package, functions in found.items():
