@@ -140,9 +140,16 @@ def ourselves() -> Iterator[Finding]:
             found = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
             advice = "pip uninstall hotfix, then pip install --force-reinstall transformers-hotfix"
             yield Finding("problem", "hotfix", found, advice)
-    if sum((folder / "hotfix" / "__init__.py").is_file() for folder in _path()) > 1:
-        copies = ", ".join(str(folder) for folder in _path() if (folder / "hotfix" / "__init__.py").is_file())
-        yield Finding("warning", "hotfix", f"there is more than one: in {copies}", "keep one; the first is imported")
+    copies = [folder for folder in _path() if _has_hotfix(folder)]
+    if len(copies) > 1:
+        found = f"there is more than one: in {', '.join(map(str, copies))}"
+        yield Finding("warning", "hotfix", found, "keep one; the first is imported")
+    # A program that is started from its own folder finds what lies there first; the command `hotfix` does not.
+    project = Path.cwd()
+    if project not in copies and _has_hotfix(project) and (project / "hotfix").resolve() != here:
+        found = f"{project} has a `hotfix` of its own: programs that are started there import that one"
+        advice = "rename it; until then nothing is repaired in those programs, which say so, or stop under a guard"
+        yield Finding("problem", "hotfix", found, advice)
 
 
 def switches() -> Iterator[Finding]:
@@ -159,6 +166,8 @@ def switches() -> Iterator[Finding]:
     catalogue = session.current().catalogue
     for sentence in policy.unmatched(catalogue.entries, catalogue.groups):
         yield Finding("warning", "switches", sentence, "`hotfix list` shows the ids")
+    for sentence in policy.unknown_variables():
+        yield Finding("warning", "switches", sentence, "correct its name; it has no effect")
     if said:
         yield Finding("note", "switches", ", ".join(f"{name}={value}" for name, value in sorted(said.items())))
 
@@ -332,6 +341,10 @@ def _path() -> list[Path]:
     """The folders from which Python imports, without repetitions."""
     folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path)
     return [folder for folder in folders if folder.is_dir()]
+
+
+def _has_hotfix(folder: Path) -> bool:
+    return (folder / "hotfix" / "__init__.py").is_file() or (folder / "hotfix.py").is_file()
 
 
 def _is_package(folder: Path) -> bool:

@@ -152,7 +152,7 @@ class Policy:
         return [
             f"{name} is no switch of hotfix; {_suggestion(name, VARIABLES)}"
             for name in sorted(self.environment)
-            if name not in VARIABLES
+            if name.startswith("HOTFIX_") and name not in VARIABLES
         ]
 
     def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:

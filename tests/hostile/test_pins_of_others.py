@@ -37,7 +37,7 @@ ATTACKS = {
     ),
     "large.yml": lambda: "dependencies:\n" + "  - transformers=4.49.0\n" * 100_000,
     "nested.yml": lambda: "dependencies: " + "[" * 100_000,
-    "many.txt": lambda: "transformers==4.49.0\n" * 2_000_000,
+    "many.txt": lambda: "pip\n" * 2_000_000,
     "narrowed.txt": lambda: "".join(f"transformers!=4.49.0.dev{number}\n" for number in range(15_000)),
     "conditions.txt": lambda: "transformers" + ",".join(f"!=4.49.0.dev{number}" for number in range(400)) + "\n",
     "continued.txt": lambda: "transformers \\\n" * 150_000 + "==4.49.0\n",
