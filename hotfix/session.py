@@ -265,7 +265,7 @@ class Session:
             # Keeping the books may not stop the work; not being able to keep a promise must.
             if pin and pinned:
                 raise HotfixError(f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}") from error
-            self.log.warn_once(f"no record of this process ({type(error).__name__}: {error})")
+            self.log.fail_once(f"no record of this process ({type(error).__name__}: {error})")
             return
         if pin and pinned and report.digest != pin:
             raise HotfixError(

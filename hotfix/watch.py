@@ -172,11 +172,12 @@ def notify(event: str, name: str, **details: bool) -> "set[str]":
 def _give_up(error: Exception) -> None:
     """Leave the process alone from now on; raise, where the user wants no run without hotfix."""
     switches = environment()
-    disarm()
-    if any(switches.get(name, "").strip() not in ("", "0") for name in GUARDS):
-        raise error
     other = getattr(sys.modules.get("hotfix"), "__file__", None) or __file__
     why = f"{type(error).__name__}: {error}"
     if other.replace("\\", "/").rpartition("/")[0] != __file__.replace("\\", "/").rpartition("/")[0]:
         why = f"`import hotfix` gives {other}"
+    if any(switches.get(name, "").strip() not in ("", "0") for name in GUARDS):
+        # The watcher stays: a program may try the import again. No ImportError, with which programs do without.
+        raise RuntimeError(f"hotfix can do nothing in this process ({why})") from error
+    disarm()
     sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")

@@ -17,7 +17,7 @@ from ..versions import installed
 from ..versions.verdict import Verdict
 from . import launch
 
-PYTHONS = ((3, 9), (3, 15))
+PYTHONS = ((3, 9), (3, 13))  # those in noxfile.py
 PATCHERS = {"liger-kernel": "Liger-Kernel", "unsloth": "Unsloth", "axolotl": "axolotl"}
 _SECONDS = 120
 
@@ -63,7 +63,9 @@ def python() -> Iterator[Finding]:
     if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
         yield Finding("ok", "Python", f"{version} at {sys.executable}")
     else:
-        yield Finding("warning", "Python", f"{version} is not among those that are tested", "use Python 3.9 to 3.13")
+        first, last = (".".join(map(str, one)) for one in PYTHONS)
+        found = f"{version} is not among those that are tested"
+        yield Finding("warning", "Python", found, f"use Python {first} to {last}")
     for flag, letter, loses in (
         ("no_site", "-S", "start-up files and site-packages are not looked at"),
         ("isolated", "-I", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),
@@ -138,9 +140,16 @@ def ourselves() -> Iterator[Finding]:
             found = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
             advice = "pip uninstall hotfix, then pip install --force-reinstall transformers-hotfix"
             yield Finding("problem", "hotfix", found, advice)
-    if sum((folder / "hotfix" / "__init__.py").is_file() for folder in _path()) > 1:
-        copies = ", ".join(str(folder) for folder in _path() if (folder / "hotfix" / "__init__.py").is_file())
-        yield Finding("warning", "hotfix", f"there is more than one: in {copies}", "keep one; the first is imported")
+    copies = [folder for folder in _path() if _has_hotfix(folder)]
+    if len(copies) > 1:
+        found = f"there is more than one: in {', '.join(map(str, copies))}"
+        yield Finding("warning", "hotfix", found, "keep one; the first is imported")
+    # A program that is started from its own folder finds what lies there first; the command `hotfix` does not.
+    project = Path.cwd()
+    if project not in copies and _has_hotfix(project) and (project / "hotfix").resolve() != here:
+        found = f"{project} has a `hotfix` of its own: programs that are started there import that one"
+        advice = "rename it; until then nothing is repaired in those programs, which say so, or stop under a guard"
+        yield Finding("problem", "hotfix", found, advice)
 
 
 def switches() -> Iterator[Finding]:
@@ -157,6 +166,8 @@ def switches() -> Iterator[Finding]:
     catalogue = session.current().catalogue
     for sentence in policy.unmatched(catalogue.entries, catalogue.groups):
         yield Finding("warning", "switches", sentence, "`hotfix list` shows the ids")
+    for sentence in policy.unknown_variables():
+        yield Finding("warning", "switches", sentence, "correct its name; it has no effect")
     if said:
         yield Finding("note", "switches", ", ".join(f"{name}={value}" for name, value in sorted(said.items())))
 
@@ -330,6 +341,10 @@ def _path() -> list[Path]:
     """The folders from which Python imports, without repetitions."""
     folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path)
     return [folder for folder in folders if folder.is_dir()]
+
+
+def _has_hotfix(folder: Path) -> bool:
+    return (folder / "hotfix" / "__init__.py").is_file() or (folder / "hotfix.py").is_file()
 
 
 def _is_package(folder: Path) -> bool:

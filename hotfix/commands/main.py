@@ -7,6 +7,7 @@ is a module beside this one.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -45,6 +46,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     first = next((word for word in words if word != "--debug"), "")
     chosen = build_parser([first] if first in COMMANDS else COMMANDS).parse_args(words)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal of ASCII shows the report of a bug as well
     try:
         status: int = chosen.run(chosen)
         sys.stdout.flush()

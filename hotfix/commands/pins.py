@@ -3,6 +3,10 @@
 Read are requirements files (with ``-r``, ``-c``, markers, hashes), what ``pip freeze`` prints, pylock.toml, uv.lock,
 poetry.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, and the folder of an environment. Nothing is
 executed, fetched or imported; what cannot be read is one `CommandError` that names file and line.
+
+Pins come with pull requests, from anybody. So the time is linear in the size of a file, sizes and depths have limits,
+and a file that turns out not to be pins (a requirements file may include any file, or be a link to one) is named, with
+the line, and never quoted.
 """
 
 from __future__ import annotations
@@ -20,8 +24,6 @@ from packaging.markers import InvalidMarker, Marker, UndefinedComparison, Undefi
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
     canonicalize_name,
     parse_sdist_filename,
     parse_wheel_filename,
@@ -31,9 +33,16 @@ from packaging.version import InvalidVersion, Version
 from . import CommandError
 from .screen import EXTRA
 
-LIMIT = 32 * 1024 * 1024  # bytes; the lock files of the largest projects have a tenth of that
+LIMIT = 16 * 1024 * 1024  # bytes; the lock files of the largest projects have a fifth of that
+LIMIT_YAML = 256 * 1024  # bytes; PyYAML takes a minute for the other limit
 _DEPTH = 20  # of files that include each other
+_LINES = 200_000  # of requirements files, with all that they include; many of them are hashes
+_REQUIREMENTS = 20_000
+_KEY = 32  # parts of a key in TOML, which tomllib reads in quadratic time
 _LONGEST = 500  # characters of a dependency of conda
+_LONG = 10_000  # of a requirement without its hashes
+_VERSION = 200  # characters
+_ASKED = 100  # versions, or conditions on the version, of one package
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,12 @@ class Pin:
     specifier: SpecifierSet
     where: str
     opaque: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.specifier) > _ASKED:
+            raise CommandError(f"{self.where}: more than {_ASKED} conditions on {_excerpt(self.name)}")
+        if any(len(one.version) > _VERSION for one in self.specifier):
+            raise CommandError(f"{self.where}: a version of more than {_VERSION} characters")
 
     @property
     def version(self) -> Optional[Version]:
@@ -77,7 +92,10 @@ class Pins:
 
     def add(self, pin: Pin) -> None:
         """Add one of several versions."""
-        self.packages.setdefault(pin.name, []).append(pin)
+        pins = self.packages.setdefault(pin.name, [])
+        if len(pins) >= _ASKED:
+            raise CommandError(f"{pin.where}: more than {_ASKED} versions of {_excerpt(pin.name)}")
+        pins.append(pin)
 
     def narrow(self, pin: Pin) -> None:
         """Add what has to hold together with what was there."""
@@ -99,23 +117,22 @@ def read(source: str, python: str = "") -> Pins:
         CommandError: it cannot be read.
     """
     markers = _environment(python)
-    if source == "-":
-        pins = Pins("<stdin>", complete=True)
-        _Requirements(pins, markers).lines(_text(sys.stdin.buffer.read(LIMIT + 1), "<stdin>"), Path(), "<stdin>")
-        return pins
-    path = Path(source)
+    path, name = Path(source), "<stdin>" if source == "-" else source
     try:
+        if source == "-":
+            pins = Pins(name, complete=True)
+            _Requirements(pins, markers).lines(_text(sys.stdin.buffer.read(LIMIT + 1), name), Path(), name)
+            return pins
         if path.is_dir():
             return _of_folder(path)
         text = _text(_bytes(path), source)
+        if not text.strip():
+            raise CommandError(f"{source}: the file is empty")
+        return _of_file(path, source, text, markers)
     except OSError as error:
         raise CommandError(f"{source}: {error.strerror or error}") from None
-    if not text.strip():
-        raise CommandError(f"{source}: the file is empty")
-    try:
-        return _of_file(path, source, text, markers)
     except RecursionError:
-        raise CommandError(f"{source}: nested too deeply") from None
+        raise CommandError(f"{name}: nested too deeply") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -180,6 +197,7 @@ class _Requirements:
         self.markers = markers
         self.constraints: list[Pin] = []
         self.seen: set[Path] = set()
+        self.lines_read = self.requirements_read = 0
 
     def lines(self, text: str, folder: Path, source: str) -> None:
         """Read a whole file, and those that it includes."""
@@ -189,8 +207,14 @@ class _Requirements:
                 self.pins.narrow(pin)
 
     def _read(self, text: str, folder: Path, source: str, constraint: bool, depth: int) -> None:
+        self.lines_read += text.count("\n") + 1
+        if self.lines_read > _LINES:
+            raise CommandError(f"{source}: more than {_LINES} lines of requirements")
         for number, line in _logical_lines(text):
             where = f"{source}:{number}" if self.numbered else source
+            self.requirements_read += 1
+            if self.requirements_read > _REQUIREMENTS:
+                raise CommandError(f"{where}: more than {_REQUIREMENTS} requirements")
             if line.startswith("-"):
                 self._option(line, folder, where, constraint, depth)
                 continue
@@ -210,11 +234,11 @@ class _Requirements:
         elif option in ("-e", "--editable"):
             self._link(value, where)
         elif option not in _OPTIONS_WITHOUT_EFFECT:
-            raise CommandError(f"{where}: not an option of a requirements file: {_excerpt(line)}")
+            raise CommandError(f"{where}: not an option of a requirements file")
 
     def _include(self, value: str, folder: Path, where: str, constraint: bool, depth: int) -> None:
         if re.match(r"[a-z+]+://", value):
-            self.pins.notes.append(f"{where}: {_excerpt(value)} is not fetched")
+            self.pins.notes.append(f"{where}: {_shown(value)} is not fetched")
             return
         path = folder / value
         if depth >= _DEPTH:
@@ -231,6 +255,8 @@ class _Requirements:
 
     def _pin(self, line: str, where: str) -> Optional[Pin]:
         line = _PER_REQUIREMENT.sub("", line)
+        if len(line) > _LONG:
+            raise CommandError(f"{where}: not a requirement: longer than {_LONG} characters")
         if re.match(r"[a-z+]+://|\.{0,2}/|.*\.(?:whl|tar\.gz|zip)$", line) and " @ " not in line:
             return self._link(line, where)
         return pin_of(line, where, self.markers)
@@ -240,7 +266,7 @@ class _Requirements:
         name = re.search(r"#(?:.*&)?egg=([\w.-]+)", link)
         pin = _of_link(name[1] if name else "", link, where)
         if pin is None:
-            self.pins.notes.append(f"{where}: {_excerpt(link)} does not say which package it is")
+            self.pins.notes.append(f"{where}: {_shown(link)} does not say which package it is")
         else:
             self.pins.narrow(pin)
         return None
@@ -254,8 +280,8 @@ def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:
     """
     try:
         requirement = Requirement(text)
-    except InvalidRequirement:
-        raise CommandError(f"{where}: not a requirement: {_excerpt(text)}") from None
+    except (InvalidRequirement, ValueError):  # a number of thousands of digits, for instance
+        raise CommandError(f"{where}: not a requirement") from None
     if requirement.marker and not _holds(requirement.marker, markers):
         return None
     name = canonicalize_name(requirement.name)
@@ -266,18 +292,19 @@ def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines without comments, joined where they are continued, with the number of the first."""
-    continued, first = "", 0
+    continued: list[str] = []
+    first = 0
     for number, line in enumerate(text.splitlines(), start=1):
         whole = re.sub(r"(^|\s)#.*$", "", line).rstrip()
         first = first if continued else number
         if whole.endswith("\\"):
-            continued += whole[:-1] + " "
+            continued.append(whole[:-1])
             continue
-        line, continued = (continued + whole).strip(), ""
+        line, continued = " ".join([*continued, whole]).strip(), []
         if line:
             yield first, line
-    if continued.strip():
-        yield first, continued.strip()
+    if "".join(continued).strip():
+        yield first, " ".join(continued).strip()
 
 
 def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
@@ -286,7 +313,7 @@ def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
     try:
         found = parse_wheel_filename(file)[:2] if file.endswith(".whl") else parse_sdist_filename(file)
         return Pin(canonicalize_name(name or found[0]), SpecifierSet(f"=={found[1]}"), where)
-    except (InvalidWheelFilename, InvalidSdistFilename):
+    except ValueError:
         pass  # not a file with a version in its name
     tag = re.search(r"@v?(\d+(?:\.\d+)+)$", path)
     name = name or path.partition("@")[0].rpartition("/")[2].removesuffix(".git")
@@ -294,7 +321,7 @@ def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
         return None
     if tag:
         return Pin(canonicalize_name(name), SpecifierSet(f"=={tag[1]}"), where)
-    return Pin(canonicalize_name(name), SpecifierSet(), where, f"{name} comes from {_excerpt(link)}, without a release")
+    return Pin(canonicalize_name(name), SpecifierSet(), where, f"{name} comes from {_shown(link)}, without a release")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -309,6 +336,9 @@ def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
             import tomli as tomllib
         except ImportError:
             raise CommandError(f"{source}: reading TOML needs tomli on this Python: {EXTRA}") from None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _longest_key(line) > _KEY:
+            raise CommandError(f"{source}:{number}: a key of more than {_KEY} parts")
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -325,9 +355,18 @@ def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
     raise CommandError(f"{source}: neither a lock file nor a pyproject.toml with dependencies")
 
 
+def _longest_key(line: str) -> int:
+    """How many parts the longest key in a line of TOML has, or a few more."""
+    if line.count(".") < _KEY:
+        return 0
+    bare = re.sub(r""""[^"]*"|'[^']*'""", "", line)
+    keys = bare.split("=")[:-1] + ([bare] if bare.lstrip().startswith("[") else [])
+    return max((key.count(".") + 1 for key in keys), default=0)
+
+
 def _add_locked(pins: Pins, entry: Any, markers: dict[str, str]) -> None:
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise CommandError(f"{pins.source}: a package without a name: {_excerpt(str(entry))}")
+        raise CommandError(f"{pins.source}: a package without a name")
     name = canonicalize_name(entry["name"])
     conditions = entry.get("resolution-markers") or entry.get("marker") or entry.get("markers") or []
     if isinstance(conditions, dict):  # poetry, by group
@@ -348,7 +387,7 @@ def _of_project(source: str, project: Mapping[str, Any], markers: dict[str, str]
     wanted = [project.get("dependencies", []), *(extras.values() if isinstance(extras, dict) else [])]
     for requirement in _flat(wanted):
         if not isinstance(requirement, str):
-            raise CommandError(f"{source}: not a requirement: {_excerpt(str(requirement))}")
+            raise CommandError(f"{source}: not a requirement among its dependencies")
         if pin := pin_of(requirement, source, markers):
             pins.narrow(pin)
     return pins
@@ -385,8 +424,18 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
         import yaml
     except ImportError:
         raise CommandError(f"{source}: reading YAML needs PyYAML, which is not installed: {EXTRA}") from None
+    if len(text) > LIMIT_YAML:
+        raise CommandError(f"{source}: larger than {LIMIT_YAML // 1024} kB, which is much for an environment of conda")
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it comes without types
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            # A few lines that name each other stand for billions of entries.
+            if self.check_event(yaml.AliasEvent):
+                raise CommandError(f"{source}: has aliases, which no environment of conda needs")
+            return super().compose_node(parent, index)
+
     try:
-        document = yaml.safe_load(text)
+        document = yaml.load(text, Loader)
     except yaml.YAMLError as error:
         raise CommandError(f"{source}: not YAML: {str(error).splitlines()[0]}") from None
     wanted = document.get("dependencies") if isinstance(document, dict) else None
@@ -400,7 +449,7 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
             lines = [str(line) for line in entry["pip"] if isinstance(line, (str, int, float))]
             _Requirements(pins, markers, numbered=False).lines("\n".join(lines), folder, source)
         elif entry is not None and not isinstance(entry, dict):
-            raise CommandError(f"{source}: not a dependency: {_excerpt(str(entry))}")
+            raise CommandError(f"{source}: not a dependency among its dependencies")
     return pins
 
 
@@ -411,7 +460,7 @@ def _of_match_spec(text: str, source: str) -> Pin:
     """Conda's ``name=4.49``, which means 4.49.*, ``name==4.49.0``, ``name>=4,<5``, ``name=4.49.0=build``."""
     said = _MATCH_SPEC.fullmatch(text.strip()) if len(text) < _LONGEST else None
     if not said:
-        raise CommandError(f"{source}: not a dependency: {_excerpt(text)}")
+        raise CommandError(f"{source}: not a dependency among its dependencies")
     name, versions = canonicalize_name(said[1]), (said[2] or "").strip()
     if versions.startswith("=") and not versions.startswith("=="):
         version = versions[1:].strip().partition("=")[0]
@@ -476,19 +525,24 @@ def _pin_with(name: str, specifier: str, source: str) -> Pin:
     try:
         return Pin(name, SpecifierSet(specifier), source)
     except InvalidSpecifier:
-        raise CommandError(f"{source}: {name} has a version that cannot be read: {_excerpt(specifier)}") from None
+        raise CommandError(f"{source}: not a dependency: its version cannot be read") from None
 
 
 def _version(text: object) -> Optional[Version]:
     try:
         return Version(text) if isinstance(text, str) else None
-    except InvalidVersion:
+    except ValueError:  # InvalidVersion, and a number of thousands of digits
         return None
 
 
 def _flat(lists: Iterable[Any]) -> Iterator[Any]:
     for one in lists:
         yield from one if isinstance(one, list) else [one]
+
+
+def _shown(link: str) -> str:
+    """A link without the name and the token that it may hold."""
+    return _excerpt(re.sub(r"(?<=//)[^/@\s]*@", "", link))
 
 
 def _excerpt(text: str) -> str:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..engine.ledger import Outcome
+    from ..reports.report import Report
 
 HELP = "what is broken in this environment, and what hotfix does about it"
 EXAMPLES = (
     "hotfix status",
     "hotfix status --all",
     "hotfix status --targets",
+    "hotfix status --unknown",
     "hotfix status --json | jq '.outcomes[] | select(.verdict == \"broken\")'",
     "HOTFIX_OPTIN=removed-names hotfix status",
 )
@@ -20,7 +27,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--all", action="store_true", help="also the fixes for which there is nothing to do")
-    parser.add_argument("--targets", action="store_true", help="one row for each function, not for each fix")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--targets", action="store_true", help="one row for each function, not for each fix")
+    what.add_argument(
+        "--unknown",
+        action="store_true",
+        help="only the functions that nobody has examined, as Markdown that can be pasted into an issue",
+    )
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -31,6 +44,9 @@ def run(chosen: argparse.Namespace) -> int:
     from . import screen
 
     report = of_environment(Policy.from_environment(os.environ))
+    if chosen.unknown:
+        _print_unknown(report, chosen.json)
+        return 0
     if chosen.json:
         screen.print_json(report.to_dict())
         return 0
@@ -47,7 +63,50 @@ def run(chosen: argparse.Namespace) -> int:
         out.table(tables.COLUMNS, [row.cells() for row in shown])
         out.line()
     if len(shown) < len(rows):
-        counts = Counter(row.verdict.value for row in rows if row.idle)
-        idle = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        counts = Counter(row.word for row in rows if row.idle)
+        idle = ", ".join(f"{count} {word}" for word, count in counts.items())
         out.line(f"There is nothing to do for {len(rows) - len(shown)} fixes ({idle}); --all lists them.")
+    for one in report.unexamined:
+        out.line(f"{one} `hotfix status --unknown` lists them.")
     return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what a maintainer needs to examine a release.
+
+
+def _print_unknown(report: Report, as_json: bool) -> None:
+    from ..engine.ledger import State
+    from ..reports import tables
+    from ..version import __version__
+    from ..versions.verdict import Verdict
+    from . import screen
+
+    unknown = [one for one in report if one.verdict is Verdict.UNKNOWN and one.state is not State.DISABLED]
+    if as_json:
+        found = [{"fix": one.fix, "target": one.target, "digest": one.source, "matcher": _says(one)} for one in unknown]
+        packages = report.to_dict()["unexamined"]
+        screen.print_json(
+            {"hotfix": __version__, "python": platform.python_version(), "packages": packages, "unknown": found}
+        )
+        return
+    if not unknown:
+        print("Every function at which a fix aims was examined.")
+        return
+    print(
+        "\n".join(
+            f"- {one}" for one in [*report.unexamined, f"hotfix {__version__}, Python {platform.python_version()}"]
+        )
+    )
+    print()
+    rows = [
+        [tables.escaped_markdown(cell) for cell in (one.fix, one.target, one.source or "-", _says(one))]
+        for one in unknown
+    ]
+    print(tables.clean(tables.markdown_table(("fix", "target", "digest", "matcher"), rows)))
+
+
+def _says(outcome: Outcome) -> str:
+    if outcome.looks_broken:
+        return "looks broken"
+    return "does not look broken" if outcome.harmless else outcome.reason

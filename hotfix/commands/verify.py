@@ -77,7 +77,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the command; 1 if a proof fails."""
+    """Run the command; 1 if a proof fails, or if there is something to prove and nothing was proved."""
     from . import CommandError, screen
 
     if importlib.util.find_spec("torch") is None:
@@ -100,7 +100,8 @@ def run(chosen: argparse.Namespace) -> int:
         screen.print_json(certificate)
     else:
         _print(out, certificate, proofs)
-    return int(any(proof.result == FAILED for proof in proofs))
+    results = {proof.result for proof in proofs}
+    return int(FAILED in results or (bool(proofs) and VERIFIED not in results))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -311,6 +312,8 @@ def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> No
     out.table(("result", "fix", "function", "before", "after", "changed by", "to oracle"), rows)
     for reason in dict.fromkeys(f"{one.fix}: {one.reason}" for one in proofs if one.result != VERIFIED):
         out.line(reason)
+    if all(one.result == IMPOSSIBLE for one in proofs):
+        out.line("Nothing was proved here.")
 
 
 def _number(value: Optional[float]) -> str:

@@ -100,5 +100,8 @@ class Catalogue:
 
     @cached_property
     def _index(self) -> dict[str, Any]:
-        index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
+        try:
+            index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{INDEX} cannot be read as the index of the fixes: {error}") from error
         return index

@@ -13,6 +13,7 @@ from enum import Enum
 
 from ..errors import HotfixError
 from ..locks import Lock
+from ..versions import installed
 from ..versions.verdict import Verdict
 from .log import Log
 from .policy import Policy, Unknown
@@ -59,6 +60,11 @@ class Outcome:
             return True
         return self.verdict in (Verdict.UNKNOWN, Verdict.FOREIGN) and not self.harmless
 
+    @property
+    def looks_broken(self) -> bool:
+        """Whether nobody has examined the source, and the fix's matcher finds the bug in it."""
+        return self.verdict is Verdict.UNKNOWN and bool(self.source) and not self.harmless
+
     def to_dict(self) -> dict[str, object]:
         """The public form, as in ``hotfix status --json``."""
         return {
@@ -98,10 +104,16 @@ class Ledger:
             raise HotfixError(f"{what}: {outcome.reason}")
         elif outcome.is_news:
             sentence = f"{outcome.fix}: {outcome.reason} `hotfix explain {outcome.fix}` says more."
+            if outcome.looks_broken:  # short: a new release may have several of them
+                sentence = (
+                    f"{outcome.fix}: looks broken in {_release(outcome)}, which was not examined; "
+                    "left as it is. `hotfix status --unknown` says more."
+                )
             if self._policy.strict:
                 raise HotfixError(f"{what}: {outcome.reason}")
             # Several targets of one fix are one piece of news.
-            log.warn_once(sentence, outcome.fix, outcome.verdict.value)
+            tell = log.fail_once if outcome.state is State.FAILED else log.warn_once
+            tell(sentence, outcome.fix, outcome.verdict.value)
         else:
             log.log(logging.DEBUG, f"{what}: {outcome.verdict.value}. {outcome.reason}")
 
@@ -141,3 +153,8 @@ class Ledger:
         except Exception as error:
             reason = f"hotfix itself failed: {type(error).__name__}: {error}; the module is as its release left it."
             self.record(Outcome(fix, target, Verdict.UNKNOWN, State.FAILED, late, reason))
+
+
+def _release(outcome: Outcome) -> str:
+    package = outcome.target.partition(".")[0]
+    return f"{package} {installed.version(package) or 'without a version'}"

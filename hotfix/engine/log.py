@@ -52,21 +52,38 @@ class Log:
             sentence: the warning.
             about: what it is about, if several sentences are one piece of news; else the sentence itself.
         """
-        with self._lock:
-            if (about or (sentence,)) in self._said:
-                return
-            self._said.add(about or (sentence,))
-        self.log(logging.WARNING, sentence)
+        if self._is_news(about or (sentence,)):
+            self.log(logging.WARNING, sentence)
+
+    def fail_once(self, sentence: str, *about: str) -> None:
+        """Say that something that was asked for was not done: on every rank, and under ``HOTFIX_LOG=quiet``, too.
+
+        Args:
+            sentence: what was not done, and why.
+            about: as for a warning.
+        """
+        if self._is_news(about or (sentence,)):
+            self.log(logging.ERROR, sentence)
 
     def warn_or_raise(self, sentence: str) -> None:
-        """Warn once, or raise in strict mode.
+        """Say once, even if quiet, that a switch or a plugin does not do what was meant; raise in strict mode.
+
+        All ranks have the same switches: the first one says it.
 
         Raises:
             HotfixError: in strict mode.
         """
         if self._policy.strict:
             raise HotfixError(sentence)
-        self.warn_once(sentence)
+        if job.rank() in (None, 0):
+            self.fail_once(sentence)
+
+    def _is_news(self, about: tuple[str, ...]) -> bool:
+        with self._lock:
+            if about in self._said:
+                return False
+            self._said.add(about)
+            return True
 
 
 class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]

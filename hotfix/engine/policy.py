@@ -43,7 +43,7 @@ class Unknown(str, Enum):
 class Verbosity(str, Enum):
     """How much is written to stderr."""
 
-    QUIET = "quiet"  #: errors only
+    QUIET = "quiet"  #: only what was asked for and is not done
     INFO = "info"  #: one line for each applied fix, and warnings
     DEBUG = "debug"  #: everything that was looked at
 
@@ -152,7 +152,7 @@ class Policy:
         return [
             f"{name} is no switch of hotfix; {_suggestion(name, VARIABLES)}"
             for name in sorted(self.environment)
-            if name not in VARIABLES
+            if name.startswith("HOTFIX_") and name not in VARIABLES
         ]
 
     def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:

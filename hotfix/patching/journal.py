@@ -50,7 +50,7 @@ class Journal:
             site = live.resolve(module, target.qualname)
             operation = self._operation_on(site, target)
             if operation.has(target):
-                return "It was in place already."
+                return operation.sentence(target, late)  # as it was said the first time
             operation.change([*operation.steps, _Step(fix, target)])
             if operation not in self._operations:
                 self._operations.append(operation)

@@ -46,6 +46,9 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
     """
     import wrapt  # here, because it costs 70 ms and is needed only where something is broken
 
+    if not hasattr(wrapt, "resolve_path"):  # nothing that could be said of the target
+        place = getattr(wrapt, "__file__", None) or "a folder without code"
+        raise ImportError(f"wrapt ({place}) is not the package that hotfix needs: reinstall wrapt>=1.15", name="wrapt")
     try:
         owner, name, _ = wrapt.resolve_path(module, qualname)
     except AttributeError:

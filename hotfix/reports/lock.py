@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, Union
 
@@ -20,6 +21,7 @@ from .fleet import compare_patches
 from .report import Report, of_environment
 
 FILE = "hotfix.lock"
+_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
 def write(path: Union[str, Path] = FILE) -> str:
@@ -87,7 +89,7 @@ def read(path: Union[str, Path] = FILE) -> dict[str, Any]:
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        whole = isinstance(content["digest"], str) and isinstance(content["patches"], list)
+        whole = bool(_DIGEST.fullmatch(content["digest"])) and isinstance(content["patches"], list)
         if whole and isinstance(content["packages"], dict):
             return dict(content)
     except (OSError, ValueError, TypeError, KeyError) as error:

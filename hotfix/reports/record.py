@@ -96,7 +96,7 @@ class Record:
             write_whole(self._file, json.dumps(self._content), mode=0o600)
         except OSError as error:
             folder = self._file.parent
-            self._log.warn_once(f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error})")
+            self._log.fail_once(f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error})")
 
     def _at_exit(self) -> None:
         with self._lock:

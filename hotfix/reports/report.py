@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Optional
+
+from packaging.version import Version
 
 from ..engine.catalogue import Catalogue
 from ..engine.entry import Entry
@@ -25,6 +27,33 @@ _PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "t
 
 
 @dataclass(frozen=True)
+class Unexamined:
+    """What nobody has examined of one package, in one row.
+
+    Attributes:
+        package: its name.
+        release: what is installed.
+        newest: the newest release that was examined; empty where none was.
+        functions: how many functions have a source that was never examined.
+        look_broken: how many of them look broken to the fix that aims at them.
+    """
+
+    package: str
+    release: str
+    newest: str
+    functions: int
+    look_broken: int
+
+    def __str__(self) -> str:
+        looks = f"{self.look_broken} look broken" if self.look_broken else "none looks broken"
+        here = f"{self.package} {self.release}"
+        if self.newest and self.release and Version(self.release) > Version(self.newest):
+            here += f" is newer than the evidence ({self.newest})"
+        were = "function was" if self.functions == 1 else "functions were"
+        return f"{here}: {self.functions} {were} not examined, {looks}."
+
+
+@dataclass(frozen=True)
 class Report:
     """What is repaired, what will be, and what is left alone.
 
@@ -35,6 +64,7 @@ class Report:
         patches: what the digest is made of, one line for each target that is repaired or will be: the fix, the target,
             the digest of its source, the digest of the cure.
         entries: what is known of each fix, by id.
+        unexamined: the functions that nobody has examined, one row for each package.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -42,6 +72,7 @@ class Report:
     digest: str
     patches: tuple[str, ...] = ()
     entries: Mapping[str, Entry] = field(default_factory=dict, repr=False)
+    unexamined: tuple[Unexamined, ...] = ()
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.outcomes)
@@ -56,6 +87,7 @@ class Report:
             "digest": self.digest,
             "python": platform.python_version(),
             "packages": dict(self.packages),
+            "unexamined": [asdict(one) for one in self.unexamined],
             "outcomes": [outcome.to_dict() for outcome in self.outcomes],
         }
 
@@ -69,15 +101,15 @@ class Report:
         rows = [tables.target_cells(one) for one in self.worth_a_line()]
         if rows:
             lines.append(tables.plain_table([tables.TARGET_COLUMNS, *rows]))
-        return "\n".join([*lines, self.the_rest()])
+        return "\n".join([*lines, *map(str, self.unexamined), self.the_rest()])
 
     def __rich__(self) -> object:
         """What ``rich`` prints: one row for each fix."""
-        return tables.rich_report(self.headline(), self.rows())
+        return tables.rich_report(self.headline(), self.rows(), list(map(str, self.unexamined)))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: one row for each fix, its targets folded below."""
-        return tables.html_report(self.headline(), self.rows(), self.outcomes)
+        return tables.html_report(self.headline(), self.rows(), self.outcomes, list(map(str, self.unexamined)))
 
     def rows(self, fix: str = "") -> list[tables.Row]:
         """One row for each fix, or for this one alone: first what went wrong, last what has nothing to do."""
@@ -94,8 +126,8 @@ class Report:
         return [one for one in self if not _is_quiet(one)]
 
     def the_rest(self) -> str:
-        """One sentence for all other outcomes."""
-        counts = Counter(one.verdict.value for one in self if _is_quiet(one))
+        """One sentence for all other outcomes; those that were not examined have a row of their own."""
+        counts = Counter(one.verdict.value for one in self if _is_quiet(one) and not _is_harmless(one))
         if not counts:
             return ""
         kinds = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
@@ -104,7 +136,24 @@ class Report:
 
 def _is_quiet(outcome: Outcome) -> bool:
     nothing = (Verdict.FIXED, Verdict.ABSENT, Verdict.UNAFFECTED)
-    return outcome.state is State.SKIPPED and (outcome.verdict in nothing or outcome.harmless)
+    return outcome.state is State.SKIPPED and (outcome.verdict in nothing or _is_harmless(outcome))
+
+
+def _is_harmless(outcome: Outcome) -> bool:
+    return outcome.verdict is Verdict.UNKNOWN and outcome.harmless
+
+
+def _unexamined(outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[Unexamined]:
+    """One row for each package that has functions of which only the matcher of a fix can say something."""
+    found: dict[str, dict[str, bool]] = {}
+    for one in outcomes:
+        if one.state is not State.DISABLED and (_is_harmless(one) or one.looks_broken):
+            functions = found.setdefault(one.target.partition(".")[0], {})
+            functions[one.target] = functions.get(one.target, False) or one.looks_broken
+    for package, functions in found.items():
+        newest = catalogue.examined(package)[-1:]
+        release = str(installed.version(package) or "")
+        yield Unexamined(package, release, "".join(newest), len(functions), sum(functions.values()))
 
 
 def of_environment(switches: Policy) -> Report:
@@ -147,7 +196,7 @@ def make(
             continue
         for target in fix.targets:
             seen = [outcome for (id, name), outcome in happened.items() if id == fix.id and _is(target, name)]
-            now = seen or [_foretold(fix, target, disabled, switches, catalogue)]
+            now = seen or [_foretold_or_failed(fix, target, disabled, switches, catalogue)]
             outcomes += now
             if "*" in target.module:
                 # Which modules the pattern stands for is known only when they come. Ready or repaired is the same.
@@ -159,12 +208,23 @@ def make(
             patches += [f"{fix.id} {one.target} {one.source} {cure_digest(fix)}" for one in repaired]
     packages = {name: str(version) for name in _PACKAGES if (version := installed.version(name))}
     patches.sort()
-    return Report(tuple(outcomes), packages, patch_set_digest(patches), tuple(patches), catalogue.entries)
+    unexamined = tuple(_unexamined(outcomes, catalogue))
+    return Report(tuple(outcomes), packages, patch_set_digest(patches), tuple(patches), catalogue.entries, unexamined)
 
 
 def _is(target: Target, name: str) -> bool:
     module, _, qualname = name.partition(":")
     return qualname == target.qualname and target.covers(module)
+
+
+def _foretold_or_failed(
+    fix: Fix, target: Target, disabled: Optional[str], switches: Policy, catalogue: Catalogue
+) -> Outcome:
+    try:
+        return _foretold(fix, target, disabled, switches, catalogue)
+    except Exception as error:  # of this fix alone: a report that stops says nothing of the others
+        reason = f"It cannot be judged: {type(error).__name__}: {error}"
+        return Outcome(fix.id, str(target), Verdict.UNKNOWN, State.FAILED, False, reason)
 
 
 def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Policy, catalogue: Catalogue) -> Outcome:
@@ -178,7 +238,7 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
     if disabled:
         state, reason = State.DISABLED, disabled
     elif judgement.verdict is Verdict.BROKEN or (
-        judgement.verdict is Verdict.UNKNOWN and switches.unknown is Unknown.APPLY
+        judgement.verdict is Verdict.UNKNOWN and switches.unknown is Unknown.APPLY and not judgement.harmless
     ):
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
     return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source, judgement.harmless)

@@ -49,6 +49,7 @@ class Row:
         verdict: of the outcomes that the row is about.
         state: of the same.
         reason: one or two sentences.
+        harmless: whether the verdict is that nobody has examined it, and nothing looks broken.
     """
 
     fix: str
@@ -56,6 +57,7 @@ class Row:
     verdict: Verdict
     state: State
     reason: str
+    harmless: bool = False
 
     def cells(self) -> tuple[str, ...]:
         """The row as text, in the order of `COLUMNS`."""
@@ -64,7 +66,13 @@ class Row:
     @property
     def idle(self) -> bool:
         """Whether there is nothing to do for the fix, nor to ask for."""
-        return self.state is not State.FAILED and self.verdict in (Verdict.FIXED, Verdict.ABSENT)
+        nothing = self.harmless or self.verdict in (Verdict.FIXED, Verdict.ABSENT)
+        return self.state is not State.FAILED and nothing
+
+    @property
+    def word(self) -> str:
+        """The verdict, where rows are counted."""
+        return "not examined" if self.harmless else self.verdict.value
 
 
 def by_fix(outcomes: Iterable[Outcome], entries: Mapping[str, Entry]) -> list[Row]:
@@ -82,19 +90,21 @@ def target_cells(outcome: Outcome) -> tuple[str, ...]:
     return outcome.fix, outcome.target, outcome.verdict.value, state, outcome.reason
 
 
-def rich_report(headline: str, rows: Sequence[Row]) -> Any:
-    """A report as what ``rich`` can print."""
+def rich_report(headline: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> Any:
+    """A report as what ``rich`` can print; the notes stand below its table."""
     from rich.console import Group
     from rich.text import Text
 
-    return Group(Text(headline, style="bold"), rich_table(COLUMNS, [row.cells() for row in rows]))
+    table = rich_table(COLUMNS, [row.cells() for row in rows])
+    return Group(Text(headline, style="bold"), table, *map(Text, notes))
 
 
-def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome]) -> str:
-    """A report as a table for notebooks; its outcomes, one a row, are folded below it."""
+def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome], notes: Sequence[str] = ()) -> str:
+    """A report as a table for notebooks; notes stand below it, and its outcomes, one a row, are folded."""
     return (
         f"<p><b>{escape(headline)}</b></p>"
         + _html_table(COLUMNS, [row.cells() for row in rows])
+        + "".join(f"<p>{escape(note)}</p>" for note in notes)
         + f"<details><summary>{len(outcomes)} targets</summary>"
         + _html_table(TARGET_COLUMNS, [target_cells(one) for one in outcomes])
         + "</details>"
@@ -165,11 +175,12 @@ def _rank(outcome: Outcome) -> int:
     order = (
         outcome.state is State.FAILED,
         outcome.verdict is Verdict.FOREIGN,
-        outcome.verdict is Verdict.UNKNOWN,
+        outcome.verdict is Verdict.UNKNOWN and not outcome.harmless,
         outcome.state is State.APPLIED,
         outcome.state is State.PENDING,
         outcome.state is State.DISABLED,
         outcome.verdict is Verdict.UNAFFECTED,
+        outcome.verdict is Verdict.UNKNOWN,
         outcome.verdict is Verdict.FIXED,
         True,
     )
@@ -183,11 +194,14 @@ def _row(fix: str, outcomes: list[Outcome], entries: Mapping[str, Entry]) -> Row
     others = ", ".join(f"{count} {word}" for word, count in rest.items())
     reason = _reason(speaker, same, outcomes) + (f" Else: {others}." if others else "")
     entry = entries.get(fix)
-    return Row(fix, entry.kind if entry else "", speaker.verdict, speaker.state, reason)
+    harmless = speaker.verdict is Verdict.UNKNOWN and speaker.harmless and speaker.state is State.SKIPPED
+    return Row(fix, entry.kind if entry else "", speaker.verdict, speaker.state, reason, harmless)
 
 
 def _word(outcome: Outcome) -> str:
     done = outcome.state in (State.APPLIED, State.PENDING, State.FAILED)
+    if not done and outcome.verdict is Verdict.UNKNOWN and outcome.harmless:
+        return "not examined"
     return str((outcome.state if done else outcome.verdict).value)
 
 

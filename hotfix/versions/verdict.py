@@ -141,7 +141,16 @@ def evidence_file(fix: Fix) -> Path:
 
 @memo
 def _file(path: Path) -> dict[str, Any]:
-    targets: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["targets"] if path.is_file() else {}
+    """The targets in an evidence file. What cannot be read is named: it is a file of an installation."""
+    if not path.is_file():
+        return {}
+    try:
+        targets: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["targets"]
+        broken_off = not all(isinstance(entry, dict) for entry in targets.values())
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} cannot be read as evidence ({type(error).__name__}: {error})") from error
+    if broken_off:
+        raise ValueError(f"{path} cannot be read as evidence (a target is not described)")
     return targets
 
 

@@ -192,7 +192,7 @@ BAD = {
     "version.txt": (b"transformers==four\n", "version.txt:1: not a requirement"),
     "long.txt": (b"a " * 2_500_000, "long.txt:1: not a requirement"),
     "spaces.txt": (b"a" + b" " * 2_000_000 + b"b", "spaces.txt:1: not a requirement"),
-    "spaces.yml": (b"dependencies:\n - 'a" + b"= " * 500_000 + b"'\n", "not a dependency"),
+    "spaces.yml": (b"dependencies:\n - 'a" + b"= " * 100_000 + b"'\n", "not a dependency"),
     "broken.lock": (b"[[package]\nname = ", "not TOML"),
     "other.toml": (b"[tool.black]\nline-length = 100\n", "neither a lock file nor"),
     "nameless.lock": (b"[[package]]\nversion = '1'\n", "a package without a name"),

@@ -1,0 +1,192 @@
+"""Source that nobody has examined: a release from tomorrow, a development version, a file that somebody has edited.
+
+What does not look broken to the fix that aims at it
+
+- is no line on stderr, and no error: not in strict mode, and not for ``HOTFIX_UNKNOWN=apply``, which leaves it alone;
+- is one row in ``hotfix status`` and in the report, whatever the number of functions, and in the JSON form of both;
+- is no row of its own, and hides nothing that is: a fix that has something to do says that.
+
+What looks broken
+
+- is one warning a fix, of at most 160 characters, however many functions it has; in strict mode it stops the program.
+
+And ``hotfix status --unknown`` prints what a maintainer needs to examine it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands.cli_runs import ROOT, stack
+from tests.engine.conftest import TOY, World
+
+IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
+REPORT = IMPORT + "import hotfix\nprint(hotfix.report())\n"
+GOOD = TOY.replace("return x + factor", "return factor * x")
+OTHER = TOY.replace("return x + factor", "return x + factor * 1")
+
+STATUS = "from hotfix.commands.main import main\nimport sys\nsys.exit(main({words!r}))\n"
+
+
+@pytest.fixture
+def tomorrow(world: World) -> World:
+    """The next release: the evidence ends before it, and it has the bug no more."""
+    world.write("transformers/__init__.py", '__version__ = "1.1"\n')
+    world.write("transformers/toy.py", GOOD)
+    index = world.folder / "evidence" / "index.json"
+    index.write_text(json.dumps({**json.loads(index.read_text()), "examined": {"transformers": ["0.9", "1.0"]}}))
+    return world
+
+
+def status(world: World, *words: str, **env: str) -> str:
+    done = world.run(STATUS.format(words=["status", *words]), **env)
+    assert [line for line in done.stderr.splitlines() if "rich is not installed" not in line] == []
+    return done.stdout
+
+
+ROW = "transformers 1.1 is newer than the evidence (1.0): 1 function was not examined, none looks broken."
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [{}, {"HOTFIX_STRICT": "1"}, {"HOTFIX_UNKNOWN": "apply"}, {"HOTFIX_UNKNOWN": "apply", "HOTFIX_STRICT": "1"}],
+    ids=str,
+)
+def test_what_does_not_look_broken_is_no_line_and_no_error(tomorrow: World, switch: dict[str, str]) -> None:
+    done = tomorrow.run(IMPORT, **switch)
+    assert (done.stdout, done.stderr) == ("10\n", "")
+
+
+def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
+    shown = status(tomorrow)
+    assert shown.count("examined") == 2  # the row, and the count of the fixes for which there is nothing to do
+    assert f"{ROW} `hotfix status --unknown` lists them.\n" in shown
+    assert "nothing to do for 1 fixes (1 not examined)" in shown
+    assert "toy-scale" not in shown
+    told = tomorrow.run(REPORT).stdout
+    assert told.splitlines()[3:4] == [ROW]
+    assert "toy-scale" not in told
+
+
+def test_it_has_a_form_for_programs(tomorrow: World) -> None:
+    row = {"package": "transformers", "release": "1.1", "newest": "1.0", "functions": 1, "look_broken": 0}
+    assert json.loads(status(tomorrow, "--json"))["unexamined"] == [row]
+    code = IMPORT.replace("print(toy.scale(5))", "import hotfix; print(hotfix.report().to_json())")
+    assert json.loads(tomorrow.run(code).stdout)["unexamined"] == [row]
+
+
+def test_all_examined_is_no_row(world: World) -> None:
+    assert json.loads(status(world, "--json"))["unexamined"] == []
+    assert "not examined" not in status(world)
+    assert status(world, "--unknown") == "Every function at which a fix aims was examined.\n"
+
+
+def test_a_release_that_is_not_newer_is_not_called_newer(tomorrow: World) -> None:
+    tomorrow.write("transformers/__init__.py", '__version__ = "1.0"\n')
+    assert "transformers 1.0: 1 function was not examined, none looks broken." in status(tomorrow)
+
+
+def test_what_was_not_examined_hides_nothing_that_is_to_be_done(tomorrow: World) -> None:
+    text = (tomorrow.folder / "toy_scale.py").read_text()
+    more = '\n@FIX.replaces(("transformers.bad:scale", "==1.0"))\ndef scale(x, factor=2):\n    return x * factor\n'
+    tomorrow.write("transformers/bad.py", TOY)
+    targets = {"transformers.toy:scale": "==1.0", "transformers.bad:scale": "==1.0"}
+    tomorrow.plant("toy-scale", text + more, targets, {"transformers.bad:scale": "scale"})
+    [row] = [line for line in status(tomorrow).splitlines() if line.startswith("toy-scale")]
+    assert "broken" in row
+    assert "Repaired on import: bad. Else: 1 not examined." in row
+
+
+def test_what_looks_broken_is_one_short_warning_a_fix(world: World) -> None:
+    world.write("transformers/toy.py", OTHER)
+    world.write("transformers/another_module_of_the_release.py", OTHER)
+    targets = {f"transformers.{name}:scale": "==1.0" for name in ("toy", "another_module_of_the_release")}
+    text = (world.folder / "toy_scale.py").read_text()
+    places = ", ".join(f'("{key}", "==1.0")' for key in targets)
+    id = "qwen25vl-v5-temporal-position-collapses"  # longer than those that there are
+    text = text.replace('("transformers.toy:scale", "==1.0")', places).replace("toy-scale", id)
+    world.fixes.clear()
+    world.plant(id, text, targets, {})
+    (world.folder / "evidence" / f"{id}.json").write_text(json.dumps({"targets": {}}))
+    done = world.run(IMPORT + "import transformers.another_module_of_the_release\n")
+    assert done.stdout == "7\n"
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"hotfix: {id}: looks broken in transformers 1.0, which was not examined")
+    assert len(line) <= 160
+    assert "2 functions were not examined, 2 look broken." in status(world)
+    stopped = world.run(IMPORT, check=False, HOTFIX_STRICT="1")
+    assert stopped.returncode == 1
+    assert "looks broken, but was never examined" in stopped.stderr
+
+
+def test_the_ids_that_there_are_fit_into_the_warning() -> None:
+    from hotfix.engine.catalogue import Catalogue
+
+    longest = max(len(id) for id in Catalogue(print).entries)
+    assert longest <= len("qwen25vl-v5-temporal-position-collapses")
+
+
+def test_a_maintainer_gets_what_is_needed(tomorrow: World) -> None:
+    shown = status(tomorrow, "--unknown")
+    assert ROW in shown
+    digest = json.loads(status(tomorrow, "--unknown", "--json"))["unknown"][0]["digest"]
+    assert len(digest) == 20
+    assert f"| toy-scale | transformers.toy:scale | {digest} | does not look broken |" in shown
+    tomorrow.write("transformers/toy.py", OTHER)
+    assert "| looks broken |" in status(tomorrow, "--unknown")
+    (tomorrow.folder / "transformers" / "toy.py").write_bytes(b"# coding: nonsense\n")
+    assert "Its source cannot be read" in status(tomorrow, "--unknown")
+
+
+CUT = """
+import json, pathlib, sys, tempfile
+import hotfix.engine.catalogue as catalogue, hotfix.versions.verdict as verdict
+folder = pathlib.Path(tempfile.mkdtemp())
+for file in verdict.EVIDENCE.glob("*.json"):
+    content = json.loads(file.read_text())
+    if "examined" in content:
+        content["examined"]["transformers"] = content["examined"]["transformers"][:-1]
+    for entry in content.get("targets", {}).values():
+        for verdicts in (entry[name] for name in ("broken", "fixed") if name in entry):
+            for digest in [one for one in verdicts if RELEASE in str(verdicts[one]) or "later" in str(verdicts[one])]:
+                del verdicts[digest]
+    (folder / file.name).write_text(json.dumps(content))
+catalogue.INDEX, verdict.EVIDENCE = folder / "index.json", folder
+from hotfix.commands.main import main
+sys.exit(main(["status", *sys.argv[1:]]))
+"""
+
+
+@pytest.mark.testbed
+def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
+    """5.23.0, as it looks to evidence that ends with 5.22.2: every digest that it has was not seen."""
+    (tmp_path / "status.py").write_text(CUT.replace("RELEASE", repr("5.23.0")))
+    path = os.pathsep.join(map(str, [*stack("5.23.0"), ROOT]))
+
+    def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
+        command = [sys.executable, str(tmp_path / "status.py"), *words]
+        variables = {**kept, "PYTHONPATH": path, **env}
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=300)
+
+    done = run("--json", HOTFIX_STRICT="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    [row] = told["unexamined"]
+    assert (row["release"], row["newest"]) == ("5.23.0", "5.22.2")
+    assert row["functions"] > 100
+    unknown = [one for one in told["outcomes"] if one["verdict"] == "unknown" and one["state"] != "disabled"]
+    assert {one["state"] for one in unknown} == {"skipped"}
+    assert len({one["target"] for one in unknown}) == row["functions"]
+    assert [one["target"] for one in unknown if not one["harmless"]] == []
+    assert row["look_broken"] == 0
+    assert run().stdout.count("is newer than the evidence (5.22.2)") == 1
+    # Upstream has not repaired it: it does look broken to the one who asks for it.
+    asked = json.loads(run("--json", HOTFIX_OPTIN="*").stdout)
+    loud = {one["fix"] for one in asked["outcomes"] if one["verdict"] == "unknown" and not one["harmless"]}
+    assert loud == {"ga-loss-kwargs-swallowed-seq2seq-v5"}
