@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, Callable, Optional
 
 from ..fix import Target
@@ -33,14 +32,19 @@ class Catalogue:
         self._warn = warn
         self._given = None if entries is None else {entry.id: entry for entry in entries}
         self._known_good: dict[tuple[str, str], bool] = {}
+        self._read: Optional[dict[str, Any]] = None
+        self._modules: Optional[tuple[dict[str, list[str]], list[tuple[str, str]]]] = None
 
-    @cached_property
+    # What is computed once is computed without a lock, twice at worst: plugins are imported on the way, and what they
+    # import may be waiting for us in another thread.
+
+    @property
     def entries(self) -> Mapping[str, Entry]:
         """The fixes by id."""
-        if self._given is not None:
-            return self._given
-        own = {id: Entry(id=id, **entry) for id, entry in self._index["fixes"].items()}
-        return {**own, **plugins.entries(self._warn)}
+        if self._given is None:
+            own = {id: Entry(id=id, **entry) for id, entry in self._index["fixes"].items()}
+            self._given = {**own, **plugins.entries(self._warn)}
+        return self._given
 
     @property
     def groups(self) -> set[str]:
@@ -85,9 +89,11 @@ class Catalogue:
             return False
         return not SpecifierSet(releases).contains(release)
 
-    @cached_property
+    @property
     def _by_module(self) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
         """The ids of the fixes by module, and the patterns with their ids."""
+        if self._modules is not None:
+            return self._modules
         exact: dict[str, list[str]] = {}
         patterns = []
         for entry in self.entries.values():
@@ -96,9 +102,11 @@ class Catalogue:
                     patterns.append((module, entry.id))
                 else:
                     exact.setdefault(module, []).append(entry.id)
-        return exact, patterns
+        self._modules = exact, patterns
+        return self._modules
 
-    @cached_property
+    @property
     def _index(self) -> dict[str, Any]:
-        index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
-        return index
+        if self._read is None:
+            self._read = json.loads(INDEX.read_text(encoding="utf-8"))
+        return self._read
