@@ -29,6 +29,7 @@ from .fix import Fix, Target
 from .locks import Lock
 from .patching import compiled
 from .patching.journal import Journal
+from .versions import installed
 from .versions.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -94,18 +95,22 @@ class Session:
     def release(self, request: Request) -> None:
         """Take a request back, and out of the process what nobody else asks for."""
         with self._lock:
+            before = len(self.journal)
             gone = self.selection.release(request)
             stranded = self._uninstall(gone)
+            changed = len(self.journal) != before
         if gone:
-            self._after_uninstalling(stranded)
+            self._after_uninstalling(changed, stranded)
 
     def reset(self) -> None:
         """Take everything out of the process, and every request back."""
         with self._lock:
             self._from_environment = None
             self.selection.clear()
+            before = len(self.journal)
             stranded = self._uninstall(None)
-        self._after_uninstalling(stranded)
+            changed = len(self.journal) != before
+        self._after_uninstalling(changed, stranded)
 
     def _allowed(self, switches: Policy) -> list[Entry]:
         """The fixes that switches allow; what is wrong with the switches is said."""
@@ -133,8 +138,9 @@ class Session:
                 self.ledger.keep(stranded[-1])
         return stranded
 
-    def _after_uninstalling(self, stranded: list[Outcome]) -> None:
-        compiled.forget_graphs()
+    def _after_uninstalling(self, changed: bool, stranded: list[Outcome]) -> None:
+        if changed:
+            compiled.forget_graphs()
         for outcome in stranded:
             self.log.warn_once(f"{outcome.fix}: {outcome.target}: {outcome.reason}")
         self.publish()
@@ -155,14 +161,18 @@ class Session:
         Returns:
             The modules that matter in the release that is installed; those of plugins in other packages, too.
         """
-        self.publish(pinned=True)
         self._matter = None
-        return self._modules_that_matter()
+        names = self._modules_that_matter()
+        try:
+            self._catch_up()
+        finally:
+            self.publish(pinned=True)
+        return names
 
     def module_imported(self, name: str, late: bool = False) -> None:
         """A module that fixes aim at was executed, or was found loaded."""
         module = sys.modules.get(name)
-        if module is None or (late and _is_half_executed(module)):
+        if module is None or (late and not installed.is_executed(name)):
             return
         try:
             self._handle(module, late)
@@ -182,9 +192,8 @@ class Session:
             if not all(self._is_handled(entry, name) for entry in self._selected_for(name))
         ]
         for name in found:
-            module = sys.modules[name]
-            if not _is_half_executed(module):
-                self._handle(module, late=True)
+            if installed.is_executed(name):
+                self._handle(sys.modules[name], late=True)
         return bool(found)
 
     def _handle(self, module: ModuleType, late: bool) -> None:
@@ -297,7 +306,7 @@ class Session:
                 if self._record is None:
                     from .reports.record import Record
 
-                    self._record = Record(self.policy, self.log)
+                    self._record = Record(self.policy, self.log, self.publish)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # Keeping the books may not stop the work; not being able to keep a promise must.
@@ -314,11 +323,6 @@ class Session:
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""
         return self.journal.is_in_place(target)
-
-
-def _is_half_executed(module: ModuleType) -> bool:
-    """Whether a module is being executed: it has not got its functions yet, and is looked at again later."""
-    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

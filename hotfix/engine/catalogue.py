@@ -7,6 +7,7 @@ is. What must be known before that stands in ``versions/evidence/index.json``, w
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional
 
@@ -75,7 +76,7 @@ class Catalogue:
         key = module.partition(".")[0], releases
         if key not in self._known_good:  # many targets have one range
             self._known_good[key] = self._is_good_release(*key)
-        return self._known_good[key] and installed.is_as_released(module)
+        return self._known_good[key] and not _is_older(module) and installed.is_as_released(module)
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -110,3 +111,12 @@ class Catalogue:
         if self._read is None:
             self._read = json.loads(INDEX.read_text(encoding="utf-8"))
         return self._read
+
+
+def _is_older(module: str) -> bool:
+    """Whether a module was imported from another release of its package than the one that is installed now."""
+    package = sys.modules.get(module.partition(".")[0]) if module in sys.modules else None
+    if package is None:
+        return False
+    release = getattr(package, "__version__", None)
+    return release is not None and str(release) != str(installed.version(package.__name__))
