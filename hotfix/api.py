@@ -10,11 +10,16 @@ from . import session, watch
 from .engine.policy import Policy
 from .engine.selection import Request
 from .errors import PolicyError
+from .locks import Lock
 
 if TYPE_CHECKING:
     import torch.distributed
 
     from .reports.report import Report
+
+
+# Whoever asks arms the watcher, whoever is the last one to ask takes it away.
+_arming = Lock()
 
 
 class Handle:
@@ -38,8 +43,9 @@ class Handle:
             return
         here = session.current()
         here.release(request)
-        if here.selection.is_empty and not watch.is_automatic():
-            watch.disarm()
+        with _arming:
+            if here.selection.is_empty and not watch.is_automatic():
+                watch.disarm()
 
     def __enter__(self) -> Handle:
         return self
@@ -81,8 +87,10 @@ def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
     environment = watch.environment()
     if not Policy.from_environment(environment).enabled:
         return Handle()
-    request = session.current(environment).request(only, skip)
-    watch.arm(automatic=False)
+    session.current(environment).catalogue.entries  # noqa: B018  # imports the plugins, which is not done under a lock
+    with _arming:
+        request = session.current(environment).request(only, skip)
+        watch.arm(automatic=False, look=False)
     watch.look_again()
     return Handle(request)
 

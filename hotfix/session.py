@@ -29,6 +29,7 @@ from .fix import Fix, Target
 from .locks import Lock
 from .patching import compiled
 from .patching.journal import Journal
+from .versions import installed
 from .versions.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ class Session:
         self.selection = Selection()
         self.ledger = Ledger(switches, self.log)
         self.journal = Journal()
-        self._applier = Applier(switches, self.ledger, self.journal)
+        self._applier = Applier(switches, self.journal)
+        # What is asked for, what is in place and what is written down change together under it. Nothing is imported
+        # under it: what is imported may be waiting for it in another thread.
         self._lock = Lock()
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
-        self._handled: dict[str, set[str]] = {}
+        self._stopped: set[tuple[str, str]] = set()
         self._matter: Optional[tuple[frozenset[str], set[str]]] = None
 
     # -- which fixes are on --------------------------------------------------------------------------------------------
@@ -69,9 +72,12 @@ class Session:
         Raises:
             HotfixError: a switch asks for what cannot be, and the user wants to be stopped.
         """
+        if self._from_environment is not None:
+            return
+        entries = self._allowed(self.policy)
         with self._lock:
             if self._from_environment is None:
-                self._from_environment = self._select(self.policy)
+                self._from_environment = self.selection.request(entries)
 
     def request(self, only: Iterable[str] = (), skip: Iterable[str] = ()) -> Request:
         """Select what the switches allow, narrowed by patterns of ids.
@@ -82,45 +88,61 @@ class Session:
         only, skip = tuple(only), tuple(skip)
         for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.entries, ()):
             raise PolicyError(sentence.replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
-        return self._select(narrowed(self.policy, only, skip))
+        entries = self._allowed(narrowed(self.policy, only, skip))
+        with self._lock:
+            return self.selection.request(entries)
 
     def release(self, request: Request) -> None:
         """Take a request back, and out of the process what nobody else asks for."""
-        self._uninstall(self.selection.release(request))
+        with self._lock:
+            before = len(self.journal)
+            gone = self.selection.release(request)
+            stranded = self._uninstall(gone)
+            changed = len(self.journal) != before
+        if gone:
+            self._after_uninstalling(changed, stranded)
 
     def reset(self) -> None:
         """Take everything out of the process, and every request back."""
-        self._from_environment = None
-        self.selection.clear()
-        self._uninstall(None)
+        with self._lock:
+            self._from_environment = None
+            self.selection.clear()
+            before = len(self.journal)
+            stranded = self._uninstall(None)
+            changed = len(self.journal) != before
+        self._after_uninstalling(changed, stranded)
 
-    def _select(self, switches: Policy) -> Request:
+    def _allowed(self, switches: Policy) -> list[Entry]:
+        """The fixes that switches allow; what is wrong with the switches is said."""
         if switches.problem:
             self.log.warn_or_raise(f"nothing is changed: {switches.problem}")
-            return self.selection.request(())
+            return []
         unmatched = switches.unmatched(self.catalogue.entries, self.catalogue.groups)
         for sentence in [*unmatched, *switches.unknown_variables()]:
             if sentence.startswith("HOTFIX_REQUIRE="):
                 raise HotfixError(sentence)
             self.log.warn_or_raise(sentence)
-        return self.selection.request(allowed(switches, self.catalogue))
+        return allowed(switches, self.catalogue)
 
-    def _uninstall(self, ids: Optional[set[str]]) -> None:
-        """Take fixes (all, if None) out of the process. What cannot be taken out is said and stays in the books."""
-        before = len(self.journal)
-        stranded = self.journal.uninstall(ids) if ids is None or ids else []
-        if before:
-            compiled.forget_graphs()
-        kept = {(one.fix, one.target.qualname): one for one in stranded}
+    def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
+        """Take fixes (all, if None) out of the process. What cannot be taken out stays in the books, and is returned."""
+        kept = {(one.fix, one.target.qualname): one for one in self.journal.uninstall(ids)}
+        stranded = []
         for (fix, name), outcome in self.ledger.outcomes().items():
             if ids is not None and fix not in ids:
                 continue
             self.ledger.forget(fix, name)
             left = kept.get((fix, name.partition(":")[2]))
             if left is not None and outcome.state is State.APPLIED:
-                reason = f"It cannot be taken out: {left.reason}."
-                self.log.warn_once(f"{fix}: {name}: {reason}")
-                self.ledger.keep(replace(outcome, reason=reason))
+                stranded.append(replace(outcome, reason=f"It cannot be taken out: {left.reason}."))
+                self.ledger.keep(stranded[-1])
+        return stranded
+
+    def _after_uninstalling(self, changed: bool, stranded: list[Outcome]) -> None:
+        if changed:
+            compiled.forget_graphs()
+        for outcome in stranded:
+            self.log.warn_once(f"{outcome.fix}: {outcome.target}: {outcome.reason}")
         self.publish()
 
     @property
@@ -139,14 +161,18 @@ class Session:
         Returns:
             The modules that matter in the release that is installed; those of plugins in other packages, too.
         """
-        self.publish(pinned=True)
         self._matter = None
-        return self._modules_that_matter()
+        names = self._modules_that_matter()
+        try:
+            self._catch_up()
+        finally:
+            self.publish(pinned=True)
+        return names
 
     def module_imported(self, name: str, late: bool = False) -> None:
         """A module that fixes aim at was executed, or was found loaded."""
         module = sys.modules.get(name)
-        if module is None or (late and _is_half_executed(module)):
+        if module is None or (late and not installed.is_executed(name)):
             return
         try:
             self._handle(module, late)
@@ -163,35 +189,56 @@ class Session:
         found = [
             name
             for name in self._modules_that_matter() & sys.modules.keys()
-            if not all(entry.id in self._handled.get(name, ()) for entry in self._selected_for(name))
+            if not all(self._is_handled(entry, name) for entry in self._selected_for(name))
         ]
         for name in found:
-            module = sys.modules[name]
-            if not _is_half_executed(module):
-                self._handle(module, late=True)
+            if installed.is_executed(name):
+                self._handle(sys.modules[name], late=True)
         return bool(found)
 
     def _handle(self, module: ModuleType, late: bool) -> None:
-        name, applied = module.__name__, False
+        name, applied = module.__name__, list[Outcome]()
         for entry in self._selected_for(name):
-            if late and entry.id in self._handled.get(name, ()):
-                continue  # handled when it was imported
+            if late and self._is_handled(entry, name):
+                continue
+            self._stopped.add((name, entry.id))  # until it is through: what stops once has to stop again
             with self.ledger.contained(entry.id, name, late):
                 fix = entry.load()
                 for target in fix.targets:
                     if target.covers(name):
                         with self.ledger.contained(entry.id, str(target.in_module(name)), late):
-                            self._applier.apply(fix, target, module, late)
-            applied = applied or any(one.state is State.APPLIED for one in self.ledger.of_module(entry.id, name))
+                            self._handle_target(fix, target, module, late)
+            applied += [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
             if self.policy.requires(entry.id):
                 self._check_required(entry.id, name)
-            self._handled.setdefault(name, set()).add(entry.id)  # not before: what stopped once has to stop again
+            self._stopped.discard((name, entry.id))
         if applied:
-            if late:
-                compiled.forget_graphs()
+            if late and compiled.forget_graphs():
+                for one in applied:
+                    self.ledger.amend(one, "What torch.compile had made before was dropped.")
             warning = compiled.stale_graphs()
             if warning:
                 self.log.warn_or_raise(warning)
+
+    def _handle_target(self, fix: Fix, target: Target, module: ModuleType, late: bool) -> None:
+        judgement = self._applier.judge(fix, target, module)
+        with self._lock:
+            if fix.id not in self.selection:
+                return  # whoever asked for it has taken that back
+            outcome = self._applier.apply(fix, target, judgement, module, late)
+            self.ledger.keep(outcome)
+        self.ledger.say(outcome)
+
+    def _is_handled(self, entry: Entry, module: str) -> bool:
+        """Whether it is known what became of all targets of a fix in a module."""
+        if (module, entry.id) in self._stopped:
+            return False
+        names = (key.partition(":") for key in entry.targets)
+        return all(
+            self.ledger.has(entry.id, f"{module}:{qualname}")
+            for pattern, _, qualname in names
+            if Target(pattern, "").covers(module)
+        )
 
     def _selected_for(self, module: str) -> list[Entry]:
         return [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
@@ -259,7 +306,7 @@ class Session:
                 if self._record is None:
                     from .reports.record import Record
 
-                    self._record = Record(self.policy, self.log)
+                    self._record = Record(self.policy, self.log, self.publish)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # Keeping the books may not stop the work; not being able to keep a promise must.
@@ -276,11 +323,6 @@ class Session:
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""
         return self.journal.is_in_place(target)
-
-
-def _is_half_executed(module: ModuleType) -> bool:
-    """Whether a module is being executed: it has not got its functions yet, and is looked at again later."""
-    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -311,9 +353,13 @@ def current(environment: Optional[Mapping[str, str]] = None) -> Session:
 def end() -> None:
     """Take everything out of this process; the next call of `current` begins a new session."""
     global _current
+    ending = _current
+    if ending is None:
+        return
+    ending.reset()
     with _lock:
-        if _current is not None:
-            _current.reset()
+        # What could not be taken out stays in its journal.
+        if _current is ending and not len(ending.journal):
             _current = None
 
 

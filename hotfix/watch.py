@@ -50,7 +50,7 @@ class Watcher:
     def __init__(self) -> None:
         self.names = set(ROOTS)
         self.automatic = False
-        self.searching: "set[tuple[int, str]]" = set()
+        self.searching: "set[tuple[int, int, str]]" = set()
         # Not at the top: the finder outlives its module at exit, and would keep `os` for a second round of clearing.
         from os import environ
 
@@ -60,8 +60,10 @@ class Watcher:
         """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
         if name not in self.names and name.rpartition(".")[2] not in TAILS:
             return None
+        from os import getpid  # a forked child has new threads under the numbers of old ones
+
         # Some finders ask all the others, as this one does: whoever comes back here is told nothing.
-        here = _thread.get_ident(), name
+        here = getpid(), _thread.get_ident(), name
         if here in self.searching:
             return None
         self.searching.add(here)
@@ -107,11 +109,12 @@ def current() -> "Any":
     return None
 
 
-def arm(automatic: bool = True) -> None:
+def arm(automatic: bool = True, look: bool = True) -> None:
     """Put the watcher in place, once. What was imported before is handled now and called late.
 
     Args:
         automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
+        look: whether it is handled now; else by `look_again`.
     """
     watcher = current()
     if watcher is not None and watcher.home != __file__:
@@ -123,7 +126,8 @@ def arm(automatic: bool = True) -> None:
     elif watcher.automatic or not automatic:
         return
     watcher.automatic = automatic
-    look_again()
+    if look:
+        look_again()
 
 
 def disarm() -> None:

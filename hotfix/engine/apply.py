@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -14,26 +15,33 @@ from ..patching import standing
 from ..patching.journal import Journal
 from ..versions import installed
 from ..versions.verdict import Judgement, Reader, Verdict, judge, read_installed
-from .ledger import Ledger, Outcome, State
+from .ledger import Outcome, State
 from .policy import Policy, Unknown
 
 
 class Applier:
-    """Applies fixes to loaded modules; what comes of it goes into the ledger."""
+    """Applies fixes to loaded modules, in two steps: `judge` may take its time, `apply` is done under a lock."""
 
-    def __init__(self, switches: Policy, ledger: Ledger, journal: Journal) -> None:
+    def __init__(self, switches: Policy, journal: Journal) -> None:
         self._policy = switches
-        self._ledger = ledger
         self._journal = journal
 
-    def apply(self, fix: Fix, target: Target, module: types.ModuleType, late: bool) -> None:
-        """Judge one target of a module that was imported, and do what the verdict calls for."""
-        read = partial(_read_live, module)
+    def judge(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
+        """Judge the source of one target of a module that was imported. What has to change along is imported."""
+        judgement = judge(fix, target.in_module(module.__name__), partial(_read_live, module))
+        if self._calls_for_a_change(judgement):
+            for companion in fix.companions:
+                # What is missing is told, with its reason, where the companion is needed.
+                with suppress(ImportError):
+                    import_module(companion.module)
+        return judgement
+
+    def apply(self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool) -> Outcome:
+        """Look who else is there, and do what the verdict calls for."""
         here = target.in_module(module.__name__)
-        judgement = judge(fix, here, read)
         if judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
-            judgement = self._as_it_stands(here, module, read, judgement)
-        self._apply_verdict(fix, target, judgement, module, late)
+            judgement = self._as_it_stands(here, module, partial(_read_live, module), judgement)
+        return self._apply_verdict(fix, target, judgement, module, late)
 
     def _as_it_stands(self, target: Target, module: types.ModuleType, read: Reader, judgement: Judgement) -> Judgement:
         """The verdict on the source is one on what runs only where the source is what runs."""
@@ -55,10 +63,9 @@ class Applier:
 
     def _apply_verdict(
         self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool
-    ) -> None:
+    ) -> Outcome:
         state, reason = State.SKIPPED, judgement.reason
-        forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.APPLY
-        if judgement.verdict is Verdict.BROKEN or (forced and not judgement.harmless):
+        if self._calls_for_a_change(judgement):
             try:
                 self._bring_companions(fix)
                 reason = self._journal.install(fix, target, module, late)
@@ -70,9 +77,11 @@ class Applier:
             finally:
                 self._dismiss_companions(fix)
         name = str(target.in_module(module.__name__))
-        self._ledger.record(
-            Outcome(fix.id, name, judgement.verdict, state, late, reason, judgement.source, judgement.harmless)
-        )
+        return Outcome(fix.id, name, judgement.verdict, state, late, reason, judgement.source, judgement.harmless)
+
+    def _calls_for_a_change(self, judgement: Judgement) -> bool:
+        forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.APPLY
+        return judgement.verdict is Verdict.BROKEN or (forced and not judgement.harmless)
 
     def _bring_companions(self, fix: Fix) -> None:
         """Put in place what must change together with a target."""

@@ -7,8 +7,8 @@ is. What must be known before that stands in ``versions/evidence/index.json``, w
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, Callable, Optional
 
 from ..fix import Target
@@ -33,14 +33,19 @@ class Catalogue:
         self._warn = warn
         self._given = None if entries is None else {entry.id: entry for entry in entries}
         self._known_good: dict[tuple[str, str], bool] = {}
+        self._read: Optional[dict[str, Any]] = None
+        self._modules: Optional[tuple[dict[str, list[str]], list[tuple[str, str]]]] = None
 
-    @cached_property
+    # What is computed once is computed without a lock, twice at worst: plugins are imported on the way, and what they
+    # import may be waiting for us in another thread.
+
+    @property
     def entries(self) -> Mapping[str, Entry]:
         """The fixes by id."""
-        if self._given is not None:
-            return self._given
-        own = {id: Entry(id=id, **entry) for id, entry in self._index["fixes"].items()}
-        return {**own, **plugins.entries(self._warn)}
+        if self._given is None:
+            own = {id: Entry(id=id, **entry) for id, entry in self._index["fixes"].items()}
+            self._given = {**own, **plugins.entries(self._warn)}
+        return self._given
 
     @property
     def groups(self) -> set[str]:
@@ -71,7 +76,7 @@ class Catalogue:
         key = module.partition(".")[0], releases
         if key not in self._known_good:  # many targets have one range
             self._known_good[key] = self._is_good_release(*key)
-        return self._known_good[key] and installed.is_as_released(module)
+        return self._known_good[key] and not _is_older(module) and installed.is_as_released(module)
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -85,9 +90,11 @@ class Catalogue:
             return False
         return not SpecifierSet(releases).contains(release)
 
-    @cached_property
+    @property
     def _by_module(self) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
         """The ids of the fixes by module, and the patterns with their ids."""
+        if self._modules is not None:
+            return self._modules
         exact: dict[str, list[str]] = {}
         patterns = []
         for entry in self.entries.values():
@@ -96,12 +103,23 @@ class Catalogue:
                     patterns.append((module, entry.id))
                 else:
                     exact.setdefault(module, []).append(entry.id)
-        return exact, patterns
+        self._modules = exact, patterns
+        return self._modules
 
-    @cached_property
+    @property
     def _index(self) -> dict[str, Any]:
-        try:
-            index: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{INDEX} cannot be read as the index of the fixes: {error}") from error
-        return index
+        if self._read is None:
+            try:
+                self._read = json.loads(INDEX.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise ValueError(f"{INDEX} cannot be read as the index of the fixes: {error}") from error
+        return self._read
+
+
+def _is_older(module: str) -> bool:
+    """Whether a module was imported from another release of its package than the one that is installed now."""
+    package = sys.modules.get(module.partition(".")[0]) if module in sys.modules else None
+    if package is None:
+        return False
+    release = getattr(package, "__version__", None)
+    return release is not None and str(release) != str(installed.version(package.__name__))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..errors import HotfixError
@@ -88,13 +88,17 @@ class Ledger:
         self._lock = Lock()
 
     def record(self, outcome: Outcome) -> None:
-        """Write an outcome down, and say it if it is worth a line.
+        """Write an outcome down, and say it if it is worth a line; see `keep` and `say`."""
+        self.keep(outcome)
+        self.say(outcome)
+
+    def say(self, outcome: Outcome) -> None:
+        """Say an outcome if it is worth a line.
 
         Raises:
             HotfixError: in strict mode, for what would be a warning; under ``HOTFIX_UNKNOWN=raise``, for unknown
                 source.
         """
-        self.keep(outcome)
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
         if outcome.state is State.APPLIED:
             log.log(
@@ -122,6 +126,11 @@ class Ledger:
         with self._lock:
             return dict(self._outcomes)
 
+    def has(self, fix: str, target: str) -> bool:
+        """Whether it is known what became of a target."""
+        with self._lock:
+            return (fix, target) in self._outcomes
+
     def of_module(self, fix: str, module: str) -> list[Outcome]:
         """What became of the targets of a fix in one module."""
         return [
@@ -134,6 +143,13 @@ class Ledger:
         """Write an outcome down, and say nothing."""
         with self._lock:
             self._outcomes[outcome.fix, outcome.target] = outcome
+
+    def amend(self, outcome: Outcome, sentence: str) -> None:
+        """Add a sentence to what is written down of an outcome, if that still stands."""
+        with self._lock:
+            key = outcome.fix, outcome.target
+            if self._outcomes.get(key) == outcome:
+                self._outcomes[key] = replace(outcome, reason=f"{outcome.reason} {sentence}")
 
     def forget(self, fix: str, target: str) -> None:
         """Drop an outcome: the fix was taken out again."""

@@ -124,8 +124,7 @@ class Policy:
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
             log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
-            # Under `python -I` the environment does not make a program write files.
-            record="" if sys.flags.isolated else get("HOTFIX_RECORD"),
+            record=_record(values),
             pin=get("HOTFIX_PIN"),
             environment=_ours(environment),
         )
@@ -145,7 +144,7 @@ class Policy:
                 or "HOTFIX_PIN" in environment
             ):
                 raise
-            return cls(problem=str(error), record=environment.get("HOTFIX_RECORD", ""), environment=_ours(environment))
+            return cls(problem=str(error), record=_record(environment), environment=_ours(environment))
 
     def unknown_variables(self) -> list[str]:
         """One sentence for each variable that looks like a switch and is none."""
@@ -207,6 +206,11 @@ def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy
 
 def _ours(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith("HOTFIX")}
+
+
+def _record(values: Mapping[str, str]) -> str:
+    """Under ``python -I`` the environment does not make a program write files."""
+    return "" if sys.flags.isolated else values.get("HOTFIX_RECORD", "").strip()
 
 
 _Choice = TypeVar("_Choice", bound=Enum)

@@ -11,11 +11,13 @@ import sys
 from typing import Any, Optional
 
 
-def forget_graphs() -> None:
-    """Have everything compiled anew, where something may have been compiled already."""
+def forget_graphs() -> bool:
+    """Have everything compiled anew, where something may have been compiled already. Returns whether that is so."""
     dynamo: Any = sys.modules.get("torch._dynamo")
-    if dynamo is not None and hasattr(dynamo, "reset"):
-        dynamo.reset()
+    if dynamo is None or not hasattr(dynamo, "reset"):
+        return False
+    dynamo.reset()
+    return True
 
 
 def stale_graphs() -> Optional[str]:

@@ -89,15 +89,18 @@ class Journal:
             target: of a fix that was applied.
             module: name of the module, where the target's is a pattern.
         """
+        loaded = sys.modules.get(module)
+        if loaded is None:
+            return f"It was repaired in a module {module} that is not loaded any more."
+        try:
+            here = live.resolve(loaded, target.qualname).raw
+        except Refusal as refusal:
+            return f"It was repaired, and {refusal} any more."
         with self._lock:
-            reasons = []
-            for operation in self._operations:
-                if operation.has(target) and operation.is_in(module):
-                    reason = operation.replaced_since()
-                    if reason is None:
-                        return None
-                    reasons.append(reason)
-            return reasons[-1] if reasons else None
+            changed = [one for one in self._operations if one.has(target)]
+            if any(one.stands_in(here) for one in changed):
+                return None
+            return f"It was repaired, and replaced since by {live.place_of(here)}."
 
     def first_code(self, function: types.FunctionType) -> types.CodeType:
         """The code that a function had before any operation of this journal."""
@@ -113,7 +116,9 @@ class Journal:
             return any(isinstance(one, _Wrapping) and thing in one.ours for one in self._operations)
 
     def __len__(self) -> int:
-        return len(self._operations)
+        """How many steps there are."""
+        with self._lock:
+            return sum(len(operation.steps) for operation in self._operations)
 
     def _operation_on(self, site: live.Site, target: Target) -> _Operation:
         """The operation that has this site already, or a new one."""
@@ -183,8 +188,9 @@ class _Recoding:
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
 
-    def is_in(self, module: str) -> bool:
-        return self.function.__module__ == module or self.edited is not self.function
+    def stands_in(self, here: Any) -> bool:
+        """Whether what was installed is what runs where `here` stands."""
+        return self.function.__code__ is self.installed and live.is_below(self.function, here)
 
     def change(self, steps: Iterable[_Step]) -> None:
         """Have these steps and no others; a refusal comes before anything changes."""
@@ -201,14 +207,6 @@ class _Recoding:
         if self.function.__code__ is self.installed:
             return None
         return f"its code was changed since, to that of {live.place_of(self.function)}"
-
-    def replaced_since(self) -> Optional[str]:
-        if self.function.__code__ is not self.installed:
-            return f"Its code was repaired, and replaced since by {live.place_of(self.function)}."
-        here = self.site.holds()
-        if live.is_below(self.function, here):
-            return None
-        return f"It was repaired, and replaced since by {live.place_of(here)}."
 
     def _built(self, steps: list[_Step]) -> types.CodeType:
         if not steps:
@@ -257,8 +255,9 @@ class _Wrapping:
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
 
-    def is_in(self, module: str) -> bool:
-        return getattr(self.site.owner, "__module__", getattr(self.site.owner, "__name__", None)) == module
+    def stands_in(self, here: Any) -> bool:
+        """Whether what was installed is what runs where `here` stands."""
+        return live.is_below(live.below_descriptor(self.installed), here)
 
     def is_on(self, site: live.Site) -> bool:
         """Whether what stands at this site is what this operation has put there, or is around that."""
@@ -282,12 +281,6 @@ class _Wrapping:
         if here is self.installed or not live.is_below(live.below_descriptor(self.installed), here):
             return None
         return f"{live.place_of(here)} was put around it since"
-
-    def replaced_since(self) -> Optional[str]:
-        here = self.site.holds()
-        if live.is_below(live.below_descriptor(self.installed), here):
-            return None
-        return f"It was wrapped, and replaced since by {live.place_of(here)}."
 
     def is_defined_here(self) -> bool:
         """An imported name is ours to change in this module only; a function of this module everywhere."""

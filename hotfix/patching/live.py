@@ -73,31 +73,26 @@ def function_inside(raw: Any) -> Optional[types.FunctionType]:
 def layers(raw: Any) -> list[Any]:
     """What decorators that keep __wrapped__ have put around a function, outermost first, and last the function."""
     found = [below_descriptor(raw.fget if isinstance(raw, property) else raw)]
-    while "__wrapped__" in getattr(found[-1], "__dict__", {}):
-        inner = found[-1].__wrapped__
+    while True:
+        # Not hasattr: an object may make up attributes. A proxy of wrapt has a descriptor for it.
+        if inspect.getattr_static(found[-1], "__wrapped__", None) is None:
+            return found
+        inner = below_descriptor(found[-1].__wrapped__)
+        if any(one is inner for one in found):
+            return found
         found.append(inner)
-        if any(one is inner for one in found[:-1]):
-            break
-    return found
 
 
 def is_below(inner: Any, raw: Any) -> bool:
     """Whether an object is what stands somewhere, or what was wrapped there, by whatever tells what it wraps."""
-    seen: list[Any] = []
-    current = below_descriptor(raw.fget if isinstance(raw, property) else raw)
-    while current is not None and not any(one is current for one in seen):
-        if current is inner:
-            return True
-        seen.append(current)
-        # Not hasattr: an object may make up attributes. A proxy of wrapt has a descriptor for it.
-        there = inspect.getattr_static(current, "__wrapped__", None) is not None
-        current = below_descriptor(current.__wrapped__) if there else None
-    return False
+    return any(one is inner for one in layers(raw))
 
 
 def place_of(thing: Any) -> str:
     """Where an object was written, as ``FILE:LINE`` as far as that can be told."""
     inner = below_descriptor(thing.fget if isinstance(thing, property) else thing)
+    if type(inner) is not types.FunctionType:  # a proxy has the code of what it stands for
+        inner = getattr(inner, "_self_wrapper", None) or inner
     code = getattr(inner, "__code__", None)
     if isinstance(code, types.CodeType):
         return f"{code.co_filename}:{code.co_firstlineno}"

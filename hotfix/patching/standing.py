@@ -7,7 +7,6 @@ in the source explains. Or the file is not what runs: it was replaced after the 
 from __future__ import annotations
 
 import ast
-import sys
 import types
 from collections.abc import Iterator
 from typing import Any, Optional
@@ -40,10 +39,9 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
     first, found = journal.first_code(function), source.find(text, qualname)
     if first.co_filename != module.__file__ or not found or first.co_firstlineno != found.lineno:
         return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
-    explained = set(_files_of_decorators(module, qualname, text))
+    explained = set(_packages_of_decorators(module, qualname, text))
     for layer in layers[:-1]:
-        inner = getattr(layer, "__code__", None)
-        if inner is not None and inner.co_filename not in explained:
+        if not explained.intersection(_packages(layer)):
             return f"Somebody else has put {live.place_of(layer)} around it."
     return None
 
@@ -74,16 +72,17 @@ def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.Func
             yield f"{qualname}.{name}", function
 
 
-def _files_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:
-    """The files in which the decorators of a definition, and of the classes around it, are written."""
+def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:
+    """The packages in which the decorators of a definition, and of the classes around it, are written.
+
+    Packages, not files: what a decorator puts around a function may be written in another file than it.
+    """
     parts = qualname.split(".")
     for depth in range(len(parts)):
         found = source.find(text, ".".join(parts[: depth + 1]))
         for decorator in found.node.decorator_list if found else ():
             thing = _named(module, decorator.func if isinstance(decorator, ast.Call) else decorator)
-            file = _file(thing)
-            if file:
-                yield file
+            yield from _packages(thing)
 
 
 def _named(module: types.ModuleType, node: ast.expr) -> Any:
@@ -94,9 +93,11 @@ def _named(module: types.ModuleType, node: ast.expr) -> Any:
     return None
 
 
-def _file(thing: Any) -> Optional[str]:
-    inner = getattr(thing, "__code__", None)
-    if inner is not None:
-        return str(inner.co_filename)
-    owner = sys.modules.get(getattr(thing, "__module__", None) or "")
-    return getattr(owner, "__file__", None)
+def _packages(thing: Any) -> Iterator[str]:
+    """The packages in which a function is written, or a class and its bases, or the class of an object."""
+    if type(thing) is types.FunctionType:  # not isinstance: a proxy says that it is what it stands for
+        yield str(thing.__globals__.get("__name__")).partition(".")[0]
+    elif thing is not None:
+        for kind in (thing if isinstance(thing, type) else type(thing)).__mro__:
+            if kind is not object:
+                yield str(kind.__module__).partition(".")[0]

@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from ..engine import job
 from ..engine.ledger import Outcome
@@ -39,11 +39,13 @@ class Record:
     Args:
         switches: say where it goes and are part of it.
         log: for what cannot be written.
+        look_again: called at exit; it calls `update` if it can.
     """
 
-    def __init__(self, switches: Policy, log: Log) -> None:
+    def __init__(self, switches: Policy, log: Log, look_again: Callable[[], None]) -> None:
         self._policy = switches
         self._log = log
+        self._look_again = look_again
         self._content: dict[str, Any] = {}
         self._file: Optional[Path] = None
         self._lock = threading.Lock()
@@ -99,8 +101,9 @@ class Record:
             self._log.fail_once(f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error})")
 
     def _at_exit(self) -> None:
+        self._content["ended"] = True
+        self._look_again()
         with self._lock:
-            self._content["ended"] = True
             self._write()
 
     def _after_fork(self) -> None:

@@ -241,4 +241,6 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         judgement.verdict is Verdict.UNKNOWN and switches.unknown is Unknown.APPLY and not judgement.harmless
     ):
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
+        if installed.is_executed(target.module):
+            state, reason = State.FAILED, f"{judgement.reason} It was imported past hotfix, and is not repaired."
     return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source, judgement.harmless)

@@ -58,6 +58,12 @@ def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
     return text
 
 
+def is_executed(module: str) -> bool:
+    """Whether a module was imported and has got its functions: not one that is being executed."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and not getattr(getattr(loaded, "__spec__", None), "_initializing", False)
+
+
 @memo
 def version(distribution: str) -> Optional[Version]:
     """The version of an installed distribution, for instance ``version("flash-attn")``; None if it is not there.
@@ -89,8 +95,9 @@ def version(distribution: str) -> Optional[Version]:
 def is_as_released(module: str) -> bool:
     """Whether the file of a module is what its wheel has brought, as far as the installer's list vouches for it.
 
-    A file that is no younger than the list is taken for what the installer has written; a younger one is compared by
-    its hash. Without a list (editable installations, other package managers) nothing is vouched for.
+    A file that is as long as the list says and no younger than the list is taken for what the installer has written; a
+    younger one is compared by its hash. Without a list (editable installations, other package managers) nothing is
+    vouched for.
     """
     package = module.partition(".")[0]
     record = _record(package)
@@ -103,7 +110,11 @@ def is_as_released(module: str) -> bool:
             status = os.stat(path)
         except OSError:
             continue
-        return status.st_mtime <= listed_at + _SECONDS or _has_listed_hash(path, folder, list_file)
+        name = os.path.relpath(path, os.path.dirname(folder)).replace(os.sep, "/")
+        digest, size = _listed(list_file).get(name, ("", ""))
+        if str(status.st_size) != size:
+            return False
+        return status.st_mtime <= listed_at + _SECONDS or _has_hash(path, digest)
     # Neither is there: the release has no such module, unless bytecode stands for it.
     return not any(os.path.exists(path) for path in (f"{stem}.pyc", os.path.join(stem, "__init__.pyc")))
 
@@ -165,15 +176,13 @@ def _record(package: str) -> Optional[tuple[str, float, str]]:
 
 
 @memo
-def _listed(list_file: str) -> dict[str, str]:
-    """The hashes in an installer's list, by path."""
+def _listed(list_file: str) -> dict[str, tuple[str, str]]:
+    """The hashes and sizes in an installer's list, by path."""
     rows = (line.split(",") for line in Path(list_file).read_text(encoding="utf-8", errors="replace").splitlines())
-    return {row[0]: row[1] for row in rows if len(row) == 3}
+    return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
 
 
-def _has_listed_hash(path: str, folder: str, list_file: str) -> bool:
-    name = os.path.relpath(path, os.path.dirname(folder)).replace(os.sep, "/")
-    listed = _listed(list_file).get(name, "")
+def _has_hash(path: str, listed: str) -> bool:
     if not listed.startswith("sha256="):
         return False
     digest = hashlib.sha256(Path(path).read_bytes()).digest()
