@@ -10,7 +10,7 @@ from typing import Optional
 
 from ..errors import Refusal
 from ..fix import Fix, Target
-from ..patching import standing
+from ..patching import live, standing
 from ..patching.journal import Journal
 from ..versions import installed
 from ..versions.verdict import Judgement, Reader, Verdict, judge, read_installed
@@ -31,7 +31,10 @@ class Applier:
         read = partial(_read_live, module)
         here = target.in_module(module.__name__)
         judgement = judge(fix, here, read)
-        if judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
+        if target.method == "add":
+            if judgement.verdict is Verdict.BROKEN and live.has(module, target.qualname):
+                judgement = Judgement(Verdict.FIXED, "The name is there already.", judgement.source)
+        elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
             judgement = self._as_it_stands(here, module, read, judgement)
         self._apply_verdict(fix, target, judgement, module, late)
 
