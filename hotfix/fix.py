@@ -32,9 +32,9 @@ class Target:
             has no releases.
         fingerprint_of: what the verdict is made on: qualified names in the same module, or ``module:qualname``; empty
             means the target itself.
-        method: ``replace``, ``wrap`` or ``edit`` (see `hotfix.patching`).
-        implementation: the replacement, the function that makes the closure, or the edit: a function of a node, or a
-            `Rewrite`.
+        method: ``replace``, ``wrap``, ``edit`` or ``add`` (see `hotfix.patching`).
+        implementation: the replacement, the function that makes the closure, the edit (a function of a node, or a
+            `Rewrite`), or the `Addition`.
         count: how often the pattern of an edit occurs.
         key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
         decorator: ``module:qualname`` of a decorator of the target; what is edited then is the function that it has
@@ -71,6 +71,23 @@ class Target:
     def in_module(self, module: str) -> Target:
         """The same target in a module that the pattern stands for."""
         return self if module == self.module else replace(self, module=module)
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What a name stands for that a release does not have.
+
+    Attributes:
+        value: the object; or, if `is_made`, a function of the loaded module that returns it.
+        is_made: whether it is made when the module is there.
+        home: the module that defines `value`.
+        leaf: the module in which the name is added itself; where that is another one, this is one that exports it.
+    """
+
+    value: Any
+    is_made: bool
+    home: str
+    leaf: str
 
 
 @dataclass(frozen=True)
@@ -214,6 +231,25 @@ class Fix:
         self._add("edit", targets, rewrite, fingerprint_of, count, decorator)
         return None
 
+    def adds(self, *targets: Named, exported_by: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+        """The decorated function or class is what a name stands for that the release does not have.
+
+        It refuses to take the place of anything: where the release has the name, nothing happens. Pickled, shown and
+        asked for its module, the object is of the module that it was added to.
+
+        Args:
+            targets: ``module:name`` or ``module:Class.name``, or a pair of that and the releases that lack it.
+            exported_by: packages that are to have the name, too.
+        """
+        return self._addition(targets, exported_by, is_made=False)
+
+    def adds_made(self, *targets: Named, exported_by: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+        """Like `adds`; the decorated function takes the loaded module, and returns what the name stands for.
+
+        For what is made of what the release has: another name for it, a constant, a module.
+        """
+        return self._addition(targets, exported_by, is_made=True)
+
     def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
         """Like `wraps`, for what must change together with the targets although it is not broken itself.
 
@@ -306,6 +342,20 @@ class Fix:
         def decorate(implementation: _Function) -> _Function:
             self._add(method, targets, implementation, fingerprint_of, count, decorator)
             return implementation
+
+        return decorate
+
+    def _addition(
+        self, targets: Iterable[Named], exported_by: tuple[str, ...], is_made: bool
+    ) -> Callable[[_Function], _Function]:
+        def decorate(value: _Function) -> _Function:
+            for one in targets:
+                name, releases = (one, "") if isinstance(one, str) else one
+                module, _, qualname = name.partition(":")
+                addition = Addition(value, is_made, value.__module__, module)
+                for place in (module, *exported_by):
+                    self._add("add", [(f"{place}:{qualname}", releases)], addition)
+            return value
 
         return decorate
 

@@ -97,7 +97,7 @@ class Watcher:
 
     def after(self, name: "str") -> "None":
         """A module was executed."""
-        if name not in ROOTS and current() is self:
+        if current() is self:
             notify("module_imported", name)
 
 
@@ -149,7 +149,7 @@ def look_again() -> None:
     for root in ROOTS & sys.modules.keys():
         watcher.names.update(notify("root_imported", root))
     for name in list(sys.modules):
-        if name not in ROOTS and (name in watcher.names or name.rpartition(".")[2] in TAILS):
+        if name in watcher.names or name.rpartition(".")[2] in TAILS:
             notify("module_imported", name, late=True)
 
 

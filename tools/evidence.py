@@ -30,7 +30,7 @@ from hotfix.proofs import load as load_proof
 from .wheels import SWEPT
 
 FOLDER = INDEX.parent
-PACKAGES = ("hotfix.models", "hotfix.training", "hotfix.processing")
+PACKAGES = ("hotfix.models", "hotfix.training", "hotfix.processing", "hotfix.names")
 VERDICTS = ("broken", "fixed")
 _LATER = " and later"
 _RUN = " - "

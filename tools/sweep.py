@@ -230,8 +230,11 @@ class _Examiner:
         edits: dict[str, list[tuple[Fix, Target]]] = defaultdict(list)
         for number, index in wanted:
             fix, target = self.fixes[number], self.fixes[number].targets[index]
-            found = [text.find(qualname) for _, qualname in target.fingerprint_names()]
-            state = _judge(number, fix, target, found, seen, content)
+            if target.method == "add":
+                state = _judge_addition(target, text)
+            else:
+                found = [text.find(qualname) for _, qualname in target.fingerprint_names()]
+                state = _judge(number, fix, target, found, seen, content)
             if state is None:
                 continue
             seen.judged[number, index, (content,)] = state
@@ -276,7 +279,7 @@ class _Scan:
     """
 
     def __init__(self, fix: Fix) -> None:
-        targets = [target for target in fix.targets if evidence.has_releases(target)]
+        targets = [one for one in fix.targets if evidence.has_releases(one) and one.method != "add"]
         judged = [target.fingerprint_names() for target in targets]
         names = {qualname.rpartition(".")[2] for names in judged for _, qualname in names}
         self.prefilters = fix.prefilters()
@@ -350,6 +353,14 @@ def _in_one_module(target: Target) -> bool:
     return {module for module, _ in target.fingerprint_names()} == {target.module}
 
 
+def _judge_addition(target: Target, text: _Text) -> tuple[str, str] | None:
+    """The same for a name that a release may lack."""
+    there = source.has_name(text.text, target.qualname)
+    if there is None:
+        return None
+    return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)
+
+
 def _judge(
     number: int, fix: Fix, target: Target, found: Sequence[source.Found | None], seen: _Seen, content: int
 ) -> tuple[str, str] | None:
@@ -374,6 +385,8 @@ def _judge(
 
 
 def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
+    if target.method == "add":
+        return
     _, qualname = target.edited_name()
     found = text.find(qualname)
     if target.method == "wrap":
@@ -606,7 +619,7 @@ def _check_prefilters(
 ) -> None:
     """The scan must find at least what is known to be broken, or it would not find a copy of it either."""
     for index, target in enumerate(fix.targets):
-        if not evidence.has_releases(target) or len(target.fingerprint_names()) > 1:
+        if not evidence.has_releases(target) or len(target.fingerprint_names()) > 1 or target.method == "add":
             continue
         qualname = target.fingerprint_names()[0][1]
         missed = {

@@ -11,7 +11,7 @@ from typing import Optional
 
 from ..errors import Refusal
 from ..fix import Fix, Target
-from ..patching import standing
+from ..patching import live, standing
 from ..patching.journal import Journal
 from ..versions import installed
 from ..versions.verdict import Judgement, Reader, Verdict, judge, read_installed
@@ -39,7 +39,10 @@ class Applier:
     def apply(self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool) -> Outcome:
         """Look who else is there, and do what the verdict calls for."""
         here = target.in_module(module.__name__)
-        if judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
+        if target.method == "add":
+            if judgement.verdict is Verdict.BROKEN and live.has(module, target.qualname):
+                judgement = replace(judgement, verdict=Verdict.FIXED, reason="The name is there already.")
+        elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
             judgement = self._as_it_stands(here, module, partial(_read_live, module), judgement)
         return self._apply_verdict(fix, target, judgement, module, late)
 

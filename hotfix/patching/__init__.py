@@ -1,7 +1,8 @@
 """Change a live function, and change it back.
 
-Three methods, least invasive first:
+Four methods, least invasive first:
 
+- `add`: a name that the release does not have gets a meaning, in a module, a class or ``sys.modules``.
 - `replace`: the function gets the body of a small function of ours.
 - `wrap`: a closure of ours takes the place of a name; it calls what stood there before.
 - `edit`: the function gets its own body with a checked change of its syntax tree. So can the function that a decorator

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 from ..errors import Refusal
-from ..fix import Fix, Target
+from ..fix import Addition, Fix, Target
 from ..locks import Lock
 from . import code, live
 
@@ -47,8 +47,10 @@ class Journal:
             Refusal: the live object is not what the fix was written for.
         """
         with self._lock:
-            site = live.resolve(module, target.qualname)
-            operation = self._operation_on(site, target)
+            if target.method == "add":
+                operation: _Operation = self._addition(module, target)
+            else:
+                operation = self._operation_on(live.resolve(module, target.qualname), target)
             if operation.has(target):
                 return operation.sentence(target, late)  # as it was said the first time
             operation.change([*operation.steps, _Step(fix, target)])
@@ -89,6 +91,10 @@ class Journal:
             target: of a fix that was applied.
             module: name of the module, where the target's is a pattern.
         """
+        if target.method == "add":
+            with self._lock:
+                added = [one for one in self._operations if isinstance(one, _Adding) and one.has(target)]
+                return None if any(one.stands() for one in added) else "It was added, and is another object since."
         loaded = sys.modules.get(module)
         if loaded is None:
             return f"It was repaired in a module {module} that is not loaded any more."
@@ -97,7 +103,7 @@ class Journal:
         except Refusal as refusal:
             return f"It was repaired, and {refusal} any more."
         with self._lock:
-            changed = [one for one in self._operations if one.has(target)]
+            changed = [one for one in self._operations if not isinstance(one, _Adding) and one.has(target)]
             if any(one.stands_in(here) for one in changed):
                 return None
             return f"It was repaired, and replaced since by {live.place_of(here)}."
@@ -119,6 +125,20 @@ class Journal:
         """How many steps there are."""
         with self._lock:
             return sum(len(operation.steps) for operation in self._operations)
+
+    def _addition(self, module: types.ModuleType, target: Target) -> _Adding:
+        *path, name = target.qualname.split(".")
+        owner: Any = module
+        for part in path:
+            owner = vars(owner).get(part)
+            if owner is None:
+                raise Refusal(f"{module.__name__} has no {target.qualname} at run time")
+        for one in self._operations:
+            if isinstance(one, _Adding) and one.owner is owner and one.name == name:
+                return one
+        if live.has(module, target.qualname):
+            raise Refusal(f"{target.qualname} is there already")
+        return _Adding(module, owner, name)
 
     def _operation_on(self, site: live.Site, target: Target) -> _Operation:
         """The operation that has this site already, or a new one."""
@@ -307,7 +327,89 @@ class _Wrapping:
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 
 
-_Operation = Union[_Recoding, _Wrapping]
+@dataclass(eq=False)
+class _Adding:
+    """A name that an owner did not have.
+
+    Attributes:
+        module: where it is added, or in a class of which.
+        owner: the module or class that has it now.
+        name: the name.
+        value: what it stands for; `_LATER` where a lazy package gets it when it is asked.
+    """
+
+    module: types.ModuleType
+    owner: Any
+    name: str
+    steps: list[_Step] = field(default_factory=list)
+    value: Any = None
+
+    def has(self, target: Target) -> bool:
+        return any(step.target is target for step in self.steps)
+
+    def change(self, steps: Iterable[_Step]) -> None:
+        """Have these steps and no others; a refusal comes before anything changes."""
+        steps = list(steps)
+        if len(steps) > 1:
+            raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both add {self.name}")
+        if steps:
+            self._put(steps[0].target.implementation)
+        else:
+            self._take_away()
+        self.steps = steps
+
+    def blocked(self) -> Optional[str]:
+        """Why it cannot be taken away, as a sentence, or None."""
+        return None if self.stands() else f"{self.name} is another object since"
+
+    def sentence(self, target: Target, late: bool) -> str:
+        """What was done."""
+        return f"{target.qualname} was added, with its old meaning."
+
+    def stands(self) -> bool:
+        """Whether the name has still the meaning that was added."""
+        if self.value is _LATER:
+            return self.name in live.lazy_names(self.owner)
+        return vars(self.owner).get(self.name) is self.value
+
+    def _put(self, addition: Addition) -> None:
+        exports = addition.leaf != self.module.__name__
+        table = live.lazy_names(self.owner)
+        package = f"{self.module.__name__}."
+        if exports and self.owner is self.module and "_class_to_module" in vars(self.owner):
+            # A lazy package imports the other module when the name is asked for.
+            table[self.name] = addition.leaf.removeprefix(package)
+            self.value = _LATER
+        else:
+            if exports and addition.leaf not in sys.modules:
+                raise Refusal(f"{addition.leaf}, which has {self.name}, was not imported")
+            leaf = sys.modules[addition.leaf] if exports else self.module
+            value = addition.value(leaf) if addition.is_made else addition.value
+            if isinstance(value, (types.FunctionType, type)) and value.__module__ == addition.home:
+                value.__module__ = addition.leaf  # so that it is pickled by the name under which it is found
+            setattr(self.owner, self.name, value)
+            self.value = vars(self.owner)[self.name]
+            if isinstance(value, types.ModuleType):
+                sys.modules[f"{package}{self.name}"] = value
+        listed = vars(self.owner).get("__all__")
+        if isinstance(listed, list) and self.name not in listed:
+            listed.append(self.name)
+
+    def _take_away(self) -> None:
+        if self.value is _LATER:
+            live.lazy_names(self.owner).pop(self.name, None)
+            vars(self.owner).pop(self.name, None)  # it may have been asked for
+        else:
+            delattr(self.owner, self.name)
+            if isinstance(self.value, types.ModuleType):
+                sys.modules.pop(f"{self.module.__name__}.{self.name}", None)
+        listed = vars(self.owner).get("__all__")
+        if isinstance(listed, list) and self.name in listed:
+            listed.remove(self.name)
+
+
+_LATER = object()
+_Operation = Union[_Recoding, _Wrapping, _Adding]
 
 
 def _decorator_of(target: Target) -> types.FunctionType:

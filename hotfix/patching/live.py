@@ -59,6 +59,23 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
     return Site(owner, name, raw, function_inside(raw))
 
 
+def has(module: types.ModuleType, qualname: str) -> bool:
+    """Whether a loaded module has a name, or a class of it a member, its own or inherited; a lazy one is not asked."""
+    owner: Any = module
+    *path, name = qualname.split(".")
+    for part in path:
+        owner = vars(owner).get(part)
+    if isinstance(owner, type):
+        return any(name in _CLASS_DICT.__get__(one) for one in owner.__mro__)
+    return owner is None or name in vars(owner) or name in lazy_names(owner)
+
+
+def lazy_names(module: Any) -> dict[str, str]:
+    """Of a lazy package of transformers, the module of each name that it imports when it is asked; else nothing."""
+    table = vars(module).get("_class_to_module")
+    return table if isinstance(table, dict) else {}
+
+
 def below_descriptor(raw: Any) -> Any:
     """What a staticmethod or classmethod is of; anything else as it is."""
     return raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw

@@ -7,7 +7,7 @@ import hashlib
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from ..fix import Fix
+from ..fix import Addition, Fix
 from ..memo import memo
 from ..pattern import Rewrite
 from ..versions import source
@@ -32,7 +32,9 @@ def cure_digest(fix: Fix) -> str:
     """
     implementations = {id(one.implementation): one.implementation for one in (*fix.targets, *fix.companions)}
     parts = {
-        _rewrite_digest(one.old, one.new) if isinstance(one, Rewrite) else code_digest(one.__module__)
+        _rewrite_digest(one.old, one.new)
+        if isinstance(one, Rewrite)
+        else code_digest(one.home if isinstance(one, Addition) else one.__module__)
         for one in implementations.values()
     }
     return patch_set_digest(sorted(parts))

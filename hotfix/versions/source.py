@@ -95,6 +95,34 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body[1:] if isinstance(first, ast.Constant) and isinstance(first.value, str) else body
 
 
+def has_name(text: str, qualname: str) -> Optional[bool]:
+    """Whether a module defines, assigns, imports or lazily offers a name, or a class of it a member.
+
+    Args:
+        text: the whole source of the module.
+        qualname: ``name`` or ``Class.name``. What a class inherits does not count.
+
+    Returns:
+        None where the class is not there.
+    """
+    *owner, name = qualname.split(".")
+    if owner:
+        found = find(text, ".".join(owner))
+        return None if found is None else name in set(_bound(found.node))
+    tree = parse(text)
+    if name in set(_bound(tree)):
+        return True
+    # A lazy package names what it offers in strings.
+    lazy = "_LazyModule" in text
+    return lazy and any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree))
+
+
+def digest_of_name(qualname: str, is_there: bool) -> str:
+    """What stands for the digest of a source where all that counts of it is whether it has a name."""
+    text = f"{'has' if is_there else 'lacks'} {qualname}"
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
 def lines_of(text: str) -> list[str]:
     """The lines of a source, with their ends: as Python counts them, not as `str.splitlines` does."""
     lines = [f"{line}\n" for line in text.split("\n")]
@@ -209,6 +237,19 @@ def _find_surely(text: str, qualname: str) -> Optional[Found]:
     first = min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
     lines = lines_of(text)
     return Found(node, first, "".join(lines[first - 1 : node.end_lineno]))
+
+
+def _bound(scope: ast.AST) -> Iterator[str]:
+    """The names that the statements in the scope of a module or class bind."""
+    for statement in _statements(scope):
+        if isinstance(statement, _DEFINITIONS):
+            yield statement.name
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:

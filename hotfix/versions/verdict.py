@@ -63,6 +63,8 @@ def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
         target: one of its targets.
         read: how to get the source of a module.
     """
+    if target.method == "add":
+        return _judge_addition(target, read)
     package = target.module.partition(".")[0]
     found = []
     for module, qualname in target.fingerprint_names():
@@ -166,6 +168,22 @@ def _is_in(release: Version, runs: Iterable[str]) -> bool:
 
 def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
     return evidence(evidence_file(fix)).get(target.key, {}).get(digest)
+
+
+def _judge_addition(target: Target, read: Reader) -> Judgement:
+    """A name is missing where the source does not have it: nothing else has to be known of the release."""
+    package = target.module.partition(".")[0]
+    text = read(target.module)
+    if text is None:
+        return _without_source(package, target.module, target.qualname)
+    there = source.has_name(text, target.qualname)
+    if there is None:
+        owner = target.qualname.rpartition(".")[0]
+        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {owner} in {target.module}.")
+    digest = source.digest_of_name(target.qualname, there)
+    if there:
+        return Judgement(Verdict.FIXED, f"{_release(package)} has {target.qualname} in {target.module}.", digest)
+    return Judgement(Verdict.BROKEN, f"{_release(package)} lacks {target.qualname} in {target.module}.", digest)
 
 
 def _by_matcher(fix: Fix, target: Target, nodes: list[source.Definition]) -> Optional[Verdict]:

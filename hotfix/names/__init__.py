@@ -1,0 +1,1 @@
+"""Names that releases do not have (any more), with their old meaning."""
