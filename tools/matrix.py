@@ -97,6 +97,8 @@ class Cell:
 def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
     """Every cell of the matrix, from the evidence.
 
+    A name that a release lacks is lacking in all releases alike: of each run of them the first and the last have a cell.
+
     Args:
         modules: the fixes, by the module that defines them; those without a case have no cells.
         folder: of the evidence.
@@ -112,7 +114,8 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
             states = evidence.by_release(data.get("targets", {}).get(target.key, {}), examined)
             broken = [release in states and states[release][0] == "broken" for release in examined]
             for number, release in enumerate(examined):
-                if any(broken[max(0, number - 1) : number + 2]):
+                inside = target.method == "add" and all(broken[max(0, number - 1) : number + 2])
+                if any(broken[max(0, number - 1) : number + 2]) and not (inside and 0 < number < len(examined) - 1):
                     own.append(Cell(fix, module, target, release, *states[release]))
         elsewhere = {(cell.target.module, cell.release) for cell in own if cell.verdict == "broken"}
         # A bug may move from one function of a module to another; a release in between is a neighbour of neither.
