@@ -97,7 +97,7 @@ class Cell:
 def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
     """Every cell of the matrix, from the evidence.
 
-    A name that a release lacks is lacking in all releases alike: of each run of them the first and the last have a cell.
+    A name that a release lacks is lacking in all of them alike: of each run the first and the last have a cell.
 
     Args:
         modules: the fixes, by the module that defines them; those without a case have no cells.
@@ -358,7 +358,9 @@ class Trials:
         self.broken: dict[tuple[str, str], set[Version]] = {}
         for cell in every:
             if cell.verdict == "broken":
-                self.broken.setdefault((cell.fix.id, cell.target.module), set()).add(cell.release)
+                # Not every broken release has a cell.
+                releases = _broken_releases(cell.fix, cell.target, self.examined) or {cell.release}
+                self.broken.setdefault((cell.fix.id, cell.target.module), set()).update(releases)
         self._upstream: dict[tuple[str, str, Version], Result] = {}
         self._armed: dict[tuple[str, str, Version], Result] = {}
         self._probes: dict[tuple[str, str, str], Result] = {}
@@ -575,6 +577,16 @@ class Trials:
 
 def _name(cell: Cell) -> tuple[str, str]:
     return cell.fix.id, str(cell.target)
+
+
+@functools.cache
+def _written(id: str) -> dict[str, Any]:
+    return evidence.read(evidence.FOLDER / f"{id}.json").get("targets", {})
+
+
+def _broken_releases(fix: Fix, target: Target, examined: Sequence[Version]) -> set[Version]:
+    states = evidence.by_release(_written(fix.id).get(target.key, {}), examined)
+    return {release for release, (verdict, _) in states.items() if verdict == "broken"}
 
 
 def _name_of_case(cell: Cell) -> str:
