@@ -80,7 +80,7 @@ class Addition:
     Attributes:
         value: the object; or, if `is_made`, a function of the loaded module that returns it.
         is_made: whether it is made when the module is there.
-        home: the module that defines `value`.
+        home: the module that defines `value`; empty where the leaf has the name without this.
         leaf: the module in which the name is added itself; where that is another one, this is one that exports it.
     """
 
@@ -231,24 +231,35 @@ class Fix:
         self._add("edit", targets, rewrite, fingerprint_of, count, decorator)
         return None
 
-    def adds(self, *targets: Named, exported_by: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+    def adds(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
         """The decorated function or class is what a name stands for that the release does not have.
 
         It refuses to take the place of anything: where the release has the name, nothing happens. Pickled, shown and
         asked for its module, the object is of the module that it was added to.
 
         Args:
-            targets: ``module:name`` or ``module:Class.name``, or a pair of that and the releases that lack it.
-            exported_by: packages that are to have the name, too.
+            targets: ``module:name``, ``module:Class.name`` or ``module:DICT['name']``, or a pair of that and the
+                releases that lack it.
+            exported_by: packages that are to have the name, too, or pairs of that and the releases in which they lack
+                it, where those are others.
         """
         return self._addition(targets, exported_by, is_made=False)
 
-    def adds_made(self, *targets: Named, exported_by: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+    def adds_made(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
         """Like `adds`; the decorated function takes the loaded module, and returns what the name stands for.
 
         For what is made of what the release has: another name for it, a constant, a module.
         """
         return self._addition(targets, exported_by, is_made=True)
+
+    def exports(self, *targets: Named, leaf: str) -> None:
+        """A lazy package is to have a name that another module has anyway, or that comes with one that is added.
+
+        Args:
+            targets: ``package:name``, or a pair of that and the releases that lack it.
+            leaf: the module.
+        """
+        self._add("add", targets, Addition(None, False, "", leaf))
 
     def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
         """Like `wraps`, for what must change together with the targets although it is not broken itself.
@@ -346,7 +357,7 @@ class Fix:
         return decorate
 
     def _addition(
-        self, targets: Iterable[Named], exported_by: tuple[str, ...], is_made: bool
+        self, targets: Iterable[Named], exported_by: tuple[Named, ...], is_made: bool
     ) -> Callable[[_Function], _Function]:
         def decorate(value: _Function) -> _Function:
             for one in targets:
@@ -354,7 +365,8 @@ class Fix:
                 module, _, qualname = name.partition(":")
                 addition = Addition(value, is_made, value.__module__, module)
                 for place in (module, *exported_by):
-                    self._add("add", [(f"{place}:{qualname}", releases)], addition)
+                    where, when = (place, releases) if isinstance(place, str) else place
+                    self._add("add", [(f"{where}:{qualname}", when)], addition)
             return value
 
         return decorate

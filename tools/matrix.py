@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.version import Version
 
 import hotfix
-from hotfix.fix import Fix, Target
+from hotfix.fix import Addition, Fix, Target
 from hotfix.proofs import load as load_proof
 from hotfix.proofs.compare import difference
 from hotfix.reports.digest import code_digest, cure_digest, patch_set_digest
@@ -119,8 +119,16 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
                     own.append(Cell(fix, module, target, release, *states[release]))
         elsewhere = {(cell.target.module, cell.release) for cell in own if cell.verdict == "broken"}
         # A bug may move from one function of a module to another; a release in between is a neighbour of neither.
-        found += [one for one in own if one.verdict == "broken" or (one.target.module, one.release) not in elsewhere]
+        found += [one for one in own if one.verdict == "broken" or not elsewhere & _places(one)]
     return found
+
+
+def _places(cell: Cell) -> set[tuple[str, Version]]:
+    """Where a cell would see that something was repaired: a name that is exported works as the module's does."""
+    modules = {cell.target.module}
+    if isinstance(cell.target.implementation, Addition):
+        modules.add(cell.target.implementation.leaf)
+    return {(module, cell.release) for module in modules}
 
 
 def slice_of(every: Sequence[Cell]) -> list[Cell]:

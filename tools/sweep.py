@@ -207,7 +207,7 @@ class _Examiner:
         self.wanted: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, fix in enumerate(fixes):
             for index, target in enumerate(fix.targets):
-                if evidence.has_releases(target) and _in_one_module(target):
+                if evidence.has_releases(target) and _in_one_module(target) and not _is_exported(target):
                     self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
         self.parcels: dict[Path, list[Content]] = defaultdict(list)
@@ -353,9 +353,18 @@ def _in_one_module(target: Target) -> bool:
     return {module for module, _ in target.fingerprint_names()} == {target.module}
 
 
-def _judge_addition(target: Target, text: _Text) -> tuple[str, str] | None:
+def _is_exported(target: Target) -> bool:
+    """Whether it is a name that a package is to have of another module: the verdict takes both."""
+    return target.method == "add" and target.implementation.leaf != target.module
+
+
+def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = None) -> tuple[str, str] | None:
     """The same for a name that a release may lack."""
+    if text is None:
+        return None
     there = source.has_name(text.text, target.qualname)
+    if not there and _is_exported(target):
+        there = source.is_exported(text.text, leaf and leaf.text, target.qualname)
     if there is None:
         return None
     return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)
@@ -488,7 +497,7 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
 
     for number, fix in enumerate(fixes):
         for index, target in enumerate(fix.targets):
-            if not evidence.has_releases(target) or _in_one_module(target):
+            if not evidence.has_releases(target) or (_in_one_module(target) and not _is_exported(target)):
                 continue
             examined = set()
             for version in library.releases:
@@ -496,6 +505,11 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
                 if not numbers or numbers in examined:
                     continue
                 examined.add(numbers)
+                if _is_exported(target):
+                    texts = [text(content) if content >= 0 else None for content in numbers]
+                    if addition := _judge_addition(target, *texts):
+                        seen.judged[number, index, numbers] = addition
+                    continue
                 judged = zip(numbers, target.fingerprint_names(), strict=True)
                 found = [text(content).find(qualname) for content, (_, qualname) in judged]
                 state = _judge(number, fix, target, found, seen, numbers[0])
@@ -513,6 +527,9 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
 
 def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:
     """The contents in which a target is judged in one release; empty where a module is missing."""
+    if _is_exported(target):
+        package, leaf = modules.get(target.module), modules.get(target.implementation.leaf, -1)
+        return () if package is None else (package, leaf)
     names = [target.fingerprint_names()[0]] if _in_one_module(target) else target.fingerprint_names()
     numbers = tuple(modules.get(module, -1) for module, _ in names)
     return () if -1 in numbers else numbers
@@ -523,6 +540,10 @@ def _states(number: int, index: int, target: Target, library: Library, seen: _Se
     for version in library.releases:
         numbers = _content_numbers(target, library.modules[version])
         states[version] = seen.judged.get((number, index, numbers), ("absent", ""))
+    if target.method == "add":
+        # A release that is older than a name has not lost it.
+        first = next((version for version in library.releases if states[version][0] == "fixed"), None)
+        states.update((version, ("absent", "")) for version in library.releases if first and version < first)
     return states
 
 

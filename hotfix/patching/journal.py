@@ -11,13 +11,14 @@ from __future__ import annotations
 import linecache
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
 from ..errors import Refusal
 from ..fix import Addition, Fix, Target
 from ..locks import Lock
+from ..versions import source
 from . import code, live
 
 
@@ -35,6 +36,7 @@ class Journal:
 
     def __init__(self) -> None:
         self._operations: list[_Operation] = []
+        self._made: dict[tuple[Addition, int], Any] = {}
         self._lock = Lock()
 
     def install(self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False) -> str:
@@ -127,7 +129,7 @@ class Journal:
             return sum(len(operation.steps) for operation in self._operations)
 
     def _addition(self, module: types.ModuleType, target: Target) -> _Adding:
-        *path, name = target.qualname.split(".")
+        *path, name = source.parts(target.qualname)
         owner: Any = module
         for part in path:
             owner = vars(owner).get(part)
@@ -138,7 +140,7 @@ class Journal:
                 return one
         if live.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
-        return _Adding(module, owner, name)
+        return _Adding(module, owner, name, self._made)
 
     def _operation_on(self, site: live.Site, target: Target) -> _Operation:
         """The operation that has this site already, or a new one."""
@@ -333,14 +335,16 @@ class _Adding:
 
     Attributes:
         module: where it is added, or in a class of which.
-        owner: the module or class that has it now.
+        owner: the module, class or dictionary that has it now.
         name: the name.
+        made: what was made of additions, by them and the identity of the module that they were made for.
         value: what it stands for; `_LATER` where a lazy package gets it when it is asked.
     """
 
     module: types.ModuleType
     owner: Any
     name: str
+    made: dict[tuple[Addition, int], Any]
     steps: list[_Step] = field(default_factory=list)
     value: Any = None
 
@@ -370,40 +374,60 @@ class _Adding:
         """Whether the name has still the meaning that was added."""
         if self.value is _LATER:
             return self.name in live.lazy_names(self.owner)
-        return vars(self.owner).get(self.name) is self.value
+        return self._held().get(self.name) is self.value
+
+    def _held(self) -> Mapping[str, Any]:
+        return self.owner if isinstance(self.owner, dict) else vars(self.owner)
 
     def _put(self, addition: Addition) -> None:
-        exports = addition.leaf != self.module.__name__
-        table = live.lazy_names(self.owner)
         package = f"{self.module.__name__}."
-        if exports and self.owner is self.module and "_class_to_module" in vars(self.owner):
+        if addition.leaf == self.module.__name__:
+            self.value = self._made(addition, self.module)
+            if isinstance(self.owner, dict):
+                self.owner[self.name] = self.value
+            else:
+                setattr(self.owner, self.name, self.value)
+            if isinstance(self.value, types.ModuleType):
+                sys.modules[f"{package}{self.name}"] = self.value
+        elif self.owner is self.module and "_class_to_module" in vars(self.owner):
             # A lazy package imports the other module when the name is asked for.
-            table[self.name] = addition.leaf.removeprefix(package)
+            live.lazy_names(self.owner)[self.name] = addition.leaf.removeprefix(package)
             self.value = _LATER
         else:
-            if exports and addition.leaf not in sys.modules:
+            leaf = sys.modules.get(addition.leaf)
+            if leaf is None or not (addition.home or self.name in vars(leaf)):
                 raise Refusal(f"{addition.leaf}, which has {self.name}, was not imported")
-            leaf = sys.modules[addition.leaf] if exports else self.module
-            value = addition.value(leaf) if addition.is_made else addition.value
-            if isinstance(value, (types.FunctionType, type)) and value.__module__ == addition.home:
-                value.__module__ = addition.leaf  # so that it is pickled by the name under which it is found
-            setattr(self.owner, self.name, value)
-            self.value = vars(self.owner)[self.name]
-            if isinstance(value, types.ModuleType):
-                sys.modules[f"{package}{self.name}"] = value
-        listed = vars(self.owner).get("__all__")
+            self.value = vars(leaf)[self.name] if self.name in vars(leaf) else self._made(addition, leaf)
+            setattr(self.owner, self.name, self.value)
+        listed = self._held().get("__all__")
         if isinstance(listed, list) and self.name not in listed:
             listed.append(self.name)
+
+    def _made(self, addition: Addition, leaf: types.ModuleType) -> Any:
+        """What the name stands for: one object for all that have it, whichever is the first."""
+        key = (addition, id(leaf))
+        if key not in self.made:
+            self.made[key] = self._named(addition.value(leaf) if addition.is_made else addition.value, addition)
+        return self.made[key]
+
+    def _named(self, value: Any, addition: Addition) -> Any:
+        if isinstance(value, (types.FunctionType, type)) and value.__module__ == addition.home:
+            # It is pickled by the name under which it is found.
+            value.__module__ = addition.leaf
+            value.__qualname__ = f"{self.owner.__qualname__}.{self.name}" if isinstance(self.owner, type) else self.name
+        return value
 
     def _take_away(self) -> None:
         if self.value is _LATER:
             live.lazy_names(self.owner).pop(self.name, None)
             vars(self.owner).pop(self.name, None)  # it may have been asked for
+        elif isinstance(self.owner, dict):
+            del self.owner[self.name]
         else:
             delattr(self.owner, self.name)
             if isinstance(self.value, types.ModuleType):
                 sys.modules.pop(f"{self.module.__name__}.{self.name}", None)
-        listed = vars(self.owner).get("__all__")
+        listed = self._held().get("__all__")
         if isinstance(listed, list) and self.name in listed:
             listed.remove(self.name)
 

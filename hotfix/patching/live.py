@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Optional
 
 from ..errors import Refusal
+from ..versions import source
 
 _MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
 _CLASS_DICT: Any = vars(type)["__dict__"]
@@ -60,11 +61,16 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
 
 
 def has(module: types.ModuleType, qualname: str) -> bool:
-    """Whether a loaded module has a name, or a class of it a member, its own or inherited; a lazy one is not asked."""
+    """Whether a loaded module has a name, or a class of it a member, its own or inherited, or a dictionary a key.
+
+    A lazy module is not asked.
+    """
     owner: Any = module
-    *path, name = qualname.split(".")
+    *path, name = source.parts(qualname)
     for part in path:
         owner = vars(owner).get(part)
+    if isinstance(owner, dict):
+        return name in owner
     if isinstance(owner, type):
         return any(name in _CLASS_DICT.__get__(one) for one in owner.__mro__)
     return owner is None or name in vars(owner) or name in lazy_names(owner)

@@ -31,6 +31,7 @@ def cure_digest(fix: Fix) -> str:
     The report of the bug, the matcher and the proof do not count.
     """
     implementations = {id(one.implementation): one.implementation for one in (*fix.targets, *fix.companions)}
+    implementations = {id: one for id, one in implementations.items() if not isinstance(one, Addition) or one.home}
     parts = {
         _rewrite_digest(one.old, one.new)
         if isinstance(one, Rewrite)

@@ -100,21 +100,45 @@ def has_name(text: str, qualname: str) -> Optional[bool]:
 
     Args:
         text: the whole source of the module.
-        qualname: ``name`` or ``Class.name``. What a class inherits does not count.
+        qualname: ``name``, ``Class.name`` or ``DICT['name']``. What a class inherits counts if it is from the same
+            module; what is put into a dictionary after it was written down does not.
 
     Returns:
-        None where the class is not there.
+        None where the class or the dictionary is not there.
     """
-    *owner, name = qualname.split(".")
+    *owner, name = parts(qualname)
+    if qualname.endswith("]"):
+        return _has_key(parse(text), owner[0], name)
     if owner:
-        found = find(text, ".".join(owner))
-        return None if found is None else name in set(_bound(found.node))
+        return _has_member(text, ".".join(owner), name)
+    if name not in text:  # most often; some packages have thousands of lines
+        return False
     tree = parse(text)
     if name in set(_bound(tree)):
         return True
     # A lazy package names what it offers in strings.
     lazy = "_LazyModule" in text
     return lazy and any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree))
+
+
+def parts(qualname: str) -> list[str]:
+    """The names in ``name``, ``Class.name`` and ``DICT['name']``."""
+    if qualname.endswith("']"):
+        return qualname[:-2].split("['")
+    return qualname.split(".")
+
+
+def is_exported(package: str, leaf: Optional[str], name: str) -> bool:
+    """Whether a lazy package that reads from the ``__all__`` of its modules what it offers has a name of one of them.
+
+    Args:
+        package: the whole source of the package.
+        leaf: that of the module, or None where there is none.
+        name: the name.
+    """
+    if leaf is None or "define_import_structure(" not in package or not has_name(leaf, name):
+        return False
+    return any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(parse(leaf)))
 
 
 def digest_of_name(qualname: str, is_there: bool) -> str:
@@ -250,6 +274,29 @@ def _bound(scope: ast.AST) -> Iterator[str]:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
                 yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+
+
+def _has_member(text: str, owner: str, name: str) -> Optional[bool]:
+    """Whether a class of a module has a member; None where there is no such class."""
+    found = find(text, owner)
+    if found is None:
+        return None
+    if name in set(_bound(found.node)):
+        return True
+    bases = found.node.bases if isinstance(found.node, ast.ClassDef) else []
+    names = [base.id for base in bases if isinstance(base, ast.Name) and base.id != owner]
+    return any(bool(_has_member(text, base, name)) for base in names)
+
+
+def _has_key(module: ast.Module, owner: str, key: str) -> Optional[bool]:
+    """Whether a dictionary that a module writes down has a key; None where there is no such dictionary."""
+    for statement in _statements(module):
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or not isinstance(statement.value, ast.Dict):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if any(isinstance(target, ast.Name) and target.id == owner for target in targets):
+            return any(isinstance(one, ast.Constant) and one.value == key for one in statement.value.keys)
+    return None
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:

@@ -171,19 +171,33 @@ def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
 
 
 def _judge_addition(target: Target, read: Reader) -> Judgement:
-    """A name is missing where the source does not have it: nothing else has to be known of the release."""
+    """A name is missing where the source does not have it, in a release that has lost it: earlier ones never had it."""
     package = target.module.partition(".")[0]
     text = read(target.module)
     if text is None:
         return _without_source(package, target.module, target.qualname)
     there = source.has_name(text, target.qualname)
+    leaf = target.implementation.leaf
+    if not there and leaf != target.module:
+        there = source.is_exported(text, read(leaf), target.qualname)
     if there is None:
-        owner = target.qualname.rpartition(".")[0]
+        owner = ".".join(source.parts(target.qualname)[:-1])
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {owner} in {target.module}.")
     digest = source.digest_of_name(target.qualname, there)
     if there:
         return Judgement(Verdict.FIXED, f"{_release(package)} has {target.qualname} in {target.module}.", digest)
+    if not _has_lost(package, target.releases):
+        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {target.qualname} in {target.module} yet.")
     return Judgement(Verdict.BROKEN, f"{_release(package)} lacks {target.qualname} in {target.module}.", digest)
+
+
+def _has_lost(package: str, releases: str) -> bool:
+    """Whether the installed release is one of those; one that comes before a release counts as that."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+    release = installed.version(package)
+    return release is None or SpecifierSet(releases).contains(Version(release.base_version))
 
 
 def _by_matcher(fix: Fix, target: Target, nodes: list[source.Definition]) -> Optional[Verdict]:

@@ -1,0 +1,102 @@
+"""``AdamW`` is gone from transformers.
+
+Symptom   ``ImportError: cannot import name 'AdamW' from 'transformers'``.
+Cause     The class was removed, and torch's own recommended. That one is another optimizer where nothing is said: its
+          weight decay is 0.01 and not 0, its epsilon 1e-8 and not 1e-6, it decays before the step and not after it, it
+          adds epsilon to the square root after the bias correction and not before, and it knows no ``correct_bias``.
+Releases  4.50.0 to 5.23.0
+Upstream  transformers#36954 (not put back)
+Here      A class of its own, with the defaults, the order of operations and the state of that of 4.49.0: what it
+          computes is bitwise equal, and a state that was saved by one is loaded by the other. It does not warn that it
+          is deprecated; ``no_deprecation_warning`` is taken and has nothing to do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="adamw-removed",
+    title="ImportError: cannot import name 'AdamW' from 'transformers'",
+    kind="removed-api",
+    upstream=("transformers#36954",),
+    optin=True,
+    group="removed-names",
+)
+
+
+@FIX.adds_made(
+    ("transformers.optimization:AdamW", ">=4.50.0"),
+    exported_by=("transformers",),
+)
+def adamw(optimization: Any) -> type:
+    """The class; made here so that nothing imports torch before."""
+    import torch
+
+    class AdamW(torch.optim.Optimizer):  # type: ignore[misc,name-defined,unused-ignore]
+        """Adam with decoupled weight decay, as transformers had it up to 4.49.0.
+
+        Args:
+            params: the parameters, or groups of them.
+            lr: the learning rate.
+            betas: how much of the first and second moment is kept in a step.
+            eps: what is added to the root of the second moment.
+            weight_decay: what part of a weight is taken off in a step, times the learning rate.
+            correct_bias: whether the moments are corrected for having started at zero.
+            no_deprecation_warning: nothing; there is no warning.
+        """
+
+        def __init__(
+            self,
+            params: Any,
+            lr: float = 1e-3,
+            betas: tuple[float, float] = (0.9, 0.999),
+            eps: float = 1e-6,
+            weight_decay: float = 0.0,
+            correct_bias: bool = True,
+            no_deprecation_warning: bool = False,
+        ) -> None:
+            if lr < 0:
+                raise ValueError(f"lr is {lr}; it must not be negative")
+            if not all(0 <= beta < 1 for beta in betas[:2]):
+                raise ValueError(f"betas are {betas}; each must be at least 0 and less than 1")
+            if not eps >= 0:
+                raise ValueError(f"eps is {eps}; it must not be negative")
+            defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, correct_bias=correct_bias)
+            super().__init__(params, defaults)
+
+        @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
+        def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override,unused-ignore]
+            """Change the parameters once; returns what the closure does."""
+            loss = closure() if closure is not None else None
+            for group in self.param_groups:
+                for weight in group["params"]:
+                    if weight.grad is not None:
+                        self._change(weight, group)
+            return loss
+
+        def _change(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
+            gradient = weight.grad
+            assert gradient is not None
+            if gradient.is_sparse:
+                raise RuntimeError("AdamW takes no sparse gradients; torch.optim.SparseAdam does")
+            state, (keep_first, keep_second) = self.state[weight], group["betas"]
+            if not state:
+                zeros = torch.zeros_like
+                state.update(step=0, exp_avg=zeros(weight), exp_avg_sq=zeros(weight))
+            state["step"] += 1
+            first, second = state["exp_avg"], state["exp_avg_sq"]
+            first.mul_(keep_first).add_(gradient, alpha=1.0 - keep_first)
+            second.mul_(keep_second).addcmul_(gradient, gradient, value=1.0 - keep_second)
+            rate = group["lr"]
+            if group["correct_bias"]:
+                seen_first, seen_second = (1.0 - beta ** state["step"] for beta in (keep_first, keep_second))
+                rate = rate * math.sqrt(seen_second) / seen_first
+            weight.addcdiv_(first, second.sqrt().add_(group["eps"]), value=-rate)
+            if group["weight_decay"] > 0:
+                weight.add_(weight, alpha=-group["lr"] * group["weight_decay"])
+
+    return AdamW

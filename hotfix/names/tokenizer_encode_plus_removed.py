@@ -1,0 +1,111 @@
+"""Tokenizers have no ``encode_plus`` and ``batch_encode_plus`` any more.
+
+Symptom   ``AttributeError: BertTokenizer has no attribute batch_encode_plus`` from OpenCompass, pyterrier,
+          neural-cherche and much code that was written before tokenizers could be called.
+Cause     The methods were removed; calling the tokenizer does what they did.
+Releases  5.0.0 to 5.23.0
+Upstream  opencompass#2635 (not put back)
+Here      The call, of one text or of a batch. A list of words is one text where ``is_split_into_words`` says so, as
+          before; a batch is a list of texts, or of pairs of texts. What the call would take for something else than
+          the methods did is refused with a sentence: a list of tokens, a single string for a batch, texts and pairs
+          mixed, pairs of lists of words. ``build_inputs_with_special_tokens`` is not added: what it gave depended on
+          the class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names.refusing import Gone
+
+FIX = Fix(
+    id="tokenizer-encode-plus-removed",
+    title="AttributeError: BertTokenizer has no attribute batch_encode_plus",
+    kind="removed-api",
+    upstream=("opencompass#2635",),
+    optin=True,
+    group="removed-names",
+)
+
+LACKING = ">=5.0.0"
+BASE = "transformers.tokenization_utils_base:PreTrainedTokenizerBase"
+POSITIONS = (
+    "add_special_tokens",
+    "padding",
+    "truncation",
+    "max_length",
+    "stride",
+    "is_split_into_words",
+    "pad_to_multiple_of",
+    "padding_side",
+    "return_tensors",
+    "return_token_type_ids",
+    "return_attention_mask",
+    "return_overflowing_tokens",
+    "return_special_tokens_mask",
+    "return_offsets_mapping",
+    "return_length",
+    "verbose",
+)
+
+
+@FIX.adds((f"{BASE}.encode_plus", LACKING))
+def encode_plus(self: Any, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Encode one text, or one pair.
+
+    Args:
+        self: the tokenizer.
+        text: a string; a list of words, with ``is_split_into_words=True``; or, for tokenizers in Python, ids.
+        text_pair: the same.
+        args: what can be said without a name, in the order of 4.57.6.
+        kwargs: everything that the tokenizer takes.
+    """
+    how = _named(args, kwargs)
+    for one in (text, text_pair):
+        words = how.get("is_split_into_words") and _is_words(one)
+        if isinstance(one, (list, tuple)) and one and not isinstance(one[0], int) and not words:
+            raise Gone(
+                "The tokenizer would take this list for a batch, where encode_plus took it for the tokens of one text. "
+                "Pass tokenizer.convert_tokens_to_ids(tokens) for tokens, is_split_into_words=True for words, or call "
+                "the tokenizer for a batch."
+            )
+    return self(text, text_pair, **how)
+
+
+@FIX.adds((f"{BASE}.batch_encode_plus", LACKING))
+def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, *args: Any, **kwargs: Any) -> Any:
+    """Encode a batch.
+
+    Args:
+        self: the tokenizer.
+        batch_text_or_text_pairs: strings, or pairs of strings; lists of words, with ``is_split_into_words=True``.
+        args: what can be said without a name, in the order of 4.57.6.
+        kwargs: everything that the tokenizer takes.
+    """
+    how = {"split_special_tokens": False, **_named(args, kwargs)}
+    batch = batch_text_or_text_pairs
+    if isinstance(batch, (list, tuple)):
+        if how.get("is_split_into_words"):
+            if all(map(_is_words, batch)):
+                return self(batch, **how)
+        elif all(isinstance(one, str) for one in batch):
+            return self(batch, **how)
+        elif all(_is_words(one) and len(one) == 2 for one in batch):
+            firsts, seconds = zip(*batch)
+            return self(list(firsts), list(seconds), **how)
+    raise Gone(
+        "batch_encode_plus takes a list of strings, a list of pairs of strings, or, with is_split_into_words=True, a "
+        "list of lists of words. Call the tokenizer itself for anything else."
+    )
+
+
+def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    named = dict(zip(POSITIONS, args))
+    if len(args) > len(POSITIONS) or named.keys() & kwargs.keys():
+        raise TypeError(f"too many arguments, or one of them twice: {args}, {sorted(kwargs)}")
+    return {**named, **kwargs}
+
+
+def _is_words(one: Any) -> bool:
+    return isinstance(one, (list, tuple)) and all(isinstance(word, str) for word in one)

@@ -1,0 +1,52 @@
+"""``top_k_top_p_filtering`` is gone from transformers.
+
+Symptom   ``ImportError: cannot import name 'top_k_top_p_filtering' from 'transformers'`` from trl before 0.8,
+          starcoder2, HistoGPT and demonstrations of Falcon.
+Cause     The function was removed, after it had been replaced by ``TopKLogitsWarper`` and ``TopPLogitsWarper``.
+Releases  4.39.0 to 5.23.0
+Upstream  trl#1409 (not put back)
+Here      The two, one after the other, as in 4.38.2: it was nothing else there. It does not warn that it is
+          deprecated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="top-k-top-p-filtering-removed",
+    title="ImportError: cannot import name 'top_k_top_p_filtering' from 'transformers'",
+    kind="removed-api",
+    upstream=("trl#1409",),
+    optin=True,
+    group="removed-names",
+)
+
+
+@FIX.adds(
+    ("transformers.generation.utils:top_k_top_p_filtering", ">=4.39.0"),
+    exported_by=("transformers.generation", "transformers"),
+)
+def top_k_top_p_filtering(
+    logits: Any, top_k: int = 0, top_p: float = 1.0, filter_value: float = -float("inf"), min_tokens_to_keep: int = 1
+) -> Any:
+    """Keep the likeliest tokens.
+
+    Args:
+        logits: of shape (batch, vocabulary).
+        top_k: how many are kept; 0 for all.
+        top_p: what their probabilities add up to at least; more than 1 for all.
+        filter_value: what the others get.
+        min_tokens_to_keep: how many are kept whatever they add up to.
+    """
+    from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
+
+    how = {"filter_value": filter_value, "min_tokens_to_keep": min_tokens_to_keep}
+    nothing: Any = None  # neither looks at the tokens so far
+    if top_k > 0:
+        logits = TopKLogitsWarper(top_k=top_k, **how)(nothing, logits)
+    if 0 <= top_p <= 1:
+        logits = TopPLogitsWarper(top_p=top_p, **how)(nothing, logits)
+    return logits

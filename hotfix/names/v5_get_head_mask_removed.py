@@ -1,0 +1,38 @@
+"""Models have no ``get_head_mask`` any more.
+
+Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_head_mask'`` from GroundingDINO and what is built
+          on it (Grounded-SAM, nodes of ComfyUI), and from remote code of encoders.
+Cause     Masks of heads were removed from the models, and the method with them.
+Releases  5.0.0 to 5.23.0
+Upstream  GroundingDINO#446 (not put back)
+Here      Without a mask, which is how nearly everybody calls it, one None for each layer, as in 4.57.6. A real mask is
+          refused with a sentence: no layer of the release would go by it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names.refusing import Gone
+
+FIX = Fix(
+    id="v5-get-head-mask-removed",
+    title="AttributeError: 'BertModel' object has no attribute 'get_head_mask'",
+    kind="removed-api",
+    upstream=("GroundingDINO#446",),
+    optin=True,
+    group="removed-names",
+)
+
+
+@FIX.adds(("transformers.modeling_utils:ModuleUtilsMixin.get_head_mask", ">=5.0.0"))
+def get_head_mask(self: Any, head_mask: Any, num_hidden_layers: int, is_attention_chunked: bool = False) -> list[None]:
+    """The mask of the heads of each layer: None.
+
+    Raises:
+        Gone: there is a mask.
+    """
+    if head_mask is not None:
+        raise Gone("This release of transformers has no masks of heads: no layer would go by it. Leave head_mask out.")
+    return [None] * num_hidden_layers

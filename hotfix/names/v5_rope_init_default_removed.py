@@ -1,0 +1,60 @@
+"""``ROPE_INIT_FUNCTIONS`` has no ``"default"`` any more.
+
+Symptom   ``KeyError: 'default'`` while remote code of Molmo2, Dream, LLaDA2, EuroBERT, BAGEL or Qwen-ASR builds its
+          rotary embedding.
+Cause     Each model of the library computes plain frequencies itself, and the entry of the table was removed.
+Releases  5.0.0 to 5.23.0
+Upstream  not put back
+Here      The entry, with the function's arguments and results of 4.57.6. The base and the part of a head that is
+          rotated are taken from the configuration where it has them, as they were; else from its ``rope_parameters``,
+          into which 5.x moves them. A configuration that has no base in either, or one for each kind of layer, is
+          refused with a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-rope-init-default-removed",
+    title="KeyError: 'default' in ROPE_INIT_FUNCTIONS",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+
+@FIX.adds(("transformers.modeling_rope_utils:ROPE_INIT_FUNCTIONS['default']", ">=5.0.0"))
+def default(config: Any = None, device: Any = None, seq_len: Optional[int] = None) -> tuple[Any, float]:
+    """The frequencies of plain rotary embeddings, and by what cosines and sines are scaled: 1.
+
+    Args:
+        config: of the model.
+        device: on which the frequencies are to be.
+        seq_len: without meaning here; the table has functions that go by it.
+
+    Raises:
+        AttributeError: the configuration has no base.
+    """
+    import torch
+
+    base = _setting(config, "rope_theta", None)
+    if base is None:
+        raise AttributeError(
+            f"{type(config).__name__} has no rope_theta, neither itself nor in rope_parameters: "
+            "hotfix cannot tell the base of its rotary embedding. Set config.rope_theta."
+        )
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    rotated = int(size * _setting(config, "partial_rotary_factor", 1.0))
+    steps = torch.arange(0, rotated, 2, dtype=torch.int64).to(device=device, dtype=torch.float)
+    return 1.0 / base ** (steps / rotated), 1.0
+
+
+def _setting(config: Any, name: str, otherwise: Any) -> Any:
+    found = getattr(config, name, None)
+    if found is None:
+        moved = getattr(config, "rope_parameters", None)
+        found = moved.get(name) if isinstance(moved, dict) else None
+    return otherwise if found is None else found

@@ -1,0 +1,43 @@
+"""What the cases of names share: asking for a name as remote code does, and words as tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+
+
+def ask(target: Target) -> Any:
+    """Import what a target stands for; of a member its class."""
+    name = target.qualname.split(".")[0].split("[")[0]
+    namespace: dict[str, Any] = {}
+    exec(f"from {target.module} import {name}", namespace)
+    return namespace[name]
+
+
+def listed(target: Target) -> torch.Tensor:
+    """Whether the module of a target lists it."""
+    from importlib import import_module
+
+    import torch
+
+    return torch.tensor(target.qualname in dir(import_module(target.module)))
+
+
+def words(*texts: str) -> torch.Tensor:
+    """Texts as a tensor."""
+    import torch
+
+    return torch.tensor(list("\n".join(texts).encode()))
+
+
+def same_when_pickled(thing: Any) -> torch.Tensor:
+    """Whether what is pickled and read back is the same object."""
+    import pickle
+
+    import torch
+
+    return torch.tensor(pickle.loads(pickle.dumps(thing)) is thing)

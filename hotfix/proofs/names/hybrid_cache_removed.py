@@ -1,0 +1,33 @@
+"""The proof: the class is there, and none of the caches is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.names.hybrid_cache_removed import FIX
+from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="ImportError: cannot import name '")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Ask of caches whether they are of the class, as adapters do."""
+    import torch
+    from transformers import Cache, DynamicCache, LlamaConfig, StaticCache
+
+    cls = ask(target)
+    config = LlamaConfig(num_hidden_layers=1, hidden_size=16, num_attention_heads=2, num_key_value_heads=2)
+    caches = (DynamicCache(), StaticCache(config=config, max_cache_len=4))
+    return {
+        "listed": listed(target),
+        "pickled": same_when_pickled(cls),
+        "is one": torch.tensor([isinstance(one, cls) for one in caches]),
+        "inherits": torch.tensor([issubclass(cls, one) for one in (Cache, DynamicCache, StaticCache)]),
+        "heir": torch.tensor(issubclass(type("Heir", (cls,), {}), Cache)),
+        "called": words(cls.__name__, cls.__module__),
+    }

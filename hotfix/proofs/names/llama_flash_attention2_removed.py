@@ -1,0 +1,31 @@
+"""The proof: the import, and a table of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.names.llama_flash_attention2_removed import FIX
+from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="ImportError: cannot import name '")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Put the class into a table, as remote code does, and use another one of it."""
+    import torch
+    from transformers.models.llama.modeling_llama import LlamaAttention
+
+    cls = ask(target)
+    table = {"mha_eager": LlamaAttention, "mha_flash_attention_2": cls}
+    return {
+        "listed": listed(target),
+        "pickled": same_when_pickled(cls),
+        "inherits": torch.tensor(issubclass(table["mha_flash_attention_2"], table["mha_eager"])),
+        "heir": torch.tensor(issubclass(type("Heir", (cls,), {}), torch.nn.Module)),
+        "called": words(cls.__name__, cls.__module__),
+    }
