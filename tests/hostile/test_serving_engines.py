@@ -50,5 +50,8 @@ def test_there_are_fifty_sizes():
 def test_an_engine_counts_the_tokens_that_the_processor_makes(release, kinds):
     told = tables(release, kinds)
     assert len(told) == len(kinds.split(", ")) * len(counting.CONFIGURATIONS) * (len(counting.REQUESTS) + 1)
+    # Fast processors of 4.50.0 keep limits only as a size where a checkpoint says them so: vLLM fails there anyway.
+    empty = {name for name, rows in told.items() if not len(rows)}
+    assert all(name.startswith("vllm: fast, size") and release == "4.50.0" for name in empty)
     wrong = {name: rows[rows[:, 2] != rows[:, 3]].tolist() for name, rows in told.items()}
     assert {name: rows[:3] for name, rows in wrong.items() if rows} == {}
