@@ -4,13 +4,14 @@
     python -m tools.pages --check    only says which are stale
 
 Such a part stands between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
-`SECTIONS`. What it says comes from the fixes themselves, from the catalogue of known bugs and, for the switches, from
-their own page; it is changed there.
+`SECTIONS`. What it says comes from the fixes themselves, from the catalogue of known bugs, from the tests that stand
+for the promises and, for the switches, from their own page; it is changed there.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +29,8 @@ from . import evidence
 from .page import link
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/fixes.md", "docs/limits.md")
+PAGES = ("README.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md")
+PROMISES = ROOT / "tests" / "hostile"
 _SECTION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(<!-- end: (?P=name) -->)", re.S)
 _RUNS = 3  # of releases, in one cell
 
@@ -130,11 +132,27 @@ def switches(source: Source) -> str:
     return "\n".join(line for line in source.switches.splitlines() if line.startswith("|"))
 
 
+def promises(source: Source) -> str:
+    """What the files of tests under hostile conditions say at their top, and how many tests there are."""
+    files = [ast.parse(file.read_text(encoding="utf-8")) for file in sorted(PROMISES.glob("test_*.py"))]
+    said = [(ast.get_docstring(file) or "").partition("\n\n") for file in files]
+    tests = sum(
+        isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for file in files for node in file.body
+    )
+    return "\n\n".join(
+        [
+            f"There are {tests} of them, many with several inputs.",
+            *(f"**{_code(head)}**\n\n{_code(rest)}" for head, _, rest in said),
+        ]
+    )
+
+
 SECTIONS: Mapping[str, Callable[[Source], str]] = {
     "fixes": fixes,
     "reports": reports,
     "left-alone": left_alone,
     "switches": switches,
+    "promises": promises,
 }
 
 

@@ -10,7 +10,7 @@ HELP = "write down the patch set of this environment, or check it against what w
 EXAMPLES = (
     "hotfix lock",
     "hotfix lock --check",
-    "HOTFIX_PIN=$(hotfix lock --digest) torchrun train.py",
+    "export HOTFIX_PIN=$(hotfix lock --digest)",
 )
 
 

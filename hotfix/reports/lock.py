@@ -2,7 +2,8 @@
 
 - ``hotfix lock`` writes it for this environment and these switches.
 - ``hotfix lock --check`` says what has changed since then.
-- ``HOTFIX_PIN=$(hotfix lock --digest) torchrun ...`` refuses, in every process, to run with anything else.
+- ``HOTFIX_PIN=$(hotfix lock --digest) hotfix run -- torchrun ...`` refuses, in every process that is armed, to run with
+  anything else.
 """
 
 from __future__ import annotations

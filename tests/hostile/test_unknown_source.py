@@ -3,6 +3,7 @@
 What does not look broken to the fix that aims at it
 
 - is no line on stderr, and no error: not in strict mode, and not for ``HOTFIX_UNKNOWN=apply``, which leaves it alone;
+  only ``HOTFIX_UNKNOWN=raise`` stops the program;
 - is one row in ``hotfix status`` and in the report, whatever the number of functions, and in the JSON form of both;
 - is no row of its own, and hides nothing that is: a fix that has something to do says that.
 
@@ -60,6 +61,12 @@ ROW = "transformers 1.1 is newer than the evidence (1.0): 1 function was not exa
 def test_what_does_not_look_broken_is_no_line_and_no_error(tomorrow: World, switch: dict[str, str]) -> None:
     done = tomorrow.run(IMPORT, **switch)
     assert (done.stdout, done.stderr) == ("10\n", "")
+
+
+def test_who_wants_to_be_stopped_by_it_is_stopped(tomorrow: World) -> None:
+    done = tomorrow.run(IMPORT, check=False, HOTFIX_UNKNOWN="raise")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "was never examined, and does not look broken" in done.stderr
 
 
 def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
