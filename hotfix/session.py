@@ -289,6 +289,12 @@ class Session:
             reason = self.journal.replaced_since(target, module)
             if reason:
                 found[key] = replace(outcome, verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+            elif self.journal.is_scripted(target):
+                reason = (
+                    f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
+                    "it has made is not repaired."
+                )
+                found[key] = replace(outcome, state=State.FAILED, reason=reason)
         return found
 
     def publish(self, pinned: bool = False) -> None:
