@@ -103,7 +103,9 @@ def test_a_late_repair_resets_dynamo_also_where_guards_would_not_notice(lab: Lab
 
 @pytest.mark.testbed
 @pytest.mark.parametrize("how", ["environment", "config"])
-def test_graphs_of_an_earlier_process_are_warned_of_and_stop_strict_programs(lab: Lab, how, monkeypatch, caplog) -> None:
+def test_graphs_of_an_earlier_process_are_warned_of_and_stop_strict_programs(
+    lab: Lab, how, monkeypatch, caplog
+) -> None:
     if how == "environment":
         monkeypatch.setenv("TORCH_CACHING_PRECOMPILE", "1")
     else:

@@ -126,9 +126,9 @@ def test_classes_that_refuse_keep_nothing_half_done(lab: Lab, kind: type) -> Non
     original = toy.scale
     other = types.ModuleType("theirs")
     sys.modules["theirs"] = other
-    other.Holder = types.new_class("Holder", (), {"metaclass": kind}, lambda space: space.update(
-        held=original, __module__="theirs"
-    ))
+    other.Holder = types.new_class(
+        "Holder", (), {"metaclass": kind}, lambda space: space.update(held=original, __module__="theirs")
+    )
     other.scale = original
     session = lab.session(wrapping(lab))
     assert said(handled(session)) == [("broken", "applied")]

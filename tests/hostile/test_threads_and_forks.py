@@ -139,9 +139,7 @@ def test_two_threads_that_wrap_one_place_both_have_their_wrapper_there(lab: Lab,
     fixes = []
     for id in ("one", "two"):
         fix = lab.fix(id, scale=TOY)
-        fix.wraps("toys.toy:scale")(
-            lambda original: lambda x, factor=2: original(x, factor) + 100
-        )
+        fix.wraps("toys.toy:scale")(lambda original: lambda x, factor=2: original(x, factor) + 100)
         fixes.append(fix)
     session = lab.session(*fixes)
     resolve, gate = live.resolve, threading.Barrier(2)

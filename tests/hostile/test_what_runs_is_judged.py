@@ -233,9 +233,11 @@ def test_a_required_fix_is_missing_where_a_good_file_lies_over_broken_code(lab: 
     fix = broken_scale(lab)
     lab.module(text=BROKEN)
     lab.write("toys/toy.py", GOOD)
-    fix.evidence.write_text(fix.evidence.read_text().replace('"broken"', '"fixed"').replace(
-        digest_of(BROKEN, "scale"), digest_of(GOOD, "scale")
-    ))
+    fix.evidence.write_text(
+        fix.evidence.read_text()
+        .replace('"broken"', '"fixed"')
+        .replace(digest_of(BROKEN, "scale"), digest_of(GOOD, "scale"))
+    )
     memo.forget()
     session = lab.session(fix, require=("a-bug",))
     for _ in range(2):
@@ -265,7 +267,9 @@ def test_an_upgrade_under_a_running_process_is_not_vouched_for_by_its_number(wor
     print(toy.scale(5))
     """
     (world.folder / "evidence/index.json").write_text(
-        (world.folder / "evidence/index.json").read_text().replace('"transformers": []', '"transformers": ["1.0", "2.0"]')
+        (world.folder / "evidence/index.json")
+        .read_text()
+        .replace('"transformers": []', '"transformers": ["1.0", "2.0"]')
     )
     assert world.run(code).stdout == "10\n"
 
@@ -275,9 +279,12 @@ def test_an_upgrade_under_a_running_process_is_not_vouched_for_by_its_number(wor
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="before 3.11 bytecode has no columns")
 def test_an_edit_fits_bytecode_that_was_built_without_columns(world: World) -> None:
-    text = FIX.partition("@FIX.replaces")[0] + """
+    text = (
+        FIX.partition("@FIX.replaces")[0]
+        + """
 FIX.edits(("transformers.toy:scale", "==1.0"), old="x + factor", new="x * factor")
 """
+    )
     world.plant("toy-scale", text, {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"})
     world.run("import transformers.toy", PYTHONNODEBUGRANGES="1", PYTHONDONTWRITEBYTECODE="")
     done = world.run("import transformers.toy as toy\nprint(list(toy.scale.__code__.co_positions())[-1][2])\n" + IMPORT)
@@ -376,7 +383,9 @@ SEPARATORS = {"form feed": "\x0c", "vertical tab": "\x0b", "U+2028": "\u2028", "
 def test_what_only_looks_like_a_line_end_moves_nothing(lab: Lab, name: str) -> None:
     text = f'NOTE = """one{SEPARATORS[name]}two"""  # {SEPARATORS[name] if name != "form feed" else ""}\n' + BROKEN
     toy = lab.module(text=text)
-    assert said(handled(lab.session(broken_scale(lab, text), broken_layer_of(lab, text)))) == [("broken", "applied")] * 2
+    assert (
+        said(handled(lab.session(broken_scale(lab, text), broken_layer_of(lab, text)))) == [("broken", "applied")] * 2
+    )
     assert (toy.scale(5), toy.Layer().forward(5)) == (10, 10)
 
 
