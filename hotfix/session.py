@@ -125,7 +125,7 @@ class Session:
         return allowed(switches, self.catalogue)
 
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
-        """Take fixes (all, if None) out of the process. What cannot be taken out stays in the books, and is returned."""
+        """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
         kept = {(one.fix, one.target.qualname): one for one in self.journal.uninstall(ids)}
         stranded = []
         for (fix, name), outcome in self.ledger.outcomes().items():

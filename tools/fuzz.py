@@ -1,8 +1,8 @@
-"""The gate and the editor against mutated sources: ``python -m tools.fuzz [--mutants N] [--seed S]``, `nox -s fuzz`.
+"""The gate and the editor against mutated sources: ``python -m tools.fuzz``, `nox -s fuzz`.
 
-A mutant is the source of a target, changed at random: comments, blank lines, other layout, another docstring (harmless);
-or another operator, name or constant, a statement less or twice (a change); or text that is cut, doubled or garbled. The
-sources are those of the tests' toy, and of the releases whose wheels are in the cache. It must hold that
+A mutant is the source of a target, changed at random: comments, blank lines, other layout, another docstring (these are
+harmless); another operator, name or number, a statement less or twice; a second definition; text that is cut, doubled
+or garbled. The sources are those of the tests' toy, and of releases whose wheels are in the cache. It must hold that
 
 - a mutant whose digest is not in the evidence is never called broken or fixed, unless the fix trusts its matcher;
 - a mutant that differs in comments, layout and docstrings only has the verdict of its original;
@@ -31,7 +31,7 @@ from hotfix.engine.catalogue import Catalogue
 from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
 from hotfix.patching import code
-from hotfix.versions import installed, source, verdict
+from hotfix.versions import source, verdict
 
 WHEELS = Path.home() / ".cache/transformers-hotfix/wheels"
 OPERATORS = ("+", "-", "*", "//", "==", "!=", "<", ">", " and ", " or ", " not ", "[", "]", "(", ")", ":", ",")

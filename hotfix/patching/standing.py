@@ -7,7 +7,6 @@ in the source explains. Or the file is not what runs: it was replaced after the 
 from __future__ import annotations
 
 import ast
-import sys
 import types
 from collections.abc import Iterator
 from typing import Any, Optional

@@ -16,8 +16,9 @@ import textwrap
 
 import pytest
 
-from .conftest import FIX, TOY, World
 from tests.engine.conftest import ROOT
+
+from .conftest import FIX, TOY, World
 
 STATES = "import hotfix\nprint([(one.verdict.value, one.state.value, one.late) for one in hotfix.report()])\n"
 LATE = "[('broken', 'applied', True)]\n"
@@ -331,6 +332,13 @@ HANDLES = {
         assert toy.scale(5) == 7
         with hotfix.apply():
             print(toy.scale(5), toy.Layer.halve(8))
+    """,
+    "armed for the environment after a handle": """
+        import hotfix
+        kept = hotfix.apply(only=["toy-halve"])
+        import hotfix.auto
+        import transformers.toy as toy
+        print(toy.scale(5), toy.Layer.halve(8))
     """,
     "one after the other": """
         import hotfix

@@ -15,8 +15,9 @@ import sys
 
 import pytest
 
-from .conftest import FIX, World
 from tests.engine.conftest import PREAMBLE, ROOT, _site_packages
+
+from .conftest import FIX, World
 
 ENTRY = "[hotfix.fixes]\nfixes = planted:FIXES\n"
 RUN = "import hotfix.auto, transformers.toy as toy\nprint('step 0', toy.scale(5))\n"

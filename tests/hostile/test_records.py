@@ -2,8 +2,8 @@
 
 - A record is private, made under a new name each time, and never written through a link that lies in its folder.
 - An isolated interpreter (`python -I`) writes none: its environment does not make it write files.
-- `hotfix fleet` counts the good records, whatever else lies in the folder: pipes, devices, links, endless or deep files,
-  entries of a wrong type, a job of 10^12 ranks; each is one line, and none steers a terminal.
+- `hotfix fleet` counts the good records, whatever else lies in the folder: pipes, devices, links, endless or deep
+  files, entries of a wrong type, a job of 10^12 ranks; each is one line, and none steers a terminal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import os
 import stat
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import linecache
 import sys
 import types
 
@@ -170,6 +171,7 @@ def test_one_of_two_edits_goes_also_when_the_file_has_changed_since(lab: Lab, fi
     session.module_imported("toys.toy", late=True)
     assert toy.scale(5) == 9
     lab.write("toys/toy.py", "# upgraded\n")
+    linecache.checkcache()  # as every traceback does
     session.release(requests.pop(first))
     assert toy.scale(5) == {"an-edit": 6, "another": 10}[first]
     session.release(requests.popitem()[1])
@@ -281,7 +283,7 @@ REPLACED = {
         "replaced since by theirs.py:1",
     ),
     "with its module": (
-        "sys.modules['transformers.toy'] = type(sys)('transformers.toy'); sys.modules['transformers.toy'].scale = theirs",
+        "new = sys.modules['transformers.toy'] = type(sys)('transformers.toy'); new.scale = theirs",
         "replaced since by {file}:",
     ),
 }
@@ -378,6 +380,7 @@ def test_a_plugins_fix_can_ask_whether_it_is_in_place(world: World) -> None:
     code = """
     import hotfix.auto, asking, transformers.toy
     from hotfix import session
-    print([session.current().is_in_place(asking.FIX, target) for target in asking.FIX.targets], transformers.toy.scale(5))
+    (target,) = asking.FIX.targets
+    print([session.current().is_in_place(asking.FIX, target)], transformers.toy.scale(5))
     """
     assert world.run(code).stdout == "[True] 10\n"

@@ -9,11 +9,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import threading
 import time
 import warnings
-import json
 
 import pytest
 
@@ -146,10 +147,8 @@ def test_two_threads_that_wrap_one_place_both_have_their_wrapper_there(lab: Lab,
 
     def slowly(module, qualname):
         site = resolve(module, qualname)
-        try:
+        with contextlib.suppress(threading.BrokenBarrierError):
             gate.wait(0.3)  # both would be here at once, if they could
-        except threading.BrokenBarrierError:
-            pass
         return site
 
     monkeypatch.setattr(live, "resolve", slowly)
@@ -160,6 +159,38 @@ def test_two_threads_that_wrap_one_place_both_have_their_wrapper_there(lab: Lab,
     assert toy.scale(5) == 207
     journal.uninstall()
     assert toy.scale is original
+
+
+def test_who_asks_while_the_last_one_leaves_gets_the_repair(lab: Lab, monkeypatch) -> None:
+    fix = lab.fix(scale=TOY)
+    fix.edits("toys.toy:scale", old="x + factor", new="x * factor")
+    toy = lab.module(text=TOY)
+    session = lab.session(fix)
+    session.reset()
+    first = session.request()
+    session.module_imported("toys.toy", late=True)
+    uninstall, leaving, asked = session.journal.uninstall, threading.Event(), threading.Event()
+
+    def slowly(ids=None):
+        leaving.set()
+        asked.wait(0.5)
+        return uninstall(ids)
+
+    def work(index: int) -> None:
+        if index == 0:
+            session.release(first)
+        else:
+            leaving.wait(10)
+            session.request()
+            session.module_imported("toys.toy", late=True)
+            asked.set()
+
+    monkeypatch.setattr(session.journal, "uninstall", slowly)
+    assert in_threads(2, work) == []
+    assert toy.scale(5) == 10
+    assert [one.state.value for one in session.outcomes().values()] == ["applied"]
+    session.reset()
+    assert toy.scale(5) == 7
 
 
 STRESS = """

@@ -4,7 +4,8 @@
 - What the decorators in the source have put there is not foreign, wherever these are written.
 - What cannot be read (bytecode alone, a rewritten module) is `unknown`, never `absent`: a required fix is missing.
 - A lazily loaded module is repaired like any other.
-- Where the file is not what runs (an upgrade under a running process, stale bytecode), nothing is changed or called good.
+- Where the file is not what runs (an upgrade under a running process, stale bytecode), nothing is changed or called
+  good.
 - Bytecode without columns, and with the padding of a profiler, is the same program.
 - The number of a release vouches for nothing but the files that its installer has listed.
 - Form feeds and Unicode's line ends do not count as lines, and of two definitions of a name the last one is judged.
@@ -21,6 +22,7 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import json
 import os
 import py_compile
 import sys
@@ -204,7 +206,10 @@ def test_a_lazily_loaded_module_is_repaired(world: World, order: str) -> None:
     """
     code = "import transformers.toy as toy, hotfix\nhotfix.report()\nprint(toy.scale(5))\n"
     parts = [textwrap.dedent(lazily), "import hotfix.auto\n"]
-    assert world.run("".join(parts[:: 1 if order == "before" else -1]) + code).stdout == "10\n"
+    parts = parts[:: 1 if order == "before" else -1]
+    assert world.run("".join(parts) + code).stdout == "10\n"
+    foretold = "import hotfix\nprint([(one.verdict.value, one.state.value) for one in hotfix.report()])\n"
+    assert world.run("".join(parts) + foretold).stdout == "[('broken', 'pending')]\n"
 
 
 # -- the file is not what runs -------------------------------------------------------------------------------------
@@ -216,7 +221,9 @@ def test_a_lazily_loaded_module_is_repaired(world: World, order: str) -> None:
 def test_a_file_that_was_exchanged_under_a_running_process_is_not_judged(lab: Lab, runs: str, on_disk: str) -> None:
     fix = broken_scale(lab)
     good = digest_of(GOOD, "scale")
-    fix.evidence.write_text(fix.evidence.read_text().replace("}}}", '}, "fixed": {"%s": ["2.0"]}}}' % good))
+    known = json.loads(fix.evidence.read_text())
+    known["targets"]["toys.toy:scale"]["fixed"] = {good: ["2.0"]}
+    fix.evidence.write_text(json.dumps(known))
     fix.recognises(lambda node: True)
     memo.forget()
     toy = lab.module(text=runs)
@@ -241,7 +248,7 @@ def test_a_required_fix_is_missing_where_a_good_file_lies_over_broken_code(lab: 
     memo.forget()
     session = lab.session(fix, require=("a-bug",))
     for _ in range(2):
-        with pytest.raises(HotfixError, match="not in place in toys.toy: .*is not what runs"):
+        with pytest.raises(HotfixError, match=r"not in place in toys.toy: .*is not what runs"):
             session.module_imported("toys.toy")
 
 
@@ -266,11 +273,8 @@ def test_an_upgrade_under_a_running_process_is_not_vouched_for_by_its_number(wor
     hotfix.apply()
     print(toy.scale(5))
     """
-    (world.folder / "evidence/index.json").write_text(
-        (world.folder / "evidence/index.json")
-        .read_text()
-        .replace('"transformers": []', '"transformers": ["1.0", "2.0"]')
-    )
+    index = world.folder / "evidence/index.json"
+    index.write_text(index.read_text().replace('"transformers": ["1.0"]', '"transformers": ["1.0", "2.0"]'))
     assert world.run(code).stdout == "10\n"
 
 
@@ -408,8 +412,21 @@ DEEPER = {
     "under with": "def f():\n    return 1\nwith open(__file__):\n    def f():\n        return 2\n",
     "in a function": "def f():\n    return 2\n\ndef g():\n    def f():\n        return 3\n",
     "in a class": "def f():\n    return 2\n\nclass G:\n    def f(self):\n        return 3\n",
-    "in a class under if": "def f():\n    return 2\n\nif True:\n    class G:\n        def f(self):\n            return 3\n",
+    "in a class under if": "def f():\n    return 2\nif True:\n    class G:\n        def f(self):\n            return 3\n",
 }
+
+
+def test_a_comment_at_column_zero_does_not_part_a_method_from_its_decorators() -> None:
+    text = "class A:\n    @first(\n# one\n    )\n# two\n    @second\n# three\n    def f(self):\n        pass\n"
+    found = source.find(text, "A.f")
+    assert found is not None
+    assert [ast.unparse(one) for one in found.node.decorator_list] == ["first()", "second"]
+    assert found.lineno == 2
+
+
+@pytest.mark.parametrize("text", ["def f():\n    '\ud800'\n", "def f():\n    '\x00'\n"], ids=["surrogate", "null"])
+def test_what_python_cannot_read_is_not_found(text: str) -> None:
+    assert source.find(text, "f") is None
 
 
 @pytest.mark.parametrize("where", DEEPER)
