@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from hotfix.reports import files, fleet
+from tests.engine.conftest import PREAMBLE, ROOT
 
 from .conftest import World
 
@@ -70,23 +71,30 @@ def test_the_record_of_a_process_is_private(world: World) -> None:
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
 
 
+def planted(world: World, *path: str) -> str:
+    """The beginning of a program that finds everything although PYTHONPATH does not count."""
+    folder = world.folder / "evidence"
+    preamble = PREAMBLE.format(index=str(folder / "index.json"), folder=str(folder))
+    return f"import sys\nsys.path[:0] = {[str(world.folder), str(ROOT), *path]!r}\n{preamble}"
+
+
 @pytest.mark.parametrize("switch", [{}, {"HOTFIX_LOG": "no such value"}], ids=str)
 def test_an_isolated_interpreter_repairs_and_writes_no_record(world: World, switch) -> None:
-    code = f"import sys\nsys.path[:0] = {[str(world.folder), *sys.path]!r}\n"
+    code = planted(world, *sys.path)
     code += "import hotfix.auto, transformers.toy as toy\nprint(toy.scale(5))\n"
     for flags, written in (((), True), (("-I",), False)):
         folder = world.folder / f"records{len(flags)}"
-        done = world.run(code, flags=flags, HOTFIX_RECORD=str(folder), **switch)
+        done = world.run(code, flags=flags, planted=False, HOTFIX_RECORD=str(folder), **switch)
         assert done.stdout == ("7\n" if switch else "10\n")
         assert folder.exists() is written
 
 
 @pytest.mark.parametrize("flags", [("-I",), ("-E",)])
 def test_the_start_up_file_arms_an_isolated_interpreter(world: World, flags: tuple[str, ...]) -> None:
-    path = [str(world.folder), str(Path(__file__).parents[2] / "autoload"), *sys.path]
-    code = f"import sys\nsys.path[:0] = {path!r}\nimport hotfix_autoload\nhotfix_autoload.start()\n"
+    code = planted(world, str(ROOT / "autoload"), *sys.path)
+    code += "import hotfix_autoload\nhotfix_autoload.start()\n"
     code += "import transformers.toy as toy\nprint(toy.scale(5))\n"
-    done = world.run(code, flags=flags, HOTFIX_RECORD="records")
+    done = world.run(code, flags=flags, planted=False, HOTFIX_RECORD="records")
     assert done.stdout == "10\n"
     assert (world.folder / "records").exists() is (flags == ("-E",))
 
@@ -151,6 +159,16 @@ def test_what_is_no_file_neither_hangs_nor_fills_the_memory(tmp_path: Path, kind
     (tmp_path / "good.json").write_text(json.dumps(GOOD))
     summary = fleet.summarise(tmp_path)
     assert (summary.processes, len(summary.unreadable)) == (1, 1)
+
+
+@posix
+def test_a_file_is_read_up_to_its_limit_and_only_if_it_is_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"0123456789")
+    os.mkfifo(tmp_path / "pipe")
+    assert files.read_regular(tmp_path / "file", 10) == b"0123456789"
+    for name, limit, why in (("file", 9, "larger than 9"), ("pipe", 10, "no regular file")):
+        with pytest.raises(OSError, match=why):
+            files.read_regular(tmp_path / name, limit)
 
 
 def test_nothing_in_a_record_or_its_name_steers_a_terminal(tmp_path: Path) -> None:

@@ -412,7 +412,7 @@ DEEPER = {
     "under with": "def f():\n    return 1\nwith open(__file__):\n    def f():\n        return 2\n",
     "in a function": "def f():\n    return 2\n\ndef g():\n    def f():\n        return 3\n",
     "in a class": "def f():\n    return 2\n\nclass G:\n    def f(self):\n        return 3\n",
-    "in a class under if": "def f():\n    return 2\nif True:\n    class G:\n        def f(self):\n            return 3\n",
+    "in a class under if": "def f():\n    return 2\nif True:\n    class G:\n        def f(self):\n            pass\n",
 }
 
 
