@@ -125,7 +125,7 @@ class Session:
         return allowed(switches, self.catalogue)
 
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
-        """Take fixes (all, if None) out of the process. What cannot be taken out stays in the books; it is returned."""
+        """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
         kept = {(one.fix, one.target.qualname): one for one in self.journal.uninstall(ids)}
         stranded = []
         for (fix, name), outcome in self.ledger.outcomes().items():
@@ -289,6 +289,12 @@ class Session:
             reason = self.journal.replaced_since(target, module)
             if reason:
                 found[key] = replace(outcome, verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+            elif self.journal.is_scripted(target):
+                reason = (
+                    f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
+                    "it has made is not repaired."
+                )
+                found[key] = replace(outcome, state=State.FAILED, reason=reason)
         return found
 
     def publish(self, pinned: bool = False) -> None:

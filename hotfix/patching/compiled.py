@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 from typing import Any, Optional
 
 
@@ -18,6 +19,21 @@ def forget_graphs() -> bool:
         return False
     dynamo.reset()
     return True
+
+
+def is_scripted(function: types.FunctionType) -> bool:
+    """Whether ``torch.jit.script`` has compiled this function, or a module class that has it as a method.
+
+    It compiles the text of the file, which an edit does not change.
+    """
+    state: Any = sys.modules.get("torch.jit._state")
+    recursive: Any = sys.modules.get("torch.jit._recursive")
+    ask = getattr(state, "_try_get_jit_cached_function", None)
+    if ask is not None and ask(function) is not None:
+        return True
+    store = getattr(recursive, "concrete_type_store", None)
+    classes = [getattr(one, "__mro__", ()) for one in getattr(store, "type_store", ())]
+    return any(function in vars(kind).values() for mro in classes for kind in mro)
 
 
 def stale_graphs() -> Optional[str]:

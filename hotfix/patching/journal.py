@@ -19,7 +19,7 @@ from ..errors import Refusal
 from ..fix import Addition, Fix, Target
 from ..locks import Lock
 from ..versions import source
-from . import code, live
+from . import code, compiled, live
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,12 @@ class Journal:
             if any(one.stands_in(here) for one in changed):
                 return None
             return f"It was repaired, and replaced since by {live.place_of(here)}."
+
+    def is_scripted(self, target: Target) -> bool:
+        """Whether torch.jit has compiled the text of a function that was edited, and so the text without the edit."""
+        with self._lock:
+            changed = [one for one in self._operations if isinstance(one, _Recoding) and one.has(target)]
+        return target.method == "edit" and any(compiled.is_scripted(one.function) for one in changed)
 
     def first_code(self, function: types.FunctionType) -> types.CodeType:
         """The code that a function had before any operation of this journal."""

@@ -179,7 +179,7 @@ def _find_quickly(text: str, qualname: str) -> Optional[Found]:
     first = _first_decorator(lines, first, indent)
     try:
         return _parse_block("".join(lines[first:last]), owners, first + 1, indent)
-    except SyntaxError:
+    except (SyntaxError, ValueError):  # null bytes, lone surrogates
         return None
 
 
@@ -220,7 +220,7 @@ def _first_decorator(lines: list[str], head: int, indent: str) -> int:
         line = lines[number]
         if line.startswith(indent + "@"):
             first = number
-        elif line.strip() and not (line.startswith(indent) and line[len(indent)] in " \t)]}#"):
+        elif line.lstrip()[:1] not in ("", "#") and not (line.startswith(indent) and line[len(indent)] in " \t)]}"):
             break  # another statement; what was passed on the way belongs to it
     return first
 

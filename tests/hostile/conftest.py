@@ -20,9 +20,9 @@ from hotfix.engine.policy import Policy
 from hotfix.fix import Fix
 from hotfix.session import Session
 from hotfix.versions import source
-from tests.engine.conftest import TOY, World, world
+from tests.engine.conftest import FIX, TOY, World, world
 
-__all__ = ["TOY", "Lab", "World", "world"]
+__all__ = ["FIX", "TOY", "Lab", "World", "world"]
 
 
 class Lab:

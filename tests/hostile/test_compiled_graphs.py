@@ -1,0 +1,192 @@
+"""Promises about compiled graphs: they are of what runs, or it is said that they are not.
+
+- A graph that was compiled before a late repair, or before a revert, is dropped, and the report says so.
+- Where torch may take graphs of an earlier process from its cache, one warning says so; in strict mode it is an error.
+- `torch.jit.script` compiles the text of the file: an edited function that went through it is not called repaired.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from hotfix.engine.ledger import State
+from hotfix.errors import HotfixError
+from hotfix.patching import compiled
+
+from .conftest import Lab, handled
+
+torch = pytest.importorskip("torch")
+
+TEXT = """
+import torch
+
+
+def scale(x: torch.Tensor) -> torch.Tensor:
+    return x + 2
+
+
+class Tower(torch.nn.Module):
+    def forward(self, x):
+        return scale(x)
+
+
+class Layer(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 2
+"""
+
+
+def edited(lab: Lab, name: str = "scale"):
+    fix = lab.fix(**{name.replace(".", "__"): TEXT})
+    fix.edits(f"toys.toy:{name}", old="x + 2", new="x * 2")
+    return fix
+
+
+def replaced(lab: Lab):
+    fix = lab.fix(scale=TEXT)
+
+    @fix.replaces("toys.toy:scale")
+    def scale(x):
+        return x * 2
+
+    return fix
+
+
+def wrapped(lab: Lab):
+    fix = lab.fix(scale=TEXT)
+
+    @fix.wraps("toys.toy:scale")
+    def around(original):
+        def wrapper(x):
+            return (original(x) - 2) * 2
+
+        return wrapper
+
+    return fix
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("method", [edited, replaced, wrapped])
+def test_a_graph_compiled_before_a_late_repair_or_a_revert_is_dropped_and_the_report_says_so(lab: Lab, method) -> None:
+    toy = lab.module(text=TEXT)
+    tower, inner = toy.Tower(), torch.compile(toy.scale, backend="eager", fullgraph=True)
+    graph = torch.compile(tower, backend="eager", fullgraph=True)
+    ones = torch.full((2,), 5.0)
+    assert graph(ones).tolist() == inner(ones).tolist() == [7, 7]
+    session = lab.session(method(lab))
+    session.module_imported("toys.toy", late=True)
+    assert graph(ones).tolist() == tower(ones).tolist() == [10, 10]
+    (outcome,) = session.report()
+    assert "What torch.compile had made before was dropped." in outcome.reason
+    session.reset()
+    assert graph(ones).tolist() == tower(ones).tolist() == [7, 7]
+
+
+@pytest.mark.testbed
+def test_a_late_repair_resets_dynamo_also_where_guards_would_not_notice(lab: Lab, monkeypatch) -> None:
+    toy = lab.module(text=TEXT)
+    torch.compile(toy.scale, backend="eager")(torch.ones(2))
+    resets = []
+    monkeypatch.setattr(torch._dynamo, "reset", lambda: resets.append(1))
+    session = lab.session(edited(lab))
+    session.module_imported("toys.toy", late=True)
+    assert len(resets) == 1
+    session.module_imported("toys.toy", late=True)  # nothing new
+    assert len(resets) == 1
+    session.reset()
+    assert len(resets) == 2
+    session.reset()
+    assert len(resets) == 2
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("how", ["environment", "config"])
+def test_graphs_of_an_earlier_process_are_warned_of_and_stop_strict_programs(
+    lab: Lab, how, monkeypatch, caplog
+) -> None:
+    if how == "environment":
+        monkeypatch.setenv("TORCH_CACHING_PRECOMPILE", "1")
+    else:
+        monkeypatch.setattr(importlib.import_module("torch._dynamo.config"), "caching_precompile", True)
+    lab.module(text=TEXT)
+    session = lab.session(edited(lab))
+    handled(session)
+    assert "TORCH_CACHING_PRECOMPILE is on" in caplog.text
+    session.reset()
+    strict = lab.session(edited(lab), strict=True)
+    with pytest.raises(HotfixError, match="TORCH_CACHING_PRECOMPILE"):
+        strict.module_imported("toys.toy")
+    strict.reset()
+
+
+@pytest.mark.testbed
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ["scale", "Layer.forward"])
+def test_an_edited_function_that_torch_jit_has_compiled_is_not_called_repaired(lab: Lab, name: str) -> None:
+    toy = lab.module(text=TEXT)
+    session = lab.session(edited(lab, name))
+    session.module_imported("toys.toy")
+    assert [one.state for one in session.report()] == [State.APPLIED]
+    scripted = torch.jit.script(toy.scale if name == "scale" else toy.Layer())
+    assert scripted(torch.full((1,), 5.0)).item() == 7  # the day on which this is 10, the limit is gone
+    (outcome,) = session.report()
+    assert outcome.state is State.FAILED
+    assert "torch.jit.script was asked for it" in outcome.reason
+    session.reset()
+
+
+@pytest.mark.testbed
+def test_torch_jit_trace_sees_the_repair(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    session = lab.session(edited(lab))
+    session.module_imported("toys.toy")
+    traced = torch.jit.trace(toy.scale, (torch.ones(1),), check_trace=False)
+    assert traced(torch.full((1,), 5.0)).item() == 10
+    session.reset()
+
+
+def test_without_torch_nothing_is_asked(monkeypatch) -> None:
+    import sys
+
+    for name in ("torch._dynamo", "torch.jit._state", "torch.jit._recursive"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert not compiled.forget_graphs()
+    assert not compiled.is_scripted(lambda: None)
+
+
+@pytest.mark.slow
+@pytest.mark.testbed
+def test_siglip_compiled_before_a_late_repair_equals_siglip_not_compiled() -> None:
+    from tools.testbed.run import run
+
+    done = run("tests.hostile.test_compiled_graphs:siglip", transformers="4.57.1", flash_attn=None, hotfix=False)
+    tensors = done.require().tensors
+    assert not torch.equal(tensors["eager_before"], tensors["eager_after"])
+    assert torch.equal(tensors["eager_after"], tensors["compiled_after"])
+    assert torch.equal(tensors["eager_before"], tensors["compiled_reverted"])
+
+
+def siglip(testbed, target):
+    """The last hidden state of a small tower: not compiled and compiled, before and after a late repair."""
+    from transformers import SiglipVisionConfig, SiglipVisionModel
+
+    import hotfix
+
+    torch.manual_seed(0)
+    model = SiglipVisionModel(
+        SiglipVisionConfig(hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+                           image_size=16, patch_size=8)
+    ).eval()  # fmt: skip
+    tower = torch.compile(model.vision_model, backend="eager")
+    pixels = torch.rand(1, 3, 16, 16)
+
+    def last(one):
+        with torch.no_grad():
+            return one(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
+
+    found = {"eager_before": last(model.vision_model), "compiled_before": last(tower)}
+    with hotfix.apply(only=["vision-hidden-states-post-ln"]):
+        found.update(eager_after=last(model.vision_model), compiled_after=last(tower))
+    return {**found, "compiled_reverted": last(tower)}

@@ -1,0 +1,116 @@
+"""Promises about plugins: only what is installed is loaded, and a plugin that fails takes only itself out.
+
+- Nothing is loaded from the working directory: not under `python -c` and `-m`, not by an empty or a relative entry of
+  PYTHONPATH; from a folder that PYTHONPATH names in full, it is.
+- A plugin that exits, raises, has an id twice or offers nonsense is named in one line and left out; in strict mode the
+  program stops. What it prints is printed. It is loaded when transformers is imported, so one that hangs, hangs there,
+  and Ctrl-C ends it as it ends any import.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.engine.conftest import PREAMBLE, ROOT, _site_packages
+
+from .conftest import FIX, World
+
+ENTRY = "[hotfix.fixes]\nfixes = planted:FIXES\n"
+RUN = "import hotfix.auto, transformers.toy as toy\nprint('step 0', toy.scale(5))\n"
+
+
+def declare(world: World, text: str, folder: str = ".") -> None:
+    world.write(f"{folder}/planted-1.0.dist-info/entry_points.txt", ENTRY)
+    world.write(f"{folder}/planted.py", text)
+
+
+@pytest.mark.parametrize(
+    ("how", "path"),
+    [
+        ("-c", []),
+        ("-m", []),
+        ("-c", [""]),
+        ("-c", ["."]),
+        ("-c", ["", "elsewhere"]),
+        ("-c", [os.path.join("..", "{name}")]),
+    ],
+)
+def test_nothing_is_loaded_from_the_working_directory(world: World, how: str, path: list[str]) -> None:
+    declare(world, "print('LOADED')\nFIXES = []\n", "work")
+    preamble = PREAMBLE.format(index=str(world.folder / "evidence/index.json"), folder=str(world.folder / "evidence"))
+    world.write("work/main_of_it.py", preamble + RUN)
+    search = [*(one.replace("{name}", "work") for one in path), str(world.folder), str(ROOT), *_site_packages()]
+    done = subprocess.run(
+        [sys.executable, *(["-c", preamble + RUN] if how == "-c" else ["-m", "main_of_it"])],
+        env={**{name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")},
+             "PYTHONPATH": os.pathsep.join(search)},
+        cwd=world.folder / "work",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert done.stdout == "step 0 10\n", done.stderr
+
+
+def test_a_plugin_in_a_folder_that_is_named_in_full_is_loaded(world: World) -> None:
+    declare(world, "print('LOADED')\nFIXES = []\n")
+    assert world.run(RUN).stdout == "LOADED\nstep 0 10\n"
+
+
+FAILING = {
+    "exits": ("raise SystemExit(3)", "SystemExit: 3"),
+    "exits in its fixes": ("import sys\nclass F:\n    def __iter__(self): sys.exit('bye')\nFIXES = F()", "bye"),
+    "raises": ("1 / 0", "ZeroDivisionError"),
+    "cannot be imported": ("import nothing_of_this_name", "nothing_of_this_name"),
+    "is no Python": ("def", "SyntaxError"),
+    "has no such name": ("", "FIXES"),
+    "offers nonsense": ("FIXES = [3]", "3 is not a hotfix.Fix"),
+    "offers nothing": ("FIXES = None", "TypeError"),
+    "has an id twice": (
+        FIX.replace('"toy-scale"', '"twice"').replace("toy:scale", "nowhere:scale") + "FIXES = [FIX, FIX]",
+        "two fixes called planted:twice",
+    ),
+    "recurses": ("def f():\n    f()\nf()", "RecursionError"),
+}
+
+
+@pytest.mark.parametrize("how", FAILING)
+def test_a_plugin_that_fails_takes_only_itself_out(world: World, how: str) -> None:
+    text, reason = FAILING[how]
+    declare(world, text)
+    done = world.run(RUN)
+    assert done.stdout == "step 0 10\n"
+    lines = [line for line in done.stderr.splitlines() if "applied to" not in line]
+    assert len(lines) == 1
+    assert "the plugin fixes = planted:FIXES of planted is left out" in lines[0]
+    assert reason in lines[0]
+
+
+@pytest.mark.parametrize("how", FAILING)
+def test_a_plugin_that_fails_stops_a_strict_program(world: World, how: str) -> None:
+    text, reason = FAILING[how]
+    declare(world, text)
+    done = world.run(RUN, check=False, HOTFIX_STRICT="1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert reason in done.stderr.splitlines()[-1]
+    assert "HotfixError" in done.stderr
+
+
+def test_what_a_plugin_prints_is_printed_and_nothing_else_happens(world: World) -> None:
+    declare(world, "import sys\nprint('hello')\nprint('there', file=sys.stderr)\nFIXES = []\n")
+    done = world.run(RUN)
+    assert done.stdout == "hello\nstep 0 10\n"
+    assert done.stderr.startswith("there\n")
+
+
+def test_what_interrupts_a_plugin_that_hangs_interrupts_the_program(world: World) -> None:
+    declare(world, "import _thread, time\n_thread.interrupt_main()\ntime.sleep(60)\nFIXES = []\n")
+    done = world.run(RUN, check=False)
+    assert done.stdout == ""
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+    assert done.returncode in (130, -2, 1)
