@@ -165,3 +165,49 @@ def digest(text: str) -> str:
     found = source.find(text, "f")
     assert found is not None
     return source.digest(found.node)
+
+
+NAMES = '''
+from .x import taken, other as renamed
+if True:
+    __all__ = ["taken"]
+    number: int = 1
+TABLE: dict = {"linear": taken, **renamed}
+class Base:
+    def inherited(self): ...
+class Class(Base, Foreign):
+    own = 1
+class Itself(Itself): ...
+'''
+
+
+@pytest.mark.parametrize(
+    ("qualname", "expected"),
+    [
+        ("taken", True),
+        ("renamed", True),
+        ("number", True),
+        ("x", False),
+        ("other", False),
+        ("Class.own", True),
+        ("Class.inherited", True),
+        ("Class.foreign", False),
+        ("Itself.own", False),
+        ("Nothing.own", None),
+        ("TABLE['linear']", True),
+        ("TABLE['default']", False),
+        ("NOTHING['default']", None),
+    ],
+)
+def test_a_module_has_the_names_that_it_binds(qualname: str, expected: bool | None) -> None:
+    assert source.has_name(NAMES, qualname) is expected
+
+
+def test_a_lazy_package_has_what_it_names_or_what_its_modules_export() -> None:
+    package = "structure = {'taken': 1}\nmodules = _LazyModule(define_import_structure(here), structure)\n"
+    assert source.has_name(package, "taken")
+    assert not source.has_name(package, "exported")
+    assert source.is_exported(package, "__all__ = ['exported']\nexported = hidden = 1", "exported")
+    assert not source.is_exported(package, "__all__ = ['exported']\nexported = hidden = 1", "hidden")
+    assert not source.is_exported(package, None, "exported")
+    assert not source.is_exported("modules = _LazyModule(structure)", "__all__ = ['exported']\nexported = 1", "exported")

@@ -1,0 +1,118 @@
+"""Names of classes, methods, modules and entries of tables, on releases that lack them and on one that has them.
+
+That they mean what they meant is what the cases prove; here: how they are found, what they refuse, and that they go away.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools.testbed.run import run_script
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+FOUND = """
+import hotfix.auto, pickle, sys
+import transformers
+assert not {"HybridCache", "AdamW", "BeamSearchScorer", "AutoModelForVision2Seq"} - set(dir(transformers))
+assert "transformers.optimization" not in sys.modules  # nothing was imported for it
+from transformers import AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache, SlidingWindowCache
+import transformers.generation.beam_search as module
+assert module.BeamSearchScorer is BeamSearchScorer is transformers.generation.BeamSearchScorer
+assert sys.modules["transformers.models.auto"].AutoModelForVision2Seq is AutoModelForVision2Seq
+for one in (AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache):
+    assert pickle.loads(pickle.dumps(one)) is one
+    assert sys.modules[one.__module__].__dict__[one.__name__] is one
+assert SlidingWindowCache is transformers.StaticCache
+"""
+
+REFUSED = """
+import torch
+from transformers import BertConfig, BertModel, PhrasalConstraint, PretrainedConfig, PreTrainedTokenizerFast, SinkCache
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.llama.modeling_llama import LlamaFlashAttention2
+from tokenizers import Tokenizer, models
+
+def refuses(words, function, *args, **kwargs):
+    try:
+        function(*args, **kwargs)
+    except (NotImplementedError, AttributeError) as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"{function} did not refuse")
+
+class Heir(HybridCache):
+    pass
+
+for cls in (HybridCache, Heir):
+    refuses("StaticCache(config=config", cls, config=None, max_cache_len=3)
+refuses("custom_generate", SinkCache)
+refuses("position_embeddings", LlamaFlashAttention2, transformers.LlamaConfig(), 0)
+refuses("4.57.6", BeamSearchScorer, batch_size=1, num_beams=2, device="cpu")
+refuses("custom_generate", PhrasalConstraint, [1])
+bert = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))
+assert bert.get_head_mask(None, 1) == [None]
+refuses("no layer would go by it", bert.get_head_mask, torch.ones(2), 1)
+refuses("rope_theta", ROPE_INIT_FUNCTIONS["default"], PretrainedConfig())
+tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
+assert tokenizer.encode_plus("a")["input_ids"] == [0]
+refuses("convert_tokens_to_ids", tokenizer.encode_plus, ["a", "a"])
+refuses("list of pairs", tokenizer.batch_encode_plus, "a")
+refuses("list of pairs", tokenizer.batch_encode_plus, ["a", ("a", "a")])
+"""
+
+GONE = """
+hotfix.revert()
+for name in ("AdamW", "HybridCache", "BeamSearchScorer", "SlidingWindowCache"):
+    assert name not in dir(transformers), name
+    try:
+        exec(f"from transformers import {name}")
+    except ImportError:
+        continue
+    raise AssertionError(name)
+assert "transformers.generation.beam_search" not in sys.modules
+assert "default" not in ROPE_INIT_FUNCTIONS
+assert not hasattr(bert, "get_head_mask")
+assert not hasattr(tokenizer, "encode_plus")
+print("gone")
+"""
+
+WHERE_THEY_ARE = """
+import hotfix.auto, json
+import transformers, transformers.cache_utils, transformers.generation.utils, transformers.modeling_rope_utils
+import transformers.models.auto.modeling_auto, transformers.processing_utils, transformers.tokenization_utils_base
+print(json.dumps(sorted({one.fix for one in hotfix.report().outcomes if one.state.value == "applied"})))
+"""
+
+
+def test_they_are_found_refuse_what_cannot_be_given_and_go_away() -> None:
+    everything = {"HOTFIX_OPTIN": "removed-names"}
+    result = run_script("-c", [FOUND + REFUSED + GONE], transformers="5.23.0", flash_attn=None, env=everything)
+    assert result.require().stdout == "gone\n"
+
+
+def test_a_release_that_has_them_keeps_its_own() -> None:
+    names = (
+        "hybrid-cache-removed",
+        "v5-rope-init-default-removed",
+        "v5-get-head-mask-removed",
+        "tokenizer-encode-plus-removed",
+        "v5-all-special-tokens-extended-removed",
+        "processor-optional-attributes-removed",
+        "automodelforvision2seq-removed",
+        "sliding-window-cache-removed",
+    )
+    only = {"HOTFIX_OPTIN": ",".join(names), "HOTFIX_ONLY": ",".join(names)}
+    result = run_script("-c", [WHERE_THEY_ARE], transformers="4.57.6", flash_attn=None, env=only)
+    assert json.loads(result.require().stdout) == []
+
+
+def test_a_release_that_is_older_than_a_name_does_not_get_it() -> None:
+    program = "import hotfix.auto, transformers\nassert 'HybridCache' not in dir(transformers)\n" + WHERE_THEY_ARE
+    only = {"HOTFIX_OPTIN": "hybrid-cache-removed", "HOTFIX_ONLY": "hybrid-cache-removed"}
+    program = program.replace("transformers.modeling_rope_utils", "transformers")
+    result = run_script("-c", [program], transformers="4.40.2", flash_attn=None, env=only)
+    assert json.loads(result.require().stdout.splitlines()[-1]) == []
