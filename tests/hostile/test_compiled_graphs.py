@@ -138,6 +138,7 @@ def test_an_edited_function_that_torch_jit_has_compiled_is_not_called_repaired(l
 
 
 @pytest.mark.testbed
+@pytest.mark.filterwarnings("ignore:`torch.jit.trace` is deprecated:DeprecationWarning")  # it is still used
 def test_torch_jit_trace_sees_the_repair(lab: Lab) -> None:
     toy = lab.module(text=TEXT)
     session = lab.session(edited(lab))
