@@ -560,7 +560,7 @@ class Trials:
         others = fix.case_spec.with_fixes if release in self.broken.get((fix.id, cells[0].target.module), ()) else ()
         ids = ",".join((fix.id, *others) if armed else others)
         packages = {**PACKAGES, **fix.case_spec.packages}
-        beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
+        flash_attn, xformers = packages.pop("flash-attn", None), packages.pop("xformers", None)
         extras = [
             f"{name}=={version}" if version else name for name, version in packages.items() if version is not None
         ]
@@ -568,7 +568,8 @@ class Trials:
             case,
             [cell.target for cell in cells],
             transformers=str(release),
-            **beside,
+            flash_attn=flash_attn,
+            xformers=xformers,
             extras=extras,
             hotfix=bool(ids),
             env={"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": ids} if ids else {},
@@ -589,7 +590,8 @@ def _name(cell: Cell) -> tuple[str, str]:
 
 @functools.cache
 def _written(id: str) -> dict[str, Any]:
-    return evidence.read(evidence.FOLDER / f"{id}.json").get("targets", {})
+    targets: dict[str, Any] = evidence.read(evidence.FOLDER / f"{id}.json").get("targets", {})
+    return targets
 
 
 def _broken_releases(fix: Fix, target: Target, examined: Sequence[Version]) -> set[Version]:

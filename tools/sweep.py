@@ -364,7 +364,7 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
         return None
     there = source.has_name(text.text, target.qualname)
     if not there and _is_exported(target):
-        there = source.is_exported(text.text, leaf and leaf.text, target.qualname)
+        there = source.is_exported(text.text, leaf.text if leaf is not None else None, target.qualname)
     if there is None:
         return None
     return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any, overload
 
 import pytest
 
@@ -125,6 +126,22 @@ class World:
         self.write(f"evidence/{id}.json", json.dumps({"targets": targets}))
         self.write("evidence/index.json", json.dumps({"examined": {"transformers": []}, "fixes": self.fixes}))
 
+    @overload
+    def run(
+        self,
+        code: str,
+        *,
+        flags: tuple[str, ...] = (),
+        path: tuple[str, ...] = (),
+        planted: bool = True,
+        check: bool = True,
+        **env: str,
+    ) -> subprocess.CompletedProcess[str]: ...
+
+    # With `**switches` out of a table: that none of their names is one of the above is known to no type.
+    @overload
+    def run(self, code: str, **options: Any) -> subprocess.CompletedProcess[str]: ...
+
     def run(
         self,
         code: str,
@@ -158,7 +175,7 @@ def _site_packages() -> list[str]:
     import packaging
     import wrapt
 
-    return sorted({str(Path(module.__file__).parents[1]) for module in (packaging, wrapt)})
+    return sorted({str(Path(module.__path__[0]).parent) for module in (packaging, wrapt)})
 
 
 @pytest.fixture

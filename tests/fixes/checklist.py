@@ -120,7 +120,9 @@ def _ran(kind: type[Testbed], target: Any) -> dict[str, Any]:
     torch.manual_seed(0)  # of dropout
     with xformers_cpu.registered() if find_spec("xformers") else nullcontext(), kind() as testbed:
         module = os.environ["CHECKLIST"]
-        results = load_proof(module, import_module(module).FIX)(testbed, target)
+        proof = load_proof(module, import_module(module).FIX)
+        assert proof is not None
+        results = proof(testbed, target)
         return {name: value.detach().clone() for name, value in results.items()}
 
 

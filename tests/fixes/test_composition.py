@@ -6,6 +6,7 @@ The meetings are found in the evidence, not listed. By default each is tried on 
 from __future__ import annotations
 
 import pytest
+from packaging.version import Version
 
 from tools import evidence, matrix
 from tools.testbed.run import run
@@ -16,10 +17,10 @@ pytestmark = pytest.mark.testbed
 
 def meetings():
     broken = [cell for cell in matrix.cells(evidence.discover(lambda problem: None)) if cell.verdict == "broken"]
-    found = {}
+    found: dict[tuple[str, Version], list[matrix.Cell]] = {}
     for cell in broken:
         found.setdefault((str(cell.target), cell.release), []).append(cell)
-    groups = {}
+    groups: dict[tuple[str, ...], list[tuple[Version, list[matrix.Cell]]]] = {}
     for (where, release), cells in found.items():
         if len(cells) > 1:
             groups.setdefault((where, *sorted(cell.fix.id for cell in cells)), []).append((release, cells))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from packaging.version import Version
@@ -36,12 +37,12 @@ class Pretender:
     """A testbed on which upstream raises in 4.41.*, and hotfix helps."""
 
     def __init__(self) -> None:
-        self.ran = []
-        self.results = {}
+        self.ran: list[tuple[str, str, bool]] = []
+        self.results: dict[tuple[str, bool], Result] = {}
         self.touched = 0
         self.report = {"4.40.0": ("absent", "skipped"), "4.42.0": ("fixed", "skipped")}
-        self.interrupt_at = None
-        self.armed = set()
+        self.interrupt_at: int | None = None
+        self.armed: set[tuple[str, str]] = set()
 
     def __call__(self, case, targets, **beside) -> list[Result]:
         return [self.run(case, **beside) for _ in targets]
@@ -344,7 +345,11 @@ def test_good_results_of_the_same_source_are_carried_over_to_the_text_of_today(t
     moved = replace(every[1], digest="another source")
     assert [cell.verdict for cell in every] == ["absent", "broken", "broken", "fixed"]
     book = matrix.Book(tmp_path / "matrix.json")
-    before = {cell.path: dict(book.entry(cell)) for cell in every}
+    before: dict[Any, Any] = {}
+    for cell in every:
+        entry = book.entry(cell)
+        assert entry is not None
+        before[cell.path] = dict(entry)
     assert book.carry_over([every[0], moved, every[2], every[3]]) == 1
     book = matrix.Book(tmp_path / "matrix.json")
     assert [book.is_done(cell) for cell in every] == [False, False, True, False]

@@ -11,12 +11,18 @@ import sys
 import textwrap
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.version import Version
 
 from hotfix.fix import Fix
 from tools import evidence, sweep, wheels
+
+if TYPE_CHECKING:
+    # Names of the modules whose functions are replaced.
+    kernel: Any = ...
+    better_kernel: Any = ...
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKEN = """
@@ -50,7 +56,7 @@ def rotary_fix(releases: str = "==4.41.0", model: str = "one", **more: object) -
 
     @fix.replaces((f"{NAME.format(model)}:rotate", releases))
     def rotate(q, cos):
-        return kernel(q.float(), cos.float())  # noqa: F821
+        return kernel(q.float(), cos.float())
 
     fix.recognises(looks_broken)
     return fix
@@ -177,7 +183,7 @@ def test_a_replacement_that_uses_a_name_the_module_lacks_is_a_problem(tmp_path, 
 
     @fix.replaces((f"{NAME.format('one')}:rotate", "==4.41.0"))
     def rotate(q, cos):
-        return better_kernel(q, cos)  # noqa: F821
+        return better_kernel(q, cos)
 
     fix.recognises(looks_broken)
     (problem,) = problems(tmp_path, fix, three)
@@ -217,7 +223,7 @@ def test_edited_source_that_does_not_compile_is_a_problem(tmp_path, three):
 
 
 def test_an_edit_that_raises_is_a_problem(tmp_path, three):
-    def careless(node: ast.AST):
+    def careless(node: Any):
         return [] if node.value.func.id == "kernel" else None
 
     (problem,) = problems(tmp_path, edit_fix(careless), three)
@@ -241,7 +247,7 @@ def pair_fix(*judged: str) -> Fix:
 
     @fix.replaces((f"{NAME.format('one')}:rotate", "==4.41.0"), fingerprint_of=judged)
     def rotate(q, cos):
-        return kernel(q.float(), cos.float())  # noqa: F821
+        return kernel(q.float(), cos.float())
 
     @fix.recognises
     def both(rotate: ast.AST, attend: ast.AST) -> bool:
@@ -339,23 +345,26 @@ def test_what_is_no_run_of_examined_releases_is_refused(run):
         evidence.members([run], EXAMINED)
 
 
+class Command:
+    """Runs the command line over the wheels in a folder, for fixes that a test puts into a list."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cache, self.output = folder / "wheels", folder / "evidence"
+        self.cache.mkdir()
+        self.fixes: dict[str, Fix] = {}
+
+    def __call__(self, releases: dict[str, dict[str, str]], *options: str, fixes: tuple[Fix, ...] | None = None) -> int:
+        library(self.cache, releases)
+        if fixes is not None:
+            self.fixes = {f"home.of.{fix.id}": fix for fix in fixes}
+        return sweep.main(["--offline", "--jobs=1", f"--cache={self.cache}", f"--output={self.output}", *options])
+
+
 @pytest.fixture
 def command(tmp_path, monkeypatch):
-    """Runs the command line over the wheels in a folder, for fixes that a test puts into a list."""
-    shelf: dict[str, Fix] = {}
-    monkeypatch.setattr(evidence, "discover", lambda problem: dict(shelf))
-    cache, output = tmp_path / "wheels", tmp_path / "evidence"
-    cache.mkdir()
-
-    def run(releases: dict[str, dict[str, str]], *options: str, fixes: tuple[Fix, ...] | None = None) -> int:
-        library(cache, releases)
-        if fixes is not None:
-            shelf.clear()
-            shelf.update({f"home.of.{fix.id}": fix for fix in fixes})
-        return sweep.main(["--offline", "--jobs=1", f"--cache={cache}", f"--output={output}", *options])
-
-    run.output = output
-    return run
+    made = Command(tmp_path)
+    monkeypatch.setattr(evidence, "discover", lambda problem: dict(made.fixes))
+    return made
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -549,7 +558,8 @@ class Pip:
     """Answers like pip."""
 
     def __init__(self, monkeypatch, listed: str = "", said: str = "", wheel: bool = True) -> None:
-        self.listed, self.said, self.wheel, self.asked = listed, said, wheel, []
+        self.listed, self.said, self.wheel = listed, said, wheel
+        self.asked: list[str] = []
         monkeypatch.setattr(wheels, "_pip", self)
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:

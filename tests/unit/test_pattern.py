@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from typing import Any
 
 import pytest
 
@@ -284,7 +285,7 @@ def test_a_pass_stands_where_the_statements_stood():
 
 def test_a_changed_tree_compiles_and_runs():
     tree, _ = Rewrite("__X // 2", "__X / 2").apply(parsed("def half(x):\n    return x // 2"))
-    names = {}
+    names: dict[str, Any] = {}
     exec(compile(ast.fix_missing_locations(tree), "test", "exec"), names)
     assert names["half"](3) == 1.5
 

@@ -20,6 +20,7 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def _tolerate_no_device() -> None:
         def __exit__(self, *error: Any) -> Any:
             return None if self.none else super().__exit__(*error)
 
-    torch.cuda.device = device  # type: ignore[misc]
+    torch.cuda.device = device
 
 
 def _stand_in_for_torchvision() -> None:
@@ -198,7 +199,10 @@ def _rounded(length: int) -> int:
 
 
 @torch.autocast("cpu", enabled=False)
-def fwd(q, k, v, out, alibi, dropout_p, scale, causal, left, right, softcap, softmax, generator):
+def fwd(
+    q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, alibi: Tensor | None,
+    dropout_p: float, scale: float, causal: bool, left: int, right: int, softcap: float, softmax: bool, generator: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Attention over equally long sequences, (batch, length, heads, head_dim)."""
     _check(q, k, v, dropout_p)
     rule = kernel.Rule(scale, causal, left, right, softcap, alibi)
@@ -209,9 +213,11 @@ def fwd(q, k, v, out, alibi, dropout_p, scale, causal, left, right, softcap, sof
 
 @torch.autocast("cpu", enabled=False)
 def bwd(
-    dout, q, k, v, out, lse, dq, dk, dv, alibi,
-    dropout_p, scale, causal, left, right, softcap, deterministic, generator, rng_state,
-):  # fmt: skip
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor,
+    dq: Tensor, dk: Tensor, dv: Tensor, alibi: Tensor | None,
+    dropout_p: float, scale: float, causal: bool, left: int, right: int, softcap: float, deterministic: bool,
+    generator: Any, rng_state: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of `fwd`, written into dq, dk and dv."""
     _check(q, k, v, dropout_p)
     rule = kernel.Rule(scale, causal, left, right, softcap, alibi)
@@ -225,7 +231,9 @@ def bwd(
     return dq, dk, dv, sums
 
 
-def _pieces(cu_q, cu_k, alibi, rule_of):
+def _pieces(
+    cu_q: Tensor, cu_k: Tensor, alibi: Tensor | None, rule_of: Callable[[Tensor | None], kernel.Rule]
+) -> Iterator[tuple[slice, slice, kernel.Rule]]:
     """Yield, for each sequence, its slice of the queries, of the keys, and its rule."""
     bounds = list(zip(cu_q.tolist(), cu_q.tolist()[1:], cu_k.tolist(), cu_k.tolist()[1:]))
     for index, (q0, q1, k0, k1) in enumerate(bounds):
@@ -235,9 +243,11 @@ def _pieces(cu_q, cu_k, alibi, rule_of):
 
 @torch.autocast("cpu", enabled=False)
 def varlen_fwd(
-    q, k, v, out, cu_q, cu_k, seqused_k, leftpad_k, block_table, alibi, max_q, max_k,
-    dropout_p, scale, zero_tensors, causal, left, right, softcap, softmax, generator,
-):  # fmt: skip
+    q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, cu_q: Tensor, cu_k: Tensor,
+    seqused_k: Tensor | None, leftpad_k: Tensor | None, block_table: Tensor | None, alibi: Tensor | None,
+    max_q: int, max_k: int, dropout_p: float, scale: float, zero_tensors: bool, causal: bool, left: int, right: int,
+    softcap: float, softmax: bool, generator: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Attention over sequences of any length, packed to (total, heads, head_dim)."""
     _check(q, k, v, dropout_p)
     _check_lengths(cu_q, cu_k)
@@ -255,10 +265,11 @@ def varlen_fwd(
 
 @torch.autocast("cpu", enabled=False)
 def varlen_bwd(
-    dout, q, k, v, out, lse, dq, dk, dv, cu_q, cu_k, alibi, max_q, max_k,
-    dropout_p, scale, zero_tensors, causal, left, right, softcap, deterministic, generator,
-    rng_state,
-):  # fmt: skip
+    dout: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor,
+    dq: Tensor, dk: Tensor, dv: Tensor, cu_q: Tensor, cu_k: Tensor, alibi: Tensor | None,
+    max_q: int, max_k: int, dropout_p: float, scale: float, zero_tensors: bool, causal: bool, left: int, right: int,
+    softcap: float, deterministic: bool, generator: Any, rng_state: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """Gradients of `varlen_fwd`, written into dq, dk and dv."""
     _check(q, k, v, dropout_p)
     _check_lengths(cu_q, cu_k)

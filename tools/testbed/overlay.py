@@ -85,7 +85,7 @@ def _install(folder: Path, requirements: list[str], options: list[str], build: M
     # A requirement whose marker never holds takes the package out of every resolution.
     overrides = folder / "overrides.txt"
     overrides.write_text("torch; python_version < '0'\ntriton; python_version < '0'\n")
-    command = [_uv(), "pip", "install", "--quiet", "--python", sys.executable, "--target", folder]
+    command: list[str | Path] = [_uv(), "pip", "install", "--quiet", "--python", sys.executable, "--target", folder]
     command += ["--override", overrides, *options, *requirements]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import hotfix
 from hotfix.models import _gemma3
@@ -36,7 +37,7 @@ def generated(testbed, target):
 
 def generated_with_a_strangers_mask(testbed, target):
     """The same, where somebody has replaced the function that makes the mask before hotfix came."""
-    modeling = import_module(_gemma3.MODELING)
+    modeling: Any = import_module(_gemma3.MODELING)
     theirs = modeling.token_type_ids_mask_function
     modeling.token_type_ids_mask_function = lambda token_type_ids, tokens: theirs(token_type_ids, tokens)
     with hotfix.apply(only=["gemma3-mask-image-distance-heuristic"]):

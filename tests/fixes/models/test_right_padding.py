@@ -33,7 +33,7 @@ def broken_releases(target):
 
 
 def by_release(version_of):
-    found = {}
+    found: dict[str, list[str]] = {}
     for target in FIX.targets:
         for version in version_of(target):
             found.setdefault(str(version), []).append(target.key)

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ FLOAT32 = (RuntimeError, "FlashAttention only support fp16 and bf16 data type")
 
 # How each state fails under half-precision autocast: in training (a bias, so xformers), in cached inference through
 # xformers, in cached inference through flash-attn; None where it does not.
-FAILURES = {
+FAILURES: dict[str, dict[str, tuple[type[Exception], str] | None]] = {
     "nothing cast": {"training": MIXED, "xformers": MIXED, "flash": FLOAT32},
     "flash cast": {"training": MIXED, "xformers": MIXED, "flash": None},
     "bias wrong": {"training": BIAS, "xformers": None, "flash": None},
@@ -89,7 +90,7 @@ def folder(tmp_path, monkeypatch):
 def both(xformers, monkeypatch):
     """Xformers and flash-attn can be imported."""
     stub = ModuleType("flash_attn")
-    stub.flash_attn_func = flash_attn_func
+    vars(stub)[FLASH] = flash_attn_func
     monkeypatch.setitem(sys.modules, "flash_attn", stub)
     return xformers
 
@@ -288,7 +289,7 @@ def test_a_name_that_the_module_could_not_import_is_unaffected(folder, xformers,
     assert reasons[0] == "models.basic_var could not import memory_efficient_attention and does without it."
 
     stub = ModuleType("flash_attn")
-    stub.flash_attn_func = flash_attn_func
+    vars(stub)[FLASH] = flash_attn_func
     monkeypatch.setitem(sys.modules, "flash_attn", stub)
     var_module.load(folder, "models", var_module.text("nothing cast"))
     assert outcomes() == {at_xformers: unaffected, at_flash: applied}
@@ -516,6 +517,7 @@ def test_the_report_reads_well_before_and_after_the_import(folder, both):
 
 def shipped_case(testbed, target):
     """The fix's own case, with an operator for the CPU."""
+    assert FIX.proof is not None
     with xformers_cpu.registered():
         return FIX.proof(testbed, target)
 
@@ -525,11 +527,13 @@ def shipped_case(testbed, target):
 def test_the_shipped_case_fails_before_and_runs_after_on_real_flash_attn_and_xformers(name, failure):
     target = SimpleNamespace(module="hotfix.proofs.models._cases.basic_var", qualname=name)
     # All fixes are armed: only what the case itself imports of transformers is to be repaired.
-    packages = {"xformers": "0.0.35", "target": target, "fresh": True}
+    packages: dict[str, Any] = {"xformers": "0.0.35", "target": target, "fresh": True}
     before = run("tests.fixes.models.test_var:shipped_case", hotfix=False, **packages)
+    assert before.error is not None
     assert before.error[0] == failure[0].__name__
     assert failure[1] in before.error[1]
     after = run("tests.fixes.models.test_var:shipped_case", hotfix=True, **packages).require()
+    assert after.report is not None
     applied = [one for one in after.report["outcomes"] if one["state"] == "applied"]
     assert [one["target"] for one in applied] == list(names("hotfix.proofs.models._cases.basic_var"))
     assert after.tensors["output"].dtype is torch.bfloat16

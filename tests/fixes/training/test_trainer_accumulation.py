@@ -159,6 +159,7 @@ def test_a_release_that_needs_nothing_is_left_exactly_as_it_is(release):
     counts = {name: int(value) for name, value in result.tensors.items()}
     assert counts.pop("functions") > 50
     assert counts == {"changed": 0, "ours": 0, "operations": 0}
+    assert result.report is not None
     rows = [row for row in result.report["outcomes"] if row["target"] == TARGET and row["fix"] in BOTH]
     assert {row["fix"]: (row["verdict"], row["state"]) for row in rows} == dict.fromkeys(BOTH, ("fixed", "skipped"))
 

@@ -10,6 +10,7 @@ import json
 import os
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -17,7 +18,7 @@ from hotfix.proofs.models import fa2_right_padding_check as fix
 
 NEW = 5  # tokens
 
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "greedy": {},
     "sampling": {"do_sample": True},
     "beam search": {"num_beams": 2},
@@ -96,7 +97,8 @@ def truth_table(testbed, target):
             watched.generate, input_ids=right["input_ids"][:1], attention_mask=right["attention_mask"][:1]
         ),
     }
-    told, results = {}, {}
+    told: dict[str, list[object] | None] = {}
+    results = {}
     for name, call in calls.items():
         watched.forwards = 0
         try:

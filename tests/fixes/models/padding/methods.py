@@ -8,10 +8,12 @@ import sys
 import traceback
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from hotfix.models.fa2_right_padding_check import FIX
 from hotfix.proofs.models import fa2_right_padding_check as fix
 
 
@@ -165,7 +167,7 @@ def subclasses(testbed, target):
     """Which method of a subclass runs, and whether `generate` is guarded, for overrides of `_update_causal_mask`."""
     import transformers
 
-    module = import_module("transformers.models.qwen2.modeling_qwen2")
+    module: Any = import_module("transformers.models.qwen2.modeling_qwen2")
     calls = []
 
     class Own(module.Qwen2Model):
@@ -184,7 +186,7 @@ def subclasses(testbed, target):
 
     told = {}
     for decoder in Own, Calling, module.Qwen2Model:
-        one = SimpleNamespace(module=module.__name__, qualname="Qwen2Model._update_causal_mask")
+        one: Any = SimpleNamespace(module=module.__name__, qualname="Qwen2Model._update_causal_mask")
         model = fix.build(testbed, one)
         model.model.__class__ = decoder
         given = batch(model)
@@ -242,9 +244,10 @@ def untouched(testbed, target):
         return {key: (one, getattr(one, "__code__", None)) for key, one in held.items()}
 
     before = present()
-    with hotfix.apply(only=[fix.FIX.id]):
+    with hotfix.apply(only=[FIX.id]):
         during = present()
-        outcomes = [one for one in hotfix.report().to_dict()["outcomes"] if one["state"] == "applied"]
+        report: dict[str, Any] = hotfix.report().to_dict()
+        outcomes = [one for one in report["outcomes"] if one["state"] == "applied"]
     after = present()
     changed = [key for key in before if not all(a is b for a, b in zip(before[key], during[key]))]
     kept = [key for key in before if not all(a is b for a, b in zip(before[key], after[key]))]

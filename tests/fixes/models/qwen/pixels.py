@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from copy import deepcopy
 from importlib import import_module
+from typing import Any
 
 from hotfix.proofs.processing._pictures import SMALL, pixels
 from hotfix.proofs.zoo import picture, qwen_processor
@@ -94,14 +95,14 @@ def calls(testbed, target):
     return told
 
 
-def in_calls(cls, image_processor):
+def in_calls(cls: Any, image_processor: Any) -> dict[str, Any]:
     import torch
 
     class OfSomebody(image_processor):
         def preprocess(self, images, videos=None, return_tensors=None):
             return super().preprocess(images, videos=videos, return_tensors=return_tensors)
 
-    given = {
+    given: dict[str, dict[str, Any]] = {
         "default": {},
         "largest": {"max_pixels": LIMIT},
         "smallest": {"min_pixels": 500 * 28 * 28, "max_pixels": 900 * 28 * 28},
@@ -138,9 +139,13 @@ def outcome(name, call, processor, **arguments):
     from transformers.utils import logging as library
 
     library.warning_once.cache_clear()
-    records = []
-    handler = logging.Handler()
-    handler.emit = records.append
+    records: list[logging.LogRecord] = []
+
+    class Keeping(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    handler = Keeping()
     library.get_logger("transformers").addHandler(handler)
     try:
         told = {key: torch.as_tensor(value) for key, value in call(processor, **arguments).items()}

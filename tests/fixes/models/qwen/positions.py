@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import hotfix
 from hotfix.patching import live
@@ -29,7 +30,7 @@ def masked(testbed, target):
     import torch
 
     told = {}
-    ways = {
+    ways: dict[str, tuple[str, torch.dtype, dict[str, Any]]] = {
         "eager": ("eager", torch.float32, {"attention_mask": None}),
         "eager without a mask": ("eager", torch.float32, {}),
         "sdpa": ("sdpa", torch.float32, {}),
@@ -115,6 +116,7 @@ def applied_and_reverted(testbed, target):
     qualname, *fixes = target.qualname.split(", ")
     module = import_module(target.module)
     function = live.resolve(module, qualname).function
+    assert function is not None
     stock = function.__code__
 
     def alone(fix):

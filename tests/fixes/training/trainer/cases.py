@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 from hotfix.proofs.training._steps import compared, on_two_ranks, one_step
 from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained
@@ -113,7 +114,8 @@ def under_an_engine(testbed, target):
     from accelerate.utils import DistributedType
     from transformers import Trainer, TrainingArguments
 
-    given, numbers = [], []
+    given: list[Any] = []
+    numbers: list[Any] = []
     accelerator = SimpleNamespace(
         distributed_type=DistributedType.DEEPSPEED, gradient_accumulation_steps=1, backward=given.append
     )
@@ -199,7 +201,7 @@ def swallowed(testbed, target):
 
     import hotfix
 
-    kind = module.LlavaForConditionalGeneration
+    kind: Any = module.LlavaForConditionalGeneration
     stock, told = kind.__init__.__code__, {}
     data = samples_for(testbed, kind)
     make = partial(trained, testbed, kind)
@@ -252,10 +254,11 @@ def swallowed_and_divided(testbed, target):
     told = every_kind(testbed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
     for kind, name in (("vipllava", "VipLlavaForConditionalGeneration"), ("t5", "T5ForConditionalGeneration")):
         cls = getattr(import_module(f"transformers.models.{kind}.modeling_{kind}"), name)
-        for way, steps in {
+        ways: dict[str, dict[str, Any]] = {
             "accumulated": {"gradient_accumulation_steps": 4},
             "whole batch": {"per_device_train_batch_size": 4},
-        }.items():
+        }
+        for way, steps in ways.items():
             values = one_step(trained(testbed, cls), samples_for(testbed, cls), **steps)
             told.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
     return told

@@ -5,7 +5,9 @@ A kind is how the loss of a batch comes about; see `KINDS`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from hotfix.proofs.training._data_parallel import replicas_for_devices, two_devices
 from hotfix.proofs.training._steps import one_step
@@ -22,7 +24,7 @@ def mamba(testbed):
 
 
 # The model, how many labels its texts have (None: they have a class), and what else the Trainer is told.
-KINDS = {
+KINDS: dict[str, tuple[Callable[..., Any], tuple[int, ...] | None, dict[str, Any]]] = {
     "decoder": (small_llama, (7, 4, 2, 1), {}),
     "decoder with a loss function": (small_llama, (7, 4, 2, 1), {"loss_function": summed_or_mean}),
     "decoder with label smoothing": (small_llama, (7, 4, 2, 1), {"label_smoothing_factor": 0.1}),
@@ -51,7 +53,7 @@ def both_ways(testbed, kind, micro_batches=1):
 
 
 def on_samples(samples, make, max_steps=1, micro_batches=1, **told):
-    step = partial(one_step, samples=samples, max_steps=max_steps, **told)
+    step: Callable[..., dict[str, Any]] = partial(one_step, samples=samples, max_steps=max_steps, **told)
     whole = step(make(), per_device_train_batch_size=4)
     rows = {"per_device_train_batch_size": 2 // micro_batches, "gradient_accumulation_steps": micro_batches}
     with replicas_for_devices():
