@@ -55,9 +55,14 @@ class Journal:
                 operation = self._operation_on(live.resolve(module, target.qualname), target)
             if operation.has(target):
                 return operation.sentence(target, late)  # as it was said the first time
-            operation.change([*operation.steps, _Step(fix, target)])
             if operation not in self._operations:
                 self._operations.append(operation)
+            try:
+                operation.change([*operation.steps, _Step(fix, target)])
+            finally:
+                # Whatever was changed before an error stays written down.
+                if not operation.steps:
+                    self._operations.remove(operation)
             return operation.sentence(target, late)
 
     def uninstall(self, fix_ids: Optional[set[str]] = None) -> list[Stranded]:

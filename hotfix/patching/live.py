@@ -143,7 +143,8 @@ def rebind(old: Any, new: Any) -> int:
         for value in list(namespace.values()):
             if issubclass(type(value), type):
                 members = _CLASS_DICT.__get__(value)
-                if members.get("__module__") != name_of_module:
+                # On Python 3.9 there are static types without any, until they are used.
+                if members is None or members.get("__module__") != name_of_module:
                     continue
                 for name, held in list(members.items()):
                     if held is old:
@@ -178,7 +179,9 @@ def _namespaces() -> Iterator[dict[str, Any]]:
     for module in list(sys.modules.values()):
         # Not getattr and not vars() of lazy modules: looking at them imports what they stand for.
         if type(module) is types.ModuleType:
-            yield _MODULE_DICT.__get__(module)
+            namespace = _MODULE_DICT.__get__(module)
+            if namespace is not None:  # of a module that was made without its initialiser there is none
+                yield namespace
 
 
 def unreachable(original: Any) -> int:

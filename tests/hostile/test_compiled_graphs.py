@@ -171,23 +171,21 @@ def test_siglip_compiled_before_a_late_repair_equals_siglip_not_compiled() -> No
 
 def siglip(testbed, target):
     """The last hidden state of a small tower: not compiled and compiled, before and after a late repair."""
-    from transformers import SiglipVisionConfig, SiglipVisionModel
+    from transformers.models.siglip import modeling_siglip
 
     import hotfix
+    from hotfix.models._towers import build, inputs
 
     torch.manual_seed(0)
-    model = SiglipVisionModel(
-        SiglipVisionConfig(hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
-                           image_size=16, patch_size=8)
-    ).eval()  # fmt: skip
-    tower = torch.compile(model.vision_model, backend="eager")
-    pixels = torch.rand(1, 3, 16, 16)
+    model = build(testbed, modeling_siglip, "SiglipVisionModel")
+    pixels = inputs(testbed, "SiglipVisionModel")
+    layers = torch.compile(model, backend="eager")
 
     def last(one):
         with torch.no_grad():
-            return one(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
+            return one(**pixels, output_hidden_states=True).hidden_states[-1]
 
-    found = {"eager_before": last(model.vision_model), "compiled_before": last(tower)}
+    found = {"eager_before": last(model), "compiled_before": last(layers)}
     with hotfix.apply(only=["vision-hidden-states-post-ln"]):
-        found.update(eager_after=last(model.vision_model), compiled_after=last(tower))
-    return {**found, "compiled_reverted": last(tower)}
+        found.update(eager_after=last(model), compiled_after=last(layers))
+    return {**found, "compiled_reverted": last(layers)}

@@ -22,6 +22,7 @@ import pytest
 
 from hotfix.engine.ledger import State
 from hotfix.engine.policy import Verbosity
+from hotfix.patching import live
 
 from .conftest import FIX, Lab, World, handled, said
 
@@ -154,6 +155,28 @@ def test_a_target_of_a_class_that_refuses_is_left_alone(lab: Lab) -> None:
     assert vars(toy.Ice)["forward"] is before
     assert not len(session.journal)
     session.reset()
+
+
+def test_a_module_without_a_namespace_stands_in_nobodys_way(lab: Lab, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "theirs", types.ModuleType.__new__(types.ModuleType))
+    toy = lab.module(text=PLAIN)
+    original = toy.scale
+    session = lab.session(wrapping(lab))
+    assert said(handled(session)) == [("broken", "applied")]
+    session.reset()
+    assert toy.scale is original
+
+
+def test_a_change_that_breaks_off_can_be_taken_out(lab: Lab, monkeypatch) -> None:
+    toy = lab.module(text=PLAIN)
+    original = toy.scale
+    session = lab.session(wrapping(lab))
+    with monkeypatch.context() as broken:
+        broken.setattr(live, "rebind", lambda old, new: 1 // 0)
+        handled(session)
+    session.reset()
+    assert toy.scale is original
+    assert not len(session.journal)
 
 
 # -- a part of it --------------------------------------------------------------------------------------------------
