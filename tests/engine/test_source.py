@@ -167,7 +167,7 @@ def digest(text: str) -> str:
     return source.digest(found.node)
 
 
-NAMES = '''
+NAMES = """
 from .x import taken, other as renamed
 if True:
     __all__ = ["taken"]
@@ -178,7 +178,7 @@ class Base:
 class Class(Base, Foreign):
     own = 1
 class Itself(Itself): ...
-'''
+"""
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,6 @@ def test_a_lazy_package_has_what_it_names_or_what_its_modules_export() -> None:
     assert source.is_exported(package, "__all__ = ['exported']\nexported = hidden = 1", "exported")
     assert not source.is_exported(package, "__all__ = ['exported']\nexported = hidden = 1", "hidden")
     assert not source.is_exported(package, None, "exported")
-    assert not source.is_exported("modules = _LazyModule(structure)", "__all__ = ['exported']\nexported = 1", "exported")
+    assert not source.is_exported(
+        "modules = _LazyModule(structure)", "__all__ = ['exported']\nexported = 1", "exported"
+    )
