@@ -89,6 +89,8 @@ def _diff(fix: Fix, target: Target) -> list[str]:
     text = installed.source_of(spec) or ""
     found = source.find(text, qualname) if text else None
     name = (spec.origin if spec else None) or module
+    if target.method == "add":
+        return _added(fix, target, name)
     if target.method == "wrap" or found is None:
         return _around(fix, target, name, found)
     before = text.splitlines()
@@ -108,6 +110,18 @@ def _around(fix: Fix, target: Target, name: str, found: Optional[Found]) -> list
     kept = found.text.rstrip().splitlines()[-1:] if found else []
     head = f"@@ -{line},{len(kept)} +{line},{len(kept) + len(added)} @@ put around {target.qualname}"
     return [f"--- {name}", f"+++ {name} ({fix.id})", head, *(" " + one for one in kept), *("+" + one for one in added)]
+
+
+def _added(fix: Fix, target: Target, name: str) -> list[str]:
+    """A name has no place in the file: what it stands for, or what makes that, is shown at its head."""
+    addition = target.implementation
+    if addition.leaf == target.module:
+        text = textwrap.dedent(inspect.getsource(addition.value)).rstrip().splitlines()
+        text = text[next(number for number, line in enumerate(text) if line.startswith(("def ", "class "))) :]
+    else:
+        text = [f"from {addition.leaf} import {target.qualname}"]
+    head = f"@@ -0,0 +1,{len(text)} @@ {'made for' if addition.is_made else 'added as'} {target.qualname}"
+    return [f"--- {name}", f"+++ {name} ({fix.id})", head, *("+" + one for one in text)]
 
 
 def _replaced(target: Target, found: Found) -> list[str]:

@@ -6,7 +6,8 @@ Cause     Masks of heads were removed from the models, and the method with them.
 Releases  5.0.0 to 5.23.0
 Upstream  GroundingDINO#446 (not put back)
 Here      Without a mask, which is how nearly everybody calls it, one None for each layer, as in 4.57.6. A real mask is
-          refused with a sentence: no layer of the release would go by it.
+          refused with a sentence: no layer of the release would go by it. GroundingDINO hands a device to
+          ``get_extended_attention_mask`` besides, which takes a dtype there in 5.x; that is not repaired here.
 """
 
 from __future__ import annotations

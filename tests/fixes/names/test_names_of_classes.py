@@ -1,6 +1,6 @@
 """Names of classes, methods, modules and entries of tables, on releases that lack them and on one that has them.
 
-That they mean what they meant is what the cases prove; here: how they are found, what they refuse, that they go away.
+That they mean what they meant is what the cases prove; here: how they are found, what they refuse, and that they go.
 """
 
 from __future__ import annotations
