@@ -35,9 +35,10 @@ MODELS = ("llama", "mistral", "phi3", "qwen2", "qwen3")
 @FIX.adds_made((f"{GENERIC}:LossKwargs", LACKING), exported_by=("transformers.utils",))
 def loss_kwargs(generic: Any) -> Any:
     """What a loss function may be given."""
-    from typing import TypedDict
+    import typing
 
-    return TypedDict("LossKwargs", {"num_items_in_batch": Optional["torch.Tensor"]}, total=False)
+    make: Any = typing.TypedDict  # not as a class: its annotations would be read among the names of the other module
+    return make("LossKwargs", {"num_items_in_batch": Optional["torch.Tensor"]}, total=False)
 
 
 @FIX.adds_made(*((f"transformers.models.{model}.modeling_{model}:KwargsForCausalLM", LACKING) for model in MODELS))

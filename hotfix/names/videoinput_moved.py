@@ -32,7 +32,8 @@ def video_input(image_utils: Any) -> Any:
     kinds: tuple[Any, ...] = ("PIL.Image.Image", "np.ndarray", "torch.Tensor")
     frames: list[Any] = [list[kind] for kind in kinds]  # type: ignore[valid-type]
     videos: list[Any] = [list[one] for one in frames]  # type: ignore[valid-type]
-    return Union[(frames[0], *kinds[1:], *frames[1:], *videos)]
+    members = (frames[0], *kinds[1:], *frames[1:], *videos)
+    return Union[members]
 
 
 @FIX.adds_made(("transformers.models.qwen2_vl.image_processing_qwen2_vl:VideoInput", ">=5.4.0"))

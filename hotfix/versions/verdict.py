@@ -178,8 +178,8 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
     if there:
         return Judgement(Verdict.FIXED, f"{_release(package)} has {target.qualname} in {target.module}.", digest)
     if not _is_among(package, target.releases):
-        there = f"{_release(package)} has no {target.qualname} in {target.module}"
-        return Judgement(Verdict.ABSENT, f"{there}, and is none of the releases to which {fix.id} gives it.")
+        reason = f"{_release(package)} has no {target.qualname} in {target.module}"
+        return Judgement(Verdict.ABSENT, f"{reason}, and is none of the releases to which {fix.id} gives it.")
     lacking = _lacking(fix)
     if lacking:
         return Judgement(Verdict.UNAFFECTED, lacking, digest)

@@ -29,12 +29,12 @@ def _cached(testbed: Testbed, cached_property: Any) -> dict[str, torch.Tensor]:
     calls = []
 
     class Arguments:
-        @cached_property
+        @cached_property  # type: ignore[untyped-decorator,unused-ignore]
         def device(self) -> str:
             calls.append("device")
             return "cpu"
 
-        @cached_property
+        @cached_property  # type: ignore[untyped-decorator,unused-ignore]
         def nothing(self) -> None:
             calls.append("nothing")
 
@@ -104,10 +104,10 @@ def _uninitialised(testbed: Testbed, no_init_weights: Any) -> dict[str, torch.Te
 
 def _loaded(testbed: Testbed, load_sharded_checkpoint: Any) -> dict[str, torch.Tensor]:
     import json
+    from importlib import import_module
     from tempfile import TemporaryDirectory
 
     import torch
-    from safetensors.torch import save_file
 
     model = testbed.fill(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)))
     weights = {name: one.detach() + 1 for name, one in model.named_parameters()}
@@ -115,7 +115,7 @@ def _loaded(testbed: Testbed, load_sharded_checkpoint: Any) -> dict[str, torch.T
         where = {name: f"model-0000{1 + int(name[0])}-of-00002.safetensors" for name in weights}
         for shard in sorted(set(where.values())):
             own = {name: weights[name] for name in weights if where[name] == shard}
-            save_file(own, Path(folder, shard), metadata={"format": "pt"})
+            import_module("safetensors.torch").save_file(own, Path(folder, shard), metadata={"format": "pt"})
         Path(folder, "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": where}))
         missing, unexpected = load_sharded_checkpoint(model, folder)
     lost = torch.tensor([len(missing), len(unexpected)])

@@ -19,12 +19,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Decorate a forward, and call it with and without what the configuration has."""
     from transformers import LlamaConfig, PreTrainedModel
 
-    check_model_inputs = ask(target)
+    check_model_inputs: Any = ask(target)
 
-    class Remote(PreTrainedModel):
+    class Remote(PreTrainedModel):  # type: ignore[misc,unused-ignore]
         config_class = LlamaConfig
 
-        @check_model_inputs
+        @check_model_inputs  # type: ignore[untyped-decorator,unused-ignore]
         def forward(self, hidden: torch.Tensor, use_cache: bool | None = None, **kwargs: Any) -> torch.Tensor:
             return hidden * (2 if use_cache else 3)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hotfix.names.is_tf_flax_available_removed import FIX
@@ -34,10 +35,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     return {**answers, "listed": listed(target), "pickled": same_when_pickled(found)}
 
 
-def _cache() -> str:
-    from huggingface_hub import constants
-
-    return constants.HF_HUB_CACHE
+def _cache() -> Any:
+    return import_module("huggingface_hub").constants.HF_HUB_CACHE
 
 
 def _addresses(is_remote_url: Any) -> dict[str, torch.Tensor]:
@@ -58,10 +57,9 @@ def _folders(working_or_temp_dir: Any) -> dict[str, torch.Tensor]:
 
 
 def _same(found: Any) -> dict[str, torch.Tensor]:
-    import huggingface_hub
     import torch
 
-    return {"same": torch.tensor(found is getattr(huggingface_hub, found.__name__))}
+    return {"same": torch.tensor(found is getattr(import_module("huggingface_hub"), found.__name__))}
 
 
 def _offline(is_offline_mode: Any) -> dict[str, torch.Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hotfix.names.losskwargs_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
@@ -25,7 +25,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     cls = ask(target)
     others = () if target.qualname == "KwargsForCausalLM" else (FlashAttentionKwargs,)
-    heir = types.new_class("Heir", (*others, cls), {}, lambda names: names.update(__annotations__={"own": int}))
+    heir: Any = types.new_class("Heir", (*others, cls), {}, lambda names: names.update(__annotations__={"own": int}))
     flash = set(FlashAttentionKwargs.__annotations__)
     return {
         "called": words(cls.__name__, cls.__qualname__, cls.__module__),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hotfix.names.validate_images_text_order_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import numpy as np
 
     order = ask(target)
-    image = np.zeros((3, 4, 4), dtype=np.uint8)
+    image: Any = np.zeros((3, 4, 4), dtype=np.uint8)
     things = {
         "none": None,
         "image": image,

@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     found = ask(target)
 
-    hint = Optional[found]
+    hint = Optional.__getitem__(found)
     return {
         "shown": words(repr(found)),
         "in a hint": words(repr(hint)),
