@@ -33,6 +33,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import decode_source
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -541,9 +542,12 @@ def _states(number: int, index: int, target: Target, library: Library, seen: _Se
         numbers = _content_numbers(target, library.modules[version])
         states[version] = seen.judged.get((number, index, numbers), ("absent", ""))
     if target.method == "add":
-        # A release that is older than a name has not lost it.
-        first = next((version for version in library.releases if states[version][0] == "fixed"), None)
-        states.update((version, ("absent", "")) for version in library.releases if first and version < first)
+        # What is older than a name has not lost it; and where a name is missing twice, a fix may be for one time only.
+        declared = set(evidence.declared(target, library.releases))
+        for lacks, run in groupby(library.releases, key=lambda version: states[version][0] == "broken"):
+            lacking = list(run)
+            if lacks and not declared.intersection(lacking):
+                states.update((version, ("absent", "")) for version in lacking)
     return states
 
 

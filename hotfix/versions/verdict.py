@@ -64,7 +64,7 @@ def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
         read: how to get the source of a module.
     """
     if target.method == "add":
-        return _judge_addition(target, read)
+        return _judge_addition(fix, target, read)
     package = target.module.partition(".")[0]
     found = []
     for module, qualname in target.fingerprint_names():
@@ -170,8 +170,8 @@ def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
     return evidence(evidence_file(fix)).get(target.key, {}).get(digest)
 
 
-def _judge_addition(target: Target, read: Reader) -> Judgement:
-    """A name is missing where the source does not have it, in a release that has lost it: earlier ones never had it."""
+def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
+    """A name is missing where the source does not have it, in a release that should: others may never have had it."""
     package = target.module.partition(".")[0]
     text = read(target.module)
     if text is None:
@@ -186,12 +186,16 @@ def _judge_addition(target: Target, read: Reader) -> Judgement:
     digest = source.digest_of_name(target.qualname, there)
     if there:
         return Judgement(Verdict.FIXED, f"{_release(package)} has {target.qualname} in {target.module}.", digest)
-    if not _has_lost(package, target.releases):
-        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {target.qualname} in {target.module} yet.")
+    if not _is_among(package, target.releases):
+        reason = f"{_release(package)} has no {target.qualname} in {target.module}"
+        return Judgement(Verdict.ABSENT, f"{reason}, and is none of the releases to which {fix.id} gives it.")
+    lacking = _lacking(fix)
+    if lacking:
+        return Judgement(Verdict.UNAFFECTED, lacking, digest)
     return Judgement(Verdict.BROKEN, f"{_release(package)} lacks {target.qualname} in {target.module}.", digest)
 
 
-def _has_lost(package: str, releases: str) -> bool:
+def _is_among(package: str, releases: str) -> bool:
     """Whether the installed release is one of those; one that comes before a release counts as that."""
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version

@@ -1,0 +1,249 @@
+"""Small names of ``transformers.utils`` and ``transformers.modeling_utils`` that older frameworks import are gone.
+
+Symptom   ``ImportError: cannot import name 'no_init_weights' from 'transformers.modeling_utils'`` (AutoGPTQ), or
+          ``'SequenceSummary'`` (IndexTTS), ``'cached_property'``, ``'send_example_telemetry'``, ``'dtype_byte_size'``,
+          ``'get_file_from_repo'``, ``'OutputRecorder'`` and others.
+Cause     Each was removed or moved when the library itself had no use for it any more.
+Releases  ``get_file_from_repo`` 4.52.1 to 5.23.0, from ``transformers.utils`` 4.50.0 to 5.23.0; ``dtype_byte_size``
+          from 4.51.0; ``is_torch_tpu_available`` 4.51.0 to 5.8.1; ``SequenceSummary`` from 4.53.0; ``cached_property``
+          and ``send_example_telemetry`` from 4.57.1; ``no_init_weights``, ``load_sharded_checkpoint``,
+          ``get_parameter_dtype`` and ``get_parameter_device`` from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0
+Upstream  not put back. ``is_torch_tpu_available`` of 5.9.0 asks another question, for another kind of torch.
+Here      Other names of what moved, and the rest in its old meaning: ``is_torch_tpu_available`` tells whether torch_xla
+          has a device, as until 4.50.3; ``no_init_weights`` takes ``_enable`` as until 4.48; ``send_example_telemetry``
+          sends nothing; ``get_parameter_dtype`` does not know the variables that torch_xla had for bfloat16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="cached-property-and-small-names-removed",
+    title="ImportError: cannot import name 'no_init_weights' from 'transformers.modeling_utils'",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+UTILS, HUB, GENERIC = "transformers.utils", "transformers.utils.hub", "transformers.utils.generic"
+IMPORTS, MODELING = "transformers.utils.import_utils", "transformers.modeling_utils"
+V5 = ">=5.0.0"
+
+
+# -- transformers.utils ------------------------------------------------------------------------------------------------
+
+
+@FIX.adds((f"{GENERIC}:cached_property", ">=4.57.1"), exported_by=(UTILS,))
+class cached_property(property):  # noqa: N801 - its name
+    """A property that is computed once for each object; what is None is computed again."""
+
+    def __get__(self, obj: Any, objtype: Optional[type] = None) -> Any:
+        if obj is None:
+            return self
+        if self.fget is None:
+            raise AttributeError("unreadable attribute")
+        name = f"__cached_{self.fget.__name__}"
+        value = getattr(obj, name, None)
+        if value is None:
+            value = self.fget(obj)
+            setattr(obj, name, value)
+        return value
+
+
+@FIX.adds((f"{HUB}:send_example_telemetry", ">=4.57.1"), exported_by=(UTILS,))
+def send_example_telemetry(example_name: str, *example_args: Any, framework: str = "pytorch") -> None:
+    """Nothing is sent: an example that counts itself is all that depended on it."""
+
+
+@FIX.adds_made((f"{HUB}:get_file_from_repo", ">=4.52.1"), exported_by=((UTILS, ">=4.50.0"),))
+def get_file_from_repo(hub: Any) -> Callable[..., Optional[str]]:
+    """`cached_file`, with None for a file that is not there."""
+
+    def get_file_from_repo(*args: Any, **kwargs: Any) -> Optional[str]:
+        quiet = dict.fromkeys(("gated_repo", "missing_entries", "connection_errors"), False)
+        quiet = {f"_raise_exceptions_for_{name}": value for name, value in quiet.items()}
+        found: Optional[str] = hub.cached_file(*args, **quiet, **kwargs)
+        return found
+
+    return get_file_from_repo
+
+
+@FIX.adds_made((f"{IMPORTS}:is_torch_tpu_available", ">=4.51.0,<=5.8.1"), exported_by=(UTILS,))
+def is_torch_tpu_available(import_utils: Any) -> Callable[..., bool]:
+    """Whether there is torch_xla, and, if asked, a device of it."""
+
+    def is_torch_tpu_available(check_device: bool = True) -> bool:
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if not import_utils.is_torch_available() or find_spec("torch_xla") is None:
+            return False
+        if check_device:
+            try:
+                import_module("torch_xla.core.xla_model").xla_device()
+            except RuntimeError:
+                return False
+        return True
+
+    return is_torch_tpu_available
+
+
+@FIX.adds_made((f"{GENERIC}:OutputRecorder", ">=5.2.0"))
+def output_recorder(generic: Any) -> Any:
+    """The class under its new address, so that what looks for one finds it."""
+    from importlib import import_module
+
+    return import_module("transformers.utils.output_capturing").OutputRecorder
+
+
+# -- transformers.modeling_utils ---------------------------------------------------------------------------------------
+
+
+@FIX.adds_made((f"{MODELING}:no_init_weights", V5))
+def no_init_weights(modeling_utils: Any) -> Callable[..., Any]:
+    """That of `transformers.initialization`; nothing, where it is switched off."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def no_init_weights(_enable: bool = True) -> Iterator[None]:
+        from importlib import import_module
+
+        if not _enable:
+            yield
+            return
+        with import_module("transformers.initialization").no_init_weights():
+            yield
+
+    return no_init_weights
+
+
+@FIX.adds_made((f"{MODELING}:load_sharded_checkpoint", V5))
+def load_sharded_checkpoint(modeling_utils: Any) -> Callable[..., Any]:
+    """That of `transformers.trainer_utils`, imported when it is called: it is heavy."""
+
+    def load_sharded_checkpoint(model: Any, folder: Any, strict: bool = True, prefer_safe: bool = True) -> Any:
+        from importlib import import_module
+
+        load = import_module("transformers.trainer_utils").load_sharded_checkpoint
+        return load(model, folder, strict=strict, prefer_safe=prefer_safe)
+
+    return load_sharded_checkpoint
+
+
+@FIX.adds((f"{MODELING}:get_parameter_device", V5))
+def get_parameter_device(parameter: Any) -> Any:
+    """The device of the first parameter of a module; of the first tensor that it holds, if it has none."""
+    return next(_tensors(parameter)).device
+
+
+@FIX.adds((f"{MODELING}:get_parameter_dtype", V5))
+def get_parameter_dtype(parameter: Any) -> Any:
+    """The first floating dtype among the parameters of a module, else their last dtype.
+
+    Where it has no parameters, the same of the tensors that it holds, and where it has none, of its buffers.
+    """
+    last = None
+    for tensor in _tensors(parameter):
+        last = tensor.dtype
+        if tensor.is_floating_point():
+            return last
+    if last is None:
+        for tensor in parameter.buffers():
+            last = tensor.dtype
+            if tensor.is_floating_point():
+                return last
+    return last
+
+
+@FIX.adds((f"{MODELING}:dtype_byte_size", ">=4.51.0"))
+def dtype_byte_size(dtype: Any) -> float:
+    """How many bytes a number of this dtype takes: an eighth for a bool."""
+    import re
+
+    if str(dtype) == "torch.bool":
+        return 1 / 8
+    bits = re.search(r"[^\d](\d+)_?", str(dtype))
+    if bits is None:
+        raise ValueError(f"`dtype` is not a valid dtype: {dtype}.")
+    return int(bits[1]) // 8
+
+
+@FIX.adds_made((f"{MODELING}:SequenceSummary", ">=4.53.0"))
+def sequence_summary(modeling_utils: Any) -> type:
+    """The module that made one vector of a sequence; GPT-2, XLM and XLNet have copies of it since."""
+    nn = modeling_utils.nn
+
+    class SequenceSummary(nn.Module):  # type: ignore[misc, name-defined]
+        """One vector for a sequence of hidden states, by `summary_type` and its like in a configuration."""
+
+        def __init__(self, config: Any) -> None:
+            from importlib import import_module
+
+            super().__init__()
+            self.summary_type = getattr(config, "summary_type", "last")
+            if self.summary_type == "attn":
+                raise NotImplementedError
+            self.summary = nn.Identity()
+            if getattr(config, "summary_use_proj", False):
+                labels = getattr(config, "summary_proj_to_labels", False) and config.num_labels > 0
+                self.summary = nn.Linear(config.hidden_size, config.num_labels if labels else config.hidden_size)
+            activation = getattr(config, "summary_activation", None)
+            get = import_module("transformers.activations").get_activation
+            self.activation = get(activation) if activation else nn.Identity()
+            self.first_dropout = _dropout(nn, getattr(config, "summary_first_dropout", 0))
+            self.last_dropout = _dropout(nn, getattr(config, "summary_last_dropout", 0))
+
+        def forward(self, hidden_states: Any, cls_index: Optional[Any] = None) -> Any:
+            """Hidden states (batch, length, size) to (batch, size), or to one number for each label.
+
+            Args:
+                hidden_states: of the last layer.
+                cls_index: with "cls_index" the position to take, int64, (batch,) or (batch, choices); else the last.
+            """
+            if self.summary_type == "last":
+                vector = hidden_states[:, -1]
+            elif self.summary_type == "first":
+                vector = hidden_states[:, 0]
+            elif self.summary_type == "mean":
+                vector = hidden_states.mean(dim=1)
+            elif self.summary_type == "cls_index":
+                vector = _at(hidden_states, cls_index)
+            else:
+                raise NotImplementedError
+            return self.last_dropout(self.activation(self.summary(self.first_dropout(vector))))
+
+    return SequenceSummary
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: how.
+
+
+def _tensors(module: Any) -> Iterator[Any]:
+    """The parameters of a module; of the replicas of `DataParallel`, which have none, the tensors that they hold."""
+    found = False
+    for tensor in module.parameters():
+        found = True
+        yield tensor
+    if not found:
+        from torch import is_tensor
+
+        held = module._named_members(lambda one: [pair for pair in vars(one).items() if is_tensor(pair[1])])
+        yield from (tensor for _, tensor in held)
+
+
+def _dropout(nn: Any, probability: float) -> Any:
+    return nn.Dropout(probability) if probability > 0 else nn.Identity()
+
+
+def _at(hidden_states: Any, index: Optional[Any]) -> Any:
+    """The vectors at these positions of the last dimension but one."""
+    if index is None:
+        return hidden_states[..., -1, :]
+    index = index[..., None, None]
+    index = index.expand(*index.shape[:-1], hidden_states.size(-1))
+    return hidden_states.gather(-2, index).squeeze(-2)

@@ -1,0 +1,33 @@
+"""``check_model_inputs`` is missing from ``transformers.utils.generic``.
+
+Symptom   ``ImportError: cannot import name 'check_model_inputs' from 'transformers.utils.generic'`` from remote code of
+          Solar-Open and others that was written for 4.54.0 to 5.1.0.
+Cause     The decorator was divided into two and its name given up.
+Releases  5.2.0 and 5.3.0
+Upstream  put back in 5.4.0, as a deprecated name of the first of the two
+Here      The same without the warning: ``merge_with_config_defaults``. What the second does, to collect hidden states
+          and attentions on the way, 5.4.0 leaves to ``capture_outputs`` of ``transformers.utils.output_capturing``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="check-model-inputs-missing",
+    title="ImportError: cannot import name 'check_model_inputs' from 'transformers.utils.generic'",
+    kind="removed-api",
+    fixed_in="5.4.0",
+)
+
+
+@FIX.adds_made(("transformers.utils.generic:check_model_inputs", ">=5.2.0,<=5.3.0"))
+def check_model_inputs(generic: Any) -> Callable[[Any], Any]:
+    """A decorator of a forward."""
+
+    def check_model_inputs(func: Any) -> Any:
+        return generic.merge_with_config_defaults(func)
+
+    return check_model_inputs

@@ -1,0 +1,42 @@
+"""Tokenizers have no ``clean_up_tokenization``.
+
+Symptom   ``AttributeError: InternLM2Tokenizer has no attribute clean_up_tokenization`` from ``decode`` of remote
+          tokenizers that call it themselves.
+Cause     The static method was removed from ``PreTrainedTokenizerBase``.
+Releases  5.0.0 to 5.2.0
+Upstream  vllm#30566; put back in 5.3.0
+Here      The static method, which removes the blanks before marks and in English contractions, one kind after the
+          other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="clean-up-tokenization-missing",
+    title="AttributeError: InternLM2Tokenizer has no attribute clean_up_tokenization",
+    kind="removed-api",
+    upstream=("vllm#30566",),
+    fixed_in="5.3.0",
+)
+
+LEAF = "transformers.tokenization_utils_base"
+NAME = "PreTrainedTokenizerBase.clean_up_tokenization"
+# What stands after the blank, in the order in which it is replaced: what one leaves, the next may find.
+ENDINGS = (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
+
+
+@FIX.adds_made((f"{LEAF}:{NAME}", ">=5.0.0,<=5.2.0"))
+def clean_up_tokenization(base: Any) -> staticmethod[[str], str]:
+    """A static method, as it was."""
+
+    def clean_up_tokenization(out_string: str) -> str:
+        for ending in ENDINGS:
+            out_string = out_string.replace(f" {ending}", ending.rstrip(" "))
+        return out_string
+
+    clean_up_tokenization.__module__, clean_up_tokenization.__qualname__ = LEAF, NAME
+    return staticmethod(clean_up_tokenization)

@@ -1,0 +1,41 @@
+"""Newer peft cannot be imported: ``EncoderDecoderCache`` and ``HybridCache`` are missing from ``transformers``.
+
+Symptom   ``ImportError: cannot import name 'EncoderDecoderCache' from 'transformers'`` from peft 0.14 and later, and so
+          from diffusers and ComfyUI; peft 0.15 to 0.17 want ``HybridCache``, too.
+Cause     peft imports the classes of later releases, to ask of a cache whether it is one.
+Releases  ``EncoderDecoderCache`` before 4.43.0; ``HybridCache`` before 4.42.0, at top level before 4.44.0
+Upstream  peft#2292; the classes came with 4.42.0 and 4.43.0
+Here      Classes that inherit from `Cache`, for ``import`` and ``isinstance``: no cache of these releases is an
+          instance of one. Building one raises a sentence. Where `transformers.cache_utils` has the class already, the
+          package gets that one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names.refusing import hollow
+
+FIX = Fix(
+    id="encoder-decoder-cache-missing",
+    title="ImportError: cannot import name 'EncoderDecoderCache' from 'transformers'",
+    kind="removed-api",
+    upstream=("peft#2292",),
+    fixed_in="4.44.0",
+)
+
+LEAF = "transformers.cache_utils"
+INSTEAD = "transformers {} has it."
+
+
+@FIX.adds_made((f"{LEAF}:EncoderDecoderCache", "<=4.42.4"), exported_by=("transformers",))
+def encoder_decoder_cache(cache_utils: Any) -> type:
+    """A pair of caches, which these releases keep as a tuple."""
+    return hollow("EncoderDecoderCache", LEAF, cache_utils.Cache, INSTEAD.format("4.43.0"))
+
+
+@FIX.adds_made((f"{LEAF}:HybridCache", "<=4.41.2"), exported_by=(("transformers", "<=4.43.4"),))
+def hybrid_cache(cache_utils: Any) -> type:
+    """A cache some layers of which hold a window only."""
+    return hollow("HybridCache", LEAF, cache_utils.Cache, INSTEAD.format("4.42.0"))

@@ -1,0 +1,249 @@
+"""``is_tf_available``, ``is_safetensors_available`` and other small names are gone from ``transformers.utils``.
+
+Symptom   ``ImportError: cannot import name 'is_tf_available' from 'transformers.utils'``, or ``'is_flax_available'``,
+          ``'is_safetensors_available'``, ``'is_remote_url'``, ``'TRANSFORMERS_CACHE'`` and others, from older optimum,
+          diffusers, lmdeploy and remote code.
+Cause     TensorFlow and Flax are not supported any more, and what only they or nobody used was removed with them.
+Releases  5.0.0 to 5.23.0
+Upstream  lmdeploy#4304 (not put back)
+Here      What each said in 4.57.6, of the environment as it is: whether TensorFlow or Flax is installed and not
+          switched off by ``USE_TF``, ``USE_TORCH`` or ``USE_FLAX``, not whether transformers has models for it. Names
+          of files and re-exports are what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="is-tf-flax-available-removed",
+    title="ImportError: cannot import name 'is_tf_available' from 'transformers.utils'",
+    kind="removed-api",
+    upstream=("lmdeploy#4304",),
+    optin=True,
+    group="removed-names",
+)
+
+LACKING = ">=5.0.0"
+UTILS, HUB, IMPORTS = "transformers.utils", "transformers.utils.hub", "transformers.utils.import_utils"
+GENERIC, OLD, TOP = "transformers.utils.generic", "transformers.file_utils", "transformers"
+
+YES = {"1", "ON", "YES", "TRUE"}
+YES_OR_AUTO = {*YES, "AUTO"}
+TENSORFLOW = (
+    "tensorflow",
+    "tensorflow-cpu",
+    "tensorflow-gpu",
+    "tf-nightly",
+    "tf-nightly-cpu",
+    "tf-nightly-gpu",
+    "tf-nightly-rocm",
+    "intel-tensorflow",
+    "intel-tensorflow-avx512",
+    "tensorflow-rocm",
+    "tensorflow-macos",
+    "tensorflow-aarch64",
+)
+FILES = {
+    "TF2_WEIGHTS_NAME": "tf_model.h5",
+    "TF2_WEIGHTS_INDEX_NAME": "tf_model.h5.index.json",
+    "TF_WEIGHTS_NAME": "model.ckpt",
+    "FLAX_WEIGHTS_NAME": "flax_model.msgpack",
+    "FLAX_WEIGHTS_INDEX_NAME": "flax_model.msgpack.index.json",
+}
+
+
+# -- what is installed -------------------------------------------------------------------------------------------------
+
+
+@FIX.adds_made((f"{IMPORTS}:is_tf_available", LACKING), exported_by=(UTILS, OLD, TOP))
+def is_tf_available(import_utils: Any) -> Callable[[], bool]:
+    """TensorFlow 2, as the environment was when transformers was imported."""
+    available = _has_tensorflow()
+
+    def is_tf_available() -> bool:
+        return available
+
+    return is_tf_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_flax_available", LACKING), exported_by=(UTILS, OLD, TOP))
+def is_flax_available(import_utils: Any) -> Callable[[], bool]:
+    """Flax and jax."""
+    available = _switch("USE_FLAX") in YES_OR_AUTO and _has("flax") and _has("jax")
+
+    def is_flax_available() -> bool:
+        return available
+
+    return is_flax_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_safetensors_available", LACKING), exported_by=(UTILS, TOP))
+def is_safetensors_available(import_utils: Any) -> Callable[[], bool]:
+    """5.x needs it."""
+
+    def is_safetensors_available() -> bool:
+        return _has("safetensors")
+
+    return is_safetensors_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_torchdynamo_available", LACKING), exported_by=(UTILS,))
+def is_torchdynamo_available(import_utils: Any) -> Callable[[], bool]:
+    """Every torch that 5.x takes has it."""
+
+    def is_torchdynamo_available() -> bool:
+        return bool(import_utils.is_torch_available())
+
+    return is_torchdynamo_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_torch_bf16_available", LACKING), exported_by=(UTILS,))
+def is_torch_bf16_available(import_utils: Any) -> Callable[[], bool]:
+    """The device has bfloat16; deprecated then already."""
+
+    def is_torch_bf16_available() -> bool:
+        import warnings
+
+        warnings.warn(
+            "is_torch_bf16_available is deprecated: use is_torch_bf16_gpu_available or is_torch_bf16_cpu_available.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return bool(import_utils.is_torch_bf16_gpu_available())
+
+    return is_torch_bf16_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_auto_gptq_available", LACKING), exported_by=(UTILS,))
+def is_auto_gptq_available(import_utils: Any) -> Callable[[], bool]:
+    """auto_gptq."""
+
+    def is_auto_gptq_available() -> bool:
+        return _has("auto_gptq")
+
+    return is_auto_gptq_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_auto_awq_available", LACKING), exported_by=(UTILS,))
+def is_auto_awq_available(import_utils: Any) -> Callable[[], bool]:
+    """A module ``awq``, whoever has installed it."""
+
+    def is_auto_awq_available() -> bool:
+        from importlib.util import find_spec
+
+        return find_spec("awq") is not None
+
+    return is_auto_awq_available
+
+
+# -- the hub, and names of files ---------------------------------------------------------------------------------------
+
+
+@FIX.adds_made((f"{HUB}:is_remote_url", LACKING), exported_by=(UTILS,))
+def is_remote_url(hub: Any) -> Callable[[Any], bool]:
+    """Whether something is an address."""
+
+    def is_remote_url(url_or_filename: Any) -> bool:
+        from urllib.parse import urlparse
+
+        return urlparse(url_or_filename).scheme in ("http", "https")
+
+    return is_remote_url
+
+
+@FIX.adds_made((f"{HUB}:TRANSFORMERS_CACHE", LACKING), exported_by=(UTILS,))
+def transformers_cache(hub: Any) -> str:
+    """The folder of downloads, as three variables of the environment have it."""
+    from os import environ
+
+    for name in ("TRANSFORMERS_CACHE", "PYTORCH_TRANSFORMERS_CACHE", "PYTORCH_PRETRAINED_BERT_CACHE"):
+        if name in environ:
+            return environ[name]
+    return str(hub.constants.HF_HUB_CACHE)
+
+
+@FIX.adds_made((f"{UTILS}:is_offline_mode", LACKING))
+def is_offline_mode(utils: Any) -> Any:
+    """That of the hub."""
+    from importlib import import_module
+
+    return import_module("huggingface_hub").is_offline_mode
+
+
+@FIX.adds_made((f"{UTILS}:get_full_repo_name", LACKING))
+def get_full_repo_name(utils: Any) -> Any:
+    """That of the hub."""
+    from importlib import import_module
+
+    return import_module("huggingface_hub").get_full_repo_name
+
+
+@FIX.adds_made((f"{GENERIC}:working_or_temp_dir", LACKING), exported_by=(UTILS,))
+def working_or_temp_dir(generic: Any) -> Callable[..., Any]:
+    """A context manager that gives a folder."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def working_or_temp_dir(working_dir: Any, use_temp_dir: bool = False) -> Iterator[Any]:
+        if not use_temp_dir:
+            yield working_dir
+            return
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory() as folder:
+            yield folder
+
+    return working_or_temp_dir
+
+
+def _file(name: str) -> None:
+    @FIX.adds_made((f"{UTILS}:{name}", LACKING))
+    def constant(utils: Any) -> str:
+        return FILES[name]
+
+
+for _name in FILES:
+    _file(_name)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: what an environment has.
+
+
+def _switch(name: str) -> str:
+    from os import environ
+
+    return environ.get(name, "AUTO").upper()
+
+
+def _has(package: str) -> bool:
+    """A module that can be found, of a distribution of its name."""
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None and _version(package) is not None
+
+
+def _version(distribution: str) -> Optional[str]:
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _has_tensorflow() -> bool:
+    from importlib.util import find_spec
+
+    from packaging.version import Version
+
+    if _switch("FORCE_TF_AVAILABLE") in YES:
+        return True
+    if _switch("USE_TF") not in YES_OR_AUTO or _switch("USE_TORCH") in YES or find_spec("tensorflow") is None:
+        return False
+    versions = (version for version in map(_version, TENSORFLOW) if version is not None)
+    return Version(next(versions, "0")) >= Version("2")

@@ -1,0 +1,28 @@
+"""``PytorchGELUTanh`` is missing from ``transformers.activations``.
+
+Symptom   ``ImportError: cannot import name 'PytorchGELUTanh' from 'transformers.activations'`` while LoRA is set up,
+          wherever autoawq is installed: peft imports autoawq, and that the class.
+Cause     The class was renamed to ``GELUTanh``.
+Releases  4.57.1 to 4.57.6
+Upstream  put back in 5.0.0, as another name of ``GELUTanh``
+Here      The same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="pytorch-gelu-tanh-missing",
+    title="ImportError: cannot import name 'PytorchGELUTanh' from 'transformers.activations'",
+    kind="removed-api",
+    fixed_in="5.0.0",
+)
+
+
+@FIX.adds_made(("transformers.activations:PytorchGELUTanh", ">=4.57.1,<=4.57.6"))
+def pytorch_gelu_tanh(activations: Any) -> Any:
+    """The class under its later name."""
+    return activations.GELUTanh

@@ -1,0 +1,37 @@
+"""The proof: decoded text is cleaned by the class and by a tokenizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.names.clean_up_tokenization_missing import FIX
+from hotfix.proofs.names.asking import words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="AttributeError: .*clean_up_tokenization")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Call it on the class, on an object and from a subclass."""
+    import torch
+    from transformers import PreTrainedTokenizerBase
+
+    class Remote(PreTrainedTokenizerBase):  # type: ignore[misc,unused-ignore]
+        def __init__(self) -> None:
+            """A tokenizer without a vocabulary."""
+
+        def decoded(self, text: str) -> Any:
+            return self.clean_up_tokenization(text)
+
+    own = PreTrainedTokenizerBase.__dict__.get("clean_up_tokenization")
+    if own is None:
+        raise AttributeError("PreTrainedTokenizerBase has no attribute clean_up_tokenization")
+    texts = [f"I do n't{end} you 've , they 're ' so ' , he 's  . 'm ? !" for end in ("", " .", " ,.", " n't 's")]
+    return {
+        "cleaned": words(*(Remote().decoded(text) for text in texts)),
+        "heard": torch.tensor(callable(own) or isinstance(own, staticmethod)),
+    }

@@ -1,0 +1,126 @@
+"""Names of functions, flags, types and modules, on releases that lack them and on some that have them.
+
+That they mean what they meant is what the cases prove; here: how they are found, what they refuse, and that they go.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools.testbed.run import run_script
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+FOUND = """
+import hotfix.auto, importlib.util, pickle, sys
+import transformers
+assert not {"is_tf_available", "is_safetensors_available", "deepspeed"} - set(dir(transformers))
+assert "transformers.integrations.deepspeed" not in sys.modules  # nothing was imported for it
+assert importlib.util.find_spec("transformers.deepspeed") is not None
+import transformers.deepspeed
+from transformers.deepspeed import HfDeepSpeedConfig, is_deepspeed_zero3_enabled
+assert pickle.loads(pickle.dumps(HfDeepSpeedConfig)) is HfDeepSpeedConfig
+from transformers.utils import LossKwargs, cached_property, is_remote_url, is_tf_available
+from transformers.image_transforms import PaddingMode  # which imports image_utils, which video_utils needs
+from transformers.image_utils import VideoInput
+from transformers.modeling_utils import SequenceSummary, find_pruneable_heads_and_indices, no_init_weights
+from transformers.processing_utils import _validate_images_text_input_order
+assert transformers.is_tf_available is transformers.file_utils.is_tf_available is is_tf_available
+assert sys.modules["transformers.pytorch_utils"].find_pruneable_heads_and_indices is find_pruneable_heads_and_indices
+for one in (
+    LossKwargs, cached_property, is_remote_url, is_tf_available, SequenceSummary, find_pruneable_heads_and_indices,
+    no_init_weights, _validate_images_text_input_order,
+):
+    assert pickle.loads(pickle.dumps(one)) is one
+    assert one.__module__.startswith("transformers."), one.__module__
+"""
+
+GONE = """
+hotfix.revert()
+for module, name in (
+    ("transformers", "is_tf_available"),
+    ("transformers", "deepspeed"),
+    ("transformers.utils", "LossKwargs"),
+    ("transformers.utils", "TRANSFORMERS_CACHE"),
+    ("transformers.image_utils", "VideoInput"),
+    ("transformers.modeling_utils", "SequenceSummary"),
+    ("transformers.pytorch_utils", "prune_layer"),
+):
+    assert name not in dir(sys.modules[module]), name
+    try:
+        exec(f"from {module} import {name}")
+    except ImportError:
+        continue
+    raise AssertionError(name)
+assert "transformers.deepspeed" not in sys.modules
+print("gone")
+"""
+
+FOR_PEFT = """
+import hotfix.auto, sys
+import transformers
+assert "transformers.cache_utils" not in sys.modules  # nothing was imported for it
+from transformers import Cache, DynamicCache, EncoderDecoderCache, HybridCache
+for cls in (EncoderDecoderCache, HybridCache):
+    assert issubclass(cls, Cache) and not isinstance(DynamicCache(), cls)
+    try:
+        cls()
+    except NotImplementedError as error:
+        assert cls.__name__ in str(error)
+    else:
+        raise AssertionError(cls)
+hotfix.revert()
+assert not hasattr(transformers, "EncoderDecoderCache") and "HybridCache" not in dir(transformers)
+print("gone")
+"""
+
+WHAT_WAS_DONE = """
+import hotfix.auto, json
+import transformers, transformers.deepspeed, transformers.image_utils, transformers.modeling_utils
+import transformers.processing_utils, transformers.tokenization_utils_base, transformers.activations
+import transformers.modeling_flash_attention_utils
+print(json.dumps(sorted({one.target for one in hotfix.report().outcomes if one.state.value == "applied"})))
+"""
+
+OF_MINE = (
+    "is-torch-ge-1-13-removed",
+    "is-flash-attn-ge-2-10-removed",
+    "pytorch-gelu-tanh-missing",
+    "encoder-decoder-cache-missing",
+    "cached-property-and-small-names-removed",
+    "check-model-inputs-missing",
+    "clean-up-tokenization-missing",
+    "apply-chunking-removed",
+    "losskwargs-removed",
+    "is-tf-flax-available-removed",
+    "transformers-deepspeed-module-removed",
+    "videoinput-moved",
+    "validate-images-text-order-removed",
+    "flash-utils-names-removed",
+)
+
+
+def test_they_are_found_and_go_away() -> None:
+    everything = {"HOTFIX_OPTIN": "removed-names", "PYTHONWARNINGS": "ignore::FutureWarning"}
+    result = run_script("-c", [FOUND + GONE], transformers="5.23.0", flash_attn=None, env=everything)
+    assert result.require().stdout == "gone\n"
+
+
+def test_newer_peft_finds_the_caches_that_it_asks_for() -> None:
+    assert run_script("-c", [FOR_PEFT], transformers="4.41.2", flash_attn=None).require().stdout == "gone\n"
+
+
+def test_a_release_that_has_them_keeps_its_own() -> None:
+    only = {"HOTFIX_OPTIN": ",".join(OF_MINE), "HOTFIX_ONLY": ",".join(OF_MINE)}
+    result = run_script("-c", [WHAT_WAS_DONE], transformers="4.45.2", flash_attn=None, env=only)
+    assert json.loads(result.require().stdout) == []
+
+
+def test_without_flash_attn_its_functions_are_not_given() -> None:
+    only = {"HOTFIX_OPTIN": "flash-utils-names-removed", "HOTFIX_ONLY": "flash-utils-names-removed"}
+    program = WHAT_WAS_DONE.replace("transformers.deepspeed", "transformers")
+    result = run_script("-c", [program], transformers="5.23.0", flash_attn=None, env=only)
+    assert json.loads(result.require().stdout) == []
