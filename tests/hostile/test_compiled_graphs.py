@@ -171,10 +171,10 @@ def test_siglip_compiled_before_a_late_repair_equals_siglip_not_compiled() -> No
 
 def siglip(testbed, target):
     """The last hidden state of a small tower: not compiled and compiled, before and after a late repair."""
+    from hotfix.models._towers import build, inputs
     from transformers.models.siglip import modeling_siglip
 
     import hotfix
-    from hotfix.models._towers import build, inputs
 
     torch.manual_seed(0)
     model = build(testbed, modeling_siglip, "SiglipVisionModel")
