@@ -22,13 +22,14 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     cls = ask(target)
     if "." not in target.qualname:
         hints = get_type_hints(cls)
-        heir: Any = type(cls)("Heir", (dict,), {"__annotations__": dict(cls.__annotations__)}, total=False)
+        namespace: dict[str, Any] = {"inherited": cls}
+        exec("class Heir(inherited, total=False):\n    more: int", namespace)
         return {
             "listed": listed(target),
             "keys": words(*sorted(hints), str(cls.__total__), cls.__name__, cls.__module__),
             "types": words(*(f"{key} {hints[key]}" for key in sorted(hints))),
             "defaults": words(*(f"{key} {getattr(cls, key, None)}" for key in sorted(hints))),
-            "heir": words(*sorted(heir.__annotations__)),
+            "heir": words(*sorted(namespace["Heir"].__annotations__)),
         }
 
     class Processor(cls):  # type: ignore[misc,valid-type,unused-ignore]

@@ -32,12 +32,19 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         "nowhere": torch.empty(3, 3, device="meta"),
     }
     results = {"listed": listed(target)}
-    for size, name in ((60, "model.safetensors"), ("1KB", "pytorch_model.bin"), (100, "adapter.bin"), (33, "weights")):
+    for size, name in (
+        (60, "model.safetensors"),
+        ("1KB", "pytorch_model.bin"),
+        (100, "adapter.bin"),
+        (33, "model.bin.safetensors"),
+    ):
         shards, index = shard_checkpoint(state, max_shard_size=size, weights_name=name)
         lines = [f"{file}: {' '.join(tensors)}" for file, tensors in shards.items()]
         results[f"{size} files"] = words(*lines)
         results[f"{size} index"] = words(str(index))
         results[f"{size} large"] = next(tensors["large"] for tensors in shards.values() if "large" in tensors)
+    shards, index = shard_checkpoint(state, 60, "weights")  # files of one name: the last of them is what is left
+    results["one name"] = words(*(f"{file}: {' '.join(tensors)}" for file, tensors in shards.items()), str(index))
     shards, index = shard_checkpoint({"one": large})
     results["default"] = words(str(list(shards)), str(index))
     return results
