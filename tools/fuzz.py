@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.version import Version
 
@@ -224,7 +225,7 @@ def _dumped(text: str, qualname: str) -> str | None:
             return None  # which one is meant is not for this to tell
         node = named[0]
     for one in ast.walk(node):
-        body = getattr(one, "body", None)
+        body: Any = getattr(one, "body", None)
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(one, False):
             del body[0]
     return ast.dump(node)

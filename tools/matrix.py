@@ -110,9 +110,12 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
             continue
         data = evidence.read(folder / f"{fix.id}.json")
         own = []
+        lacking: set[Version] = set()  # releases that lack some name of the fix: they are touched, wherever it is
         for target in filter(evidence.has_releases, fix.targets):
             states = evidence.by_release(data.get("targets", {}).get(target.key, {}), examined)
             broken = [release in states and states[release][0] == "broken" for release in examined]
+            if target.method == "add":
+                lacking.update(release for release, is_broken in zip(examined, broken, strict=True) if is_broken)
             for number, release in enumerate(examined):
                 inside = target.method == "add" and all(broken[max(0, number - 1) : number + 2])
                 if any(broken[max(0, number - 1) : number + 2]) and not (inside and 0 < number < len(examined) - 1):
@@ -606,7 +609,8 @@ def _name_of_case(cell: Cell) -> str:
 
 
 def _first_line(message: str) -> str:
-    return (message.strip().splitlines() or [""])[0][:200]
+    line = (message.strip().splitlines() or [""])[0]
+    return re.sub(r" \((?:/|[A-Z]:)[^)]*\)", "", line)[:200]  # an ImportError says where the package is on this machine
 
 
 def _told(entry: Mapping[str, Any]) -> str:

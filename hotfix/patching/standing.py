@@ -67,9 +67,12 @@ def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.Func
             yield qualname, site.function
         return
     for name, member in list(vars(site.raw).items()):
-        function = live.function_inside(member) if not isinstance(member, type) else None
-        if function is not None and function.__qualname__ == f"{qualname}.{name}":
-            yield f"{qualname}.{name}", function
+        accessors = (member.fdel, member.fset, member.fget) if isinstance(member, property) else (member,)
+        inner = [live.function_inside(one) for one in accessors if one is not None and not isinstance(one, type)]
+        functions = [one for one in inner if one is not None and one.__qualname__ == f"{qualname}.{name}"]
+        if functions:
+            # Of the functions of a property, which have one name, the last in the file is the one that is compared.
+            yield f"{qualname}.{name}", max(functions, key=lambda one: one.__code__.co_firstlineno)
 
 
 def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:

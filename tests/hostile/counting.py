@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from typing import Any
 
 SIDE = 28
 LARGE = {"min_pixels": 4 * SIDE**2, "max_pixels": 16384 * SIDE**2}  # what the checkpoints say, and sglang
@@ -60,7 +61,7 @@ REQUESTS = {
     "both": {"min_pixels": SMALL, "max_pixels": BIG},
     "min_pixels": {"min_pixels": SMALL},
 }
-CONFIGURATIONS = {
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "pixels": dict(LARGE),
     "size": {"size": {"shortest_edge": LARGE["min_pixels"], "longest_edge": LARGE["max_pixels"]}},
     "both": {**LARGE, "size": {"shortest_edge": LARGE["min_pixels"], "longest_edge": LARGE["max_pixels"]}},

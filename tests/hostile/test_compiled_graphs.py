@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import importlib
+from types import FunctionType
 
 import pytest
 
@@ -151,10 +152,13 @@ def test_torch_jit_trace_sees_the_repair(lab: Lab) -> None:
 def test_without_torch_nothing_is_asked(monkeypatch) -> None:
     import sys
 
+    def nothing() -> None: ...
+
+    assert isinstance(nothing, FunctionType)
     for name in ("torch._dynamo", "torch.jit._state", "torch.jit._recursive"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     assert not compiled.forget_graphs()
-    assert not compiled.is_scripted(lambda: None)
+    assert not compiled.is_scripted(nothing)
 
 
 @pytest.mark.slow
@@ -171,14 +175,14 @@ def test_siglip_compiled_before_a_late_repair_equals_siglip_not_compiled() -> No
 
 def siglip(testbed, target):
     """The last hidden state of a small tower: not compiled and compiled, before and after a late repair."""
-    from hotfix.models._towers import build, inputs
     from transformers.models.siglip import modeling_siglip
 
     import hotfix
+    from hotfix.proofs.zoo import tower, tower_inputs
 
     torch.manual_seed(0)
-    model = build(testbed, modeling_siglip, "SiglipVisionModel")
-    pixels = inputs(testbed, "SiglipVisionModel")
+    model = tower(testbed, modeling_siglip, "SiglipVisionModel")
+    pixels = tower_inputs(testbed, "SiglipVisionModel")
     layers = torch.compile(model, backend="eager")
 
     def last(one):

@@ -52,7 +52,7 @@ def test_what_a_finder_has_loaded_ahead_is_repaired_by_whatever_looks(world: Wor
     world.plant("toy-other", FIX.replace("toy:scale", "other:scale").replace("toy-scale", "toy-other"),
                 {"transformers.other:scale": "==1.0"}, {"transformers.other:scale": "scale"})  # fmt: skip
     code = PAST + f"import hotfix\n{look}\nprint(toy.scale(5))\n" + STATES.replace("report()", "report() if one.late")
-    path = ()
+    path: tuple[str, ...] = ()
     if look == "hotfix.assert_uniform()":
         import torch
 

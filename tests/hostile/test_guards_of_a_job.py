@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -243,7 +244,7 @@ def test_a_result_far_from_the_fixed_release_is_no_proof(oracle, result, tmp_pat
         torch.save({key: torch.tensor([value]) for key, value in tensors.items()}, file)
         return {"error": None, "applied": ["module:function"], "tensors": file}
 
-    fix = SimpleNamespace(id="a-fix", case_spec=SimpleNamespace(packages={}, raises="", tolerance={}))
+    fix: Any = SimpleNamespace(id="a-fix", case_spec=SimpleNamespace(packages={}, raises="", tolerance={}))
     before, after = run("before", {"logits": 1.0}), run("after", {"logits": 2.0})
     told = verify._proved(
         fix, "module:function", before, after, None if oracle is None else run("oracle", oracle), {"device_kind": "cpu"}

@@ -113,7 +113,7 @@ class Frozen(type):
 
 class Unaskable(type):
     @property
-    def __module__(cls):
+    def __module__(cls):  # type: ignore[override]  # that is what is hostile about it
         raise RuntimeError("not to be asked")
 
     def __getattribute__(cls, name):

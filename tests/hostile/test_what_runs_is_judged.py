@@ -28,6 +28,7 @@ import py_compile
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_a_projects_own_workaround_is_not_corrected_a_second_time(lab: Lab) -> N
             return (function(x, factor) - factor) * factor
         return wrapper
     """
-    exec(compile(textwrap.dedent(wrapper), theirs.__file__, "exec"), vars(theirs))
+    exec(compile(textwrap.dedent(wrapper), str(theirs.__file__), "exec"), vars(theirs))
     toy.scale = theirs.around(toy.scale)
     (outcome,) = handled(lab.session(broken_scale(lab)))
     assert said([outcome]) == [("foreign", "skipped")]
@@ -435,4 +436,5 @@ def test_the_definition_that_is_judged_is_the_one_that_is_in_force(where: str) -
     assert found is not None
     assert ast.unparse(found.node) == "def f():\n    return 2"
     with contextlib.suppress(AttributeError):  # no quick answer is fine, another one is not
-        assert ast.dump(source._find_quickly(DEEPER[where], "f").node) == ast.dump(found.node)
+        quick: Any = source._find_quickly(DEEPER[where], "f")
+        assert ast.dump(quick.node) == ast.dump(found.node)

@@ -34,7 +34,7 @@ def an_ordinary_function(testbed: Any, target: Any) -> dict[str, Any]:
     from hotfix.proofs.zoo import qwen2_5_vl_with_images
 
     third = types.ModuleType("third")
-    third.rotate = modeling.apply_rotary_pos_emb_flashatt  # type: ignore[attr-defined]
+    third.rotate = modeling.apply_rotary_pos_emb_flashatt
     sys.modules["third"] = third
     model, batch = qwen2_5_vl_with_images(testbed)  # a model that was built before hotfix
     # The kernel selects a CUDA device, which torch.compile cannot trace on the CPU: it stays a call out of the graph.
