@@ -122,7 +122,9 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
                     own.append(Cell(fix, module, target, release, *states[release]))
         elsewhere = {(cell.target.module, cell.release) for cell in own if cell.verdict == "broken"}
         # A bug may move from one function of a module to another; a release in between is a neighbour of neither.
-        found += [one for one in own if one.verdict == "broken" or not elsewhere & _places(one)]
+        found += [
+            one for one in own if one.verdict == "broken" or not (elsewhere & _places(one) or one.release in lacking)
+        ]
     return found
 
 

@@ -50,7 +50,7 @@ class Applier:
         """The verdict on the source is one on what runs only where the source is what runs."""
         harmless = judgement.harmless or judgement.verdict is Verdict.FIXED
         missing = _missing(target, module)
-        if missing:
+        if missing and judgement.verdict is not Verdict.FIXED:
             return replace(judgement, verdict=Verdict.UNAFFECTED, reason=missing)
         for name, qualname in target.fingerprint_names():
             if name != module.__name__:
