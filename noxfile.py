@@ -93,6 +93,13 @@ def full(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Ten thousand mutants of sources through the gate and the editor: no wrong verdict, no traceback."""
+    session.install("-e", ".", "--group", "tools")
+    session.run("python", "-m", "tools.fuzz", *session.posargs)
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """The real crash, and the same script with one line more."""
     install_testbed(session)

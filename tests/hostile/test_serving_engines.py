@@ -50,8 +50,8 @@ def test_there_are_fifty_sizes():
 def test_an_engine_counts_the_tokens_that_the_processor_makes(release, kinds):
     told = tables(release, kinds)
     assert len(told) == len(kinds.split(", ")) * len(counting.CONFIGURATIONS) * (len(counting.REQUESTS) + 1)
-    # Since 4.50.0 fast processors keep the limits of a checkpoint that has them as a size there alone, so that one of
-    # the attributes is None: vLLM has nothing to count by, with hotfix or without.
+    # Since 4.50.0 fast processors keep limits that a checkpoint has as a size only there, and an attribute is None:
+    # vLLM has nothing to count by, with hotfix or without.
     empty = {name for name, rows in told.items() if not len(rows)}
     alone = {f"vllm: fast, size, {limits}" for limits in ("none", "max_pixels", "min_pixels")}
     assert empty == (alone if release not in ("4.48.2", "4.49.0") else set())
