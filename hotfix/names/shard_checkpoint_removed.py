@@ -73,16 +73,14 @@ def made(modeling_utils: Any) -> Callable[..., Any]:
         if len(shards) == 1:
             return {weights_name: shards[0]}, None
         named: Shards = {}
+        places: dict[str, str] = {}  # of all tensors, also where a name without an ending is that of all files
         for number, shard in enumerate(shards, start=1):
             tail = f"-{number:05d}-of-{len(shards):05d}"
             file = weights_name
             for ending in (".bin", ".safetensors"):
                 file = file.replace(ending, tail + ending)
             named[file] = shard
-        index = {
-            "metadata": {"total_size": total},
-            "weight_map": {name: file for file, shard in named.items() for name in shard},
-        }
-        return named, index
+            places.update(dict.fromkeys(shard, file))
+        return named, {"metadata": {"total_size": total}, "weight_map": places}
 
     return shard_checkpoint
