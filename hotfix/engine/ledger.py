@@ -101,9 +101,9 @@ class Ledger:
         """
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
         if outcome.state is State.APPLIED:
-            log.log(
-                logging.INFO, f"{outcome.fix}: applied to {outcome.target}{' (late)' * outcome.late}. {outcome.reason}"
-            )
+            # One line a fix: the report has the other places.
+            level = logging.INFO if log.is_news(outcome.fix, "applied") else logging.DEBUG
+            log.log(level, f"{outcome.fix}: applied to {outcome.target}{' (late)' * outcome.late}. {outcome.reason}")
         elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE:
             raise HotfixError(f"{what}: {outcome.reason}")
         elif outcome.is_news:

@@ -52,7 +52,7 @@ class Log:
             sentence: the warning.
             about: what it is about, if several sentences are one piece of news; else the sentence itself.
         """
-        if self._is_news(about or (sentence,)):
+        if self.is_news(*(about or (sentence,))):
             self.log(logging.WARNING, sentence)
 
     def fail_once(self, sentence: str, *about: str) -> None:
@@ -62,7 +62,7 @@ class Log:
             sentence: what was not done, and why.
             about: as for a warning.
         """
-        if self._is_news(about or (sentence,)):
+        if self.is_news(*(about or (sentence,))):
             self.log(logging.ERROR, sentence)
 
     def warn_or_raise(self, sentence: str) -> None:
@@ -78,7 +78,8 @@ class Log:
         if job.rank() in (None, 0):
             self.fail_once(sentence)
 
-    def _is_news(self, about: tuple[str, ...]) -> bool:
+    def is_news(self, *about: str) -> bool:
+        """Whether this is asked for the first time."""
         with self._lock:
             if about in self._said:
                 return False
