@@ -59,13 +59,19 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     rows = report.rows()
     shown = rows if chosen.all else [row for row in rows if not row.idle]
+    # What a group of fixes would give back to those who ask for it is one line.
+    offered = Counter(report.group_of(row) for row in shown if not chosen.all)
+    shown = [row for row in shown if chosen.all or not report.group_of(row)]
     if shown:
         out.table(tables.COLUMNS, [row.cells() for row in shown])
         out.line()
-    if len(shown) < len(rows):
+    for group, count in offered.items():
+        if group:
+            out.line(f"HOTFIX_OPTIN={group} would repair {count} more, which are off by default; --all lists them.")
+    if any(row.idle for row in rows) and not chosen.all:
         counts = Counter(row.word for row in rows if row.idle)
         idle = ", ".join(f"{count} {word}" for word, count in counts.items())
-        out.line(f"There is nothing to do for {len(rows) - len(shown)} fixes ({idle}); --all lists them.")
+        out.line(f"There is nothing to do for {sum(counts.values())} fixes ({idle}); --all lists them.")
     for one in report.unexamined:
         out.line(f"{one} `hotfix status --unknown` lists them.")
     return 0

@@ -32,6 +32,9 @@ VARIABLES = (
 )
 
 
+OFF_BY_DEFAULT = "Off by default"
+
+
 class Unknown(str, Enum):
     """What to do with source that nobody has seen."""
 
@@ -182,7 +185,7 @@ class Policy:
         if self.kinds and kind not in self.kinds:
             return f"Its kind, {kind}, is not among HOTFIX_KINDS."
         if optin and not (_matches(fix_id, self.optin) or (group and _matches(group, self.optin))):
-            return f"Off by default; HOTFIX_OPTIN={fix_id} turns it on."
+            return f"{OFF_BY_DEFAULT}; HOTFIX_OPTIN={fix_id} turns it on."
         return None
 
     def requires(self, fix_id: str) -> bool:

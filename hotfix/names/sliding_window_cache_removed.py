@@ -4,9 +4,9 @@ Symptom   ``ImportError: cannot import name 'SlidingWindowCache' from 'transform
           Phi-3, Keye and others.
 Cause     The class was removed. 5.5.1 has put the name back into ``transformers.cache_utils``, for ``StaticCache``,
           but not at the top level.
-Releases  5.0.0 to 5.5.0; at the top level 5.0.0 to 5.23.0
+Releases  5.0.0 to 5.5.0
 Upstream  transformers#45278, fixed in 5.5.1
-Here      ``StaticCache``, as in 5.5.1, under both names.
+Here      ``StaticCache``, as in 5.5.1; the top level is left without the name, as upstream has left it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ FIX = Fix(
 )
 
 
-@FIX.adds_made(
-    ("transformers.cache_utils:SlidingWindowCache", ">=5.0.0,<=5.5.0"),
-    exported_by=(("transformers", ">=5.0.0"),),
-)
+@FIX.adds_made(("transformers.cache_utils:SlidingWindowCache", ">=5.0.0,<=5.5.0"))
 def sliding_window_cache(cache_utils: Any) -> type:
     """Another name of a class."""
     found: type = cache_utils.StaticCache

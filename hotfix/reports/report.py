@@ -15,7 +15,7 @@ from ..engine.catalogue import Catalogue
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..engine.log import Log
-from ..engine.policy import Policy, Unknown
+from ..engine.policy import OFF_BY_DEFAULT, Policy, Unknown
 from ..fix import Fix, Target
 from ..version import __version__
 from ..versions import installed, verdict
@@ -114,6 +114,12 @@ class Report:
     def rows(self, fix: str = "") -> list[tables.Row]:
         """One row for each fix, or for this one alone: first what went wrong, last what has nothing to do."""
         return tables.by_fix((one for one in self if fix in ("", one.fix)), self.entries)
+
+    def group_of(self, row: tables.Row) -> str:
+        """The group by which a fix is asked for that is off unless it is asked for; else nothing."""
+        entry = self.entries.get(row.fix)
+        off = row.state is State.DISABLED and row.reason.startswith(OFF_BY_DEFAULT)
+        return entry.group if entry and off else ""
 
     def headline(self) -> str:
         """What the report is about, in one line."""

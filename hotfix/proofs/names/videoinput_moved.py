@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(raises="ImportError: cannot import name '")
+@FIX.case(raises="ImportError: cannot import name '", packages={"pillow": ""})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import it, make a hint of it, and look what it is."""
     from typing import Optional

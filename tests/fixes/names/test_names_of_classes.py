@@ -19,7 +19,8 @@ import hotfix.auto, pickle, sys
 import transformers
 assert not {"HybridCache", "AdamW", "BeamSearchScorer", "AutoModelForVision2Seq"} - set(dir(transformers))
 assert "transformers.optimization" not in sys.modules  # nothing was imported for it
-from transformers import AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache, SlidingWindowCache
+from transformers import AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache
+from transformers.cache_utils import SlidingWindowCache
 import transformers.generation.beam_search as module
 assert module.BeamSearchScorer is BeamSearchScorer is transformers.generation.BeamSearchScorer
 assert sys.modules["transformers.models.auto"].AutoModelForVision2Seq is AutoModelForVision2Seq
@@ -66,7 +67,7 @@ refuses("list of pairs", tokenizer.batch_encode_plus, ["a", ("a", "a")])
 
 GONE = """
 hotfix.revert()
-for name in ("AdamW", "HybridCache", "BeamSearchScorer", "SlidingWindowCache"):
+for name in ("AdamW", "HybridCache", "BeamSearchScorer"):
     assert name not in dir(transformers), name
     try:
         exec(f"from transformers import {name}")
