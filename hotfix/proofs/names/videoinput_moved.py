@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hotfix.names.videoinput_moved import FIX
 from hotfix.proofs.names.asking import ask, listed, words
+from hotfix.proofs.processing._pictures import PACKAGES
 
 if TYPE_CHECKING:
     import torch
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(raises="ImportError: cannot import name '", packages={"pillow": ""})
+@FIX.case(raises="ImportError: cannot import name '", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import it, make a hint of it, and look what it is."""
     from typing import Optional
