@@ -22,7 +22,7 @@ from typing import Any
 
 import hotfix
 from hotfix import session
-from hotfix.patching.journal import _Recoding
+from hotfix.patching.journal import _Recoding, _Wrapping
 from hotfix.proofs import load as load_proof
 from hotfix.proofs.testbed import Testbed
 from tools.probes import untouched
@@ -131,7 +131,7 @@ def _repaired(operations: list[Any]) -> Iterator[tuple[str, Any]]:
     for operation in operations:
         if isinstance(operation, _Recoding):
             yield operation.function.__qualname__, operation.function
-        elif operation.is_defined_here():
+        elif isinstance(operation, _Wrapping) and operation.is_defined_here():
             site = operation.site
             yield f"{site.owner.__name__}.{site.name}", getattr(site.owner, site.name)
 
