@@ -178,7 +178,7 @@ def _rank(outcome: Outcome) -> int:
         outcome.verdict is Verdict.UNKNOWN and not outcome.harmless,
         outcome.state is State.APPLIED,
         outcome.state is State.PENDING,
-        outcome.state is State.DISABLED,
+        outcome.state is State.DISABLED and outcome.verdict is Verdict.BROKEN,
         outcome.verdict is Verdict.UNAFFECTED,
         outcome.verdict is Verdict.UNKNOWN,
         outcome.verdict is Verdict.FIXED,
