@@ -179,7 +179,8 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
     there = source.has_name(text, target.qualname)
     leaf = target.implementation.leaf
     if not there and leaf != target.module:
-        if installed.find_spec(leaf) is None:
+        is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix
+        if not is_added and installed.find_spec(leaf) is None:
             return Judgement(Verdict.ABSENT, f"{_release(package)} has no {leaf}, which is to have {target.qualname}.")
         there = source.is_exported(text, read(leaf), target.qualname)
     if there is None:

@@ -49,7 +49,8 @@ def test_the_record_changes_when_something_does_and_the_digest_is_known_before(p
 import hotfix.auto, json, pathlib, sys
 def show():
     (one,) = [json.loads(path.read_text()) for path in pathlib.Path(sys.argv[1]).glob("*.json")]
-    print(one["digest"], [outcome["state"] for outcome in one["outcomes"] if outcome["verdict"] != "absent"], one["ended"])
+    states = [outcome["state"] for outcome in one["outcomes"] if outcome["verdict"] != "absent"]
+    print(one["digest"], states, one["ended"])
 import transformers; show()
 import transformers.models.toy; show()
 hotfix.revert(); show()
