@@ -23,6 +23,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Optional, Union
 
+from . import parsing
+
 _PLACEHOLDER = re.compile(r"__[A-Z]([A-Z0-9_]*[A-Z0-9])?$")
 _NOT_COMPARED = {"ctx", "kind", "type_comment"}
 
@@ -263,7 +265,7 @@ def _built(new: Any, found: dict[str, Any], at: ast.AST, window: Sequence[ast.st
 def _parsed(text: str) -> list[ast.stmt]:
     text = textwrap.dedent(text).strip("\n")
     try:
-        return ast.parse(text).body
+        return parsing.parse(text).body
     except SyntaxError:
         # `return`, `break` and their like parse anywhere; what is left is really wrong.
         raise SyntaxError(f"not Python: {text!r}") from None

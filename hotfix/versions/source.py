@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional, Union
 
+from .. import parsing
+
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits, an identity and not a signature
@@ -44,7 +46,7 @@ def parse(text: str) -> ast.Module:
 
     Not with `warnings.catch_warnings`: where two threads do that at a time, the filters of the process are lost.
     """
-    return ast.parse(_with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text)
+    return parsing.parse(_with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text)
 
 
 def find(text: str, qualname: str) -> Optional[Found]:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
@@ -54,6 +55,21 @@ def test_parsing_in_threads_leaves_the_filters_of_warnings_alone() -> None:
         assert list(warnings.filters) == inside
     assert caught == []
     assert (list(warnings.filters), warnings.showwarning) == before
+
+
+def test_a_sound_text_is_parsed_although_other_threads_parse_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = [SystemError("AST constructor recursion depth mismatch (before=30, after=27)")] * 3
+    parse = ast.parse
+
+    def in_the_way(*arguments, **keywords):
+        if refusals:
+            raise refusals.pop()
+        return parse(*arguments, **keywords)
+
+    monkeypatch.setattr(ast, "parse", in_the_way)
+    found = source.find("def f(x):\n    return x\n", "f")
+    assert found is not None
+    assert found.lineno == 1
 
 
 def test_importing_in_sixteen_threads_leaves_the_filters_of_warnings_alone(world: World) -> None:
