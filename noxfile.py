@@ -17,7 +17,6 @@ nox.needs_version = ">=2024.10"
 
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 
-# The tests that need no torch.
 # Files of other people's formats, by the name of their schema.
 SCHEMAS = {
     "github-workflows": ".github/workflows/*.yml",
@@ -25,6 +24,8 @@ SCHEMAS = {
     "github-actions": "action.yml",
     "citation-file-format": "CITATION.cff",
 }
+
+# The tests that need no torch.
 CORE = ("tests/engine", "tests/unit")
 
 # uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.

@@ -30,7 +30,14 @@ from hotfix.proofs import load as load_proof
 from .wheels import SWEPT
 
 FOLDER = INDEX.parent
-PACKAGES = ("hotfix.models", "hotfix.training", "hotfix.processing", "hotfix.names")
+PACKAGES = (
+    "hotfix.models",
+    "hotfix.training",
+    "hotfix.processing",
+    "hotfix.loading",
+    "hotfix.names",
+    "hotfix.neighbours",
+)
 VERDICTS = ("broken", "fixed")
 _LATER = " and later"
 _RUN = " - "

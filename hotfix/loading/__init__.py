@@ -1,0 +1,1 @@
+"""What is read from outside (configurations, tokenizers, weights), brought into the form that a release understands."""
