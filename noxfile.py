@@ -94,6 +94,19 @@ def full(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """What the tests of the engine reach of engine, patching and versions, children included: 95 % of it, or red."""
+    install_testbed(session)
+    session.install("--group", "coverage")
+    folders = [*CORE, "tests/hostile", "tests/cluster"]
+    session.env["OMP_NUM_THREADS"] = "1"
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "-m", "not slow", *folders)
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Ten thousand mutants of sources through the gate and the editor: no wrong verdict, no traceback."""
     session.install("-e", ".", "--group", "tools")

@@ -40,7 +40,8 @@ class Applier:
         """Look who else is there, and do what the verdict calls for."""
         here = target.in_module(module.__name__)
         if target.method == "add":
-            if judgement.verdict is Verdict.BROKEN and live.has(module, target.qualname):
+            is_ours = self._journal.is_in_place(target)  # the module was executed again
+            if judgement.verdict is Verdict.BROKEN and not is_ours and live.has(module, target.qualname):
                 judgement = replace(judgement, verdict=Verdict.FIXED, reason="The name is there already.")
         elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
             judgement = self._as_it_stands(here, module, partial(_read_live, module), judgement)

@@ -148,6 +148,7 @@ class Journal:
                 raise Refusal(f"{module.__name__} has no {target.qualname} at run time")
         for one in self._operations:
             if isinstance(one, _Adding) and one.owner is owner and one.name == name:
+                one.enlist()
                 return one
         if live.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
@@ -410,8 +411,12 @@ class _Adding:
                 raise Refusal(f"{addition.leaf}, which has {self.name}, was not imported")
             self.value = vars(leaf)[self.name] if self.name in vars(leaf) else self._made(addition, leaf)
             setattr(self.owner, self.name, self.value)
+        self.enlist()
+
+    def enlist(self) -> None:
+        """Stand in the owner's ``__all__``, which is another one after the module was executed again."""
         listed = self._held().get("__all__")
-        if isinstance(listed, list) and self.name not in listed:
+        if self.value is not None and isinstance(listed, list) and self.name not in listed:
             listed.append(self.name)
 
     def _made(self, addition: Addition, leaf: types.ModuleType) -> Any:

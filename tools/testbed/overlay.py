@@ -50,6 +50,12 @@ def xformers(release: str) -> Path:
     return _folder(f"xformers-{release}", [f"xformers=={release}"], ["--no-deps"])
 
 
+def alone(requirement: str) -> Path:
+    """Return a folder with one package, without what it needs: ``axolotl==0.6.0``."""
+    name = requirement.replace("==", "-").replace("/", "-")
+    return _folder(name, [requirement], ["--no-deps", "--no-build-isolation"])
+
+
 def cache() -> Path:
     """Return the folder that holds all the others: `$TESTBED_CACHE`, or one in the user's cache."""
     chosen = os.environ.get("TESTBED_CACHE")
