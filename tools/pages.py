@@ -5,7 +5,7 @@
 
 Such a part stands between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
 `SECTIONS`. What it says comes from the fixes themselves, from the catalogue of known bugs, from the tests that stand
-for the promises and, for the switches, from their own page; it is changed there.
+for the promises, alone and beside other packages, and, for the switches, from their own page; it is changed there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from packaging.version import Version
 from hotfix.commands import bugs
 from hotfix.fix import Fix
 from hotfix.reports.tables import escaped_markdown, markdown_table
+from tests.hostile.beside import CELLS, NEIGHBOURS, RELEASE
 
 from . import evidence
 from .page import link
@@ -147,12 +148,25 @@ def promises(source: Source) -> str:
     )
 
 
+def beside_others(source: Source) -> str:
+    """What there is to see beside other packages; each cell is a test."""
+    names = dict.fromkeys(name for name, _ in CELLS)
+    rows = []
+    for name in names:
+        first, last = CELLS[name, "hotfix first"], CELLS[name, "hotfix last"]
+        release, together, alone = NEIGHBOURS[name].packages
+        (package,) = [one for one in (*together, *alone) if one.startswith(name)]
+        rows.append((f"{package.replace('==', ' ')}, which {first.does}", release or RELEASE, first.means, last.means))
+    return markdown_table(("beside", "transformers", "hotfix first", "hotfix last"), rows)
+
+
 SECTIONS: Mapping[str, Callable[[Source], str]] = {
     "fixes": fixes,
     "reports": reports,
     "left-alone": left_alone,
     "switches": switches,
     "promises": promises,
+    "beside-others": beside_others,
 }
 
 

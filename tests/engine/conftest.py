@@ -153,13 +153,9 @@ class World:
         **env: str,
     ) -> subprocess.CompletedProcess[str]:
         """Run code in a fresh interpreter and return what it printed."""
-        preamble = PREAMBLE.format(index=str(self.folder / "evidence/index.json"), folder=str(self.folder / "evidence"))
-        script = self.write("script.py", (preamble if planted else "") + textwrap.dedent(code))
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
-        search = os.pathsep.join([*path, str(self.folder), str(ROOT), *_site_packages()])
         done = subprocess.run(
-            [sys.executable, *flags, str(script)],
-            env={**kept, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "1", **env},
+            [sys.executable, *flags, str(self.script(code, planted))],
+            env=self.environment(path, **env),
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -168,6 +164,17 @@ class World:
         )
         assert done.returncode == 0 or not check, done.stderr
         return done
+
+    def script(self, code: str, planted: bool = True) -> Path:
+        """A file with this code, under which the fixes of this world are the ones there are."""
+        preamble = PREAMBLE.format(index=str(self.folder / "evidence/index.json"), folder=str(self.folder / "evidence"))
+        return self.write("script.py", (preamble if planted else "") + textwrap.dedent(code))
+
+    def environment(self, path: tuple[str, ...] = (), **env: str) -> dict[str, str]:
+        """The variables of a child; what it finds first is on `path`."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
+        search = os.pathsep.join([*path, str(self.folder), str(ROOT), *_site_packages()])
+        return {**kept, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "1", **env}
 
 
 def _site_packages() -> list[str]:

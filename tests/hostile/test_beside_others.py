@@ -1,0 +1,94 @@
+"""Promises beside other packages, the real ones: what runs is what the report says, in either order.
+
+- Who rewrites a function of transformers after its repair, or before it, has the last word, and the report says so.
+- Who checks types in a module, or wraps each function of it, keeps it: what runs there is not what was examined.
+- Who only watches (import hooks, tracers, coverage) does not stand in the way of a repair, nor is disturbed by it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engine.conftest import ROOT
+from tools.testbed import overlay
+from tools.testbed.run import environment
+
+from .beside import CELLS, NEIGHBOURS, RELEASE, WITHOUT, Cell
+from .conftest import World
+
+pytest.importorskip("torch")
+FEW = ("axolotl", "typeguard")
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize(
+    ("neighbour", "order", "cell"),
+    [
+        pytest.param(*key, cell, id=", ".join(key), marks=() if key[0] in FEW else pytest.mark.slow)
+        for key, cell in CELLS.items()
+    ],
+)
+def test_what_runs_is_what_the_report_says(neighbour: str, order: str, cell: Cell) -> None:
+    found = run(neighbour, order)
+    assert found["factors"] == {"encoder": cell.factor, "decoder": None if cell.factor is None else 1.0}
+    verdict, state, reason = found["report"][cell.target]
+    assert [verdict, state] == cell.outcome.split(", ")
+    assert re.search(cell.reason, reason), reason
+
+
+@pytest.mark.testbed
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbour", ["axolotl", "typeguard", "snoop"])
+def test_without_hotfix_the_gradients_are_wrong(neighbour: str) -> None:
+    assert run(neighbour, "without")["factors"]["encoder"] == WITHOUT
+
+
+def run(neighbour: str, order: str):
+    """What `tests.hostile.beside` says in a child."""
+    release, together, alone = NEIGHBOURS[neighbour].packages
+    folders = [overlay.overlay(release or RELEASE, together), *map(overlay.alone, alone)]
+    env = environment(folders, {"OMP_NUM_THREADS": "1"})
+    command = [sys.executable, "-m", "tests.hostile.beside", neighbour, order]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+EDIT = """
+from hotfix.fix import Fix
+
+FIX = Fix(id="toy-edit", title="adds", kind="silent")
+FIX.edits("transformers.toy:scale", old="__X + __Y", new="__X * __Y")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_coverage_counts_the_lines_of_a_repaired_function(world: World, version: str) -> None:
+    """With whichever of its ways to count is the default there: a tracer, or `sys.monitoring`."""
+    here = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), shutil.which(f"python{version}")]
+    python = str(here[0] or "")
+    if not python:
+        pytest.skip(f"no Python {version} here")
+    world.plant("toy-edit", EDIT, {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"})
+    script = world.script("import hotfix.auto\nimport transformers.toy as toy\nassert toy.scale(5) == 10\n")
+    coverage = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--python", python]
+    coverage += ["--with", "coverage==7.10.7", "--with", "wrapt", "--with", "packaging", "python", "-m", "coverage"]
+    # Not the packages of this Python: one of them is compiled.
+    env = {**world.environment(HOTFIX_SKIP="toy-scale"), "PYTHONPATH": f"{world.folder}{os.pathsep}{ROOT}"}
+    for arguments in (["run", "--include", "*/transformers/toy.py", str(script)], ["json", "-q", "-o", "-"]):
+        done = subprocess.run(
+            [*coverage, *arguments], env=env, cwd=world.folder, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    (counted,) = json.loads(done.stdout)["files"].values()
+    lines = (world.folder / "transformers" / "toy.py").read_text().splitlines()
+    assert lines.index("    return x + factor") + 1 in counted["executed_lines"]
