@@ -20,6 +20,17 @@ def memo(function: _Function) -> _Function:
     return keeping  # type: ignore[return-value]  # it is called as the function is
 
 
+def recent(number: int) -> Callable[[_Function], _Function]:
+    """Keep what a function returned for its last few arguments: for what is asked several times in a row."""
+
+    def decorate(function: _Function) -> _Function:
+        keeping = lru_cache(maxsize=number)(function)
+        _kept.append(keeping)
+        return keeping  # type: ignore[return-value]
+
+    return decorate
+
+
 def forget() -> None:
     """Forget everything that was kept."""
     for one in _kept:

@@ -136,7 +136,7 @@ def rebind(old: Any, new: Any) -> int:
     Returns:
         How many holders refuse to have the name set; they keep `old`.
     """
-    refused = 0
+    refused, is_container = 0, _Containers()
     for namespace in _namespaces():
         _rebind_in(namespace, old, new)
         name_of_module = namespace.get("__name__")
@@ -149,11 +149,19 @@ def rebind(old: Any, new: Any) -> int:
                 for name, held in list(members.items()):
                     if held is old:
                         refused += not _is_set(value, name, new)
-                    else:
+                    elif is_container[type(held)]:
                         _rebind_in(held, old, new)
-            elif value is not namespace:
+            elif is_container[type(value)] and value is not namespace:
                 _rebind_in(value, old, new)
     return refused
+
+
+class _Containers(dict[type, bool]):
+    """Whether things of a type are looked into; asked some hundred thousand times, of some hundred types."""
+
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = kind is list or issubclass(kind, dict)
+        return self[kind]
 
 
 def _is_set(owner: type, name: str, value: Any) -> bool:
@@ -169,7 +177,7 @@ def _rebind_in(container: Any, old: Any, new: Any) -> None:
         for key, held in list(dict.items(container)):
             if held is old:
                 dict.__setitem__(container, key, new)
-    elif type(container) is list:
+    else:
         for index, held in enumerate(container):
             if held is old:
                 container[index] = new

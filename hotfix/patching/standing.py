@@ -82,8 +82,7 @@ def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) 
     """
     parts = qualname.split(".")
     for depth in range(len(parts)):
-        found = source.find(text, ".".join(parts[: depth + 1]))
-        for decorator in found.node.decorator_list if found else ():
+        for decorator in source.decorators(text, ".".join(parts[: depth + 1])):
             thing = _named(module, decorator.func if isinstance(decorator, ast.Call) else decorator)
             yield from _packages(thing)
 

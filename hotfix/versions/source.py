@@ -10,12 +10,15 @@ import ast
 import hashlib
 import io
 import re
+import textwrap
 import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Optional, Union
 
 from .. import parsing
+from ..memo import recent
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -49,8 +52,9 @@ def parse(text: str) -> ast.Module:
     return parsing.parse(_with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text)
 
 
+@recent(16)
 def find(text: str, qualname: str) -> Optional[Found]:
-    """Find a function, method or class in the text of a module.
+    """Find a function, method or class in the text of a module. What is returned is not to be changed.
 
     Args:
         text: the whole source of the module.
@@ -86,9 +90,26 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition
             yield prefix + node.name, node
 
 
+@recent(4)
 def imports(text: str) -> list[ast.stmt]:
-    """The import statements in the own scope of a module, those under ``if`` and ``try`` included."""
+    """The import statements in the own scope of a module, those under ``if`` and ``try`` included.
+
+    What is returned is not to be changed.
+    """
     return [node for node in _statements(parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
+def decorators(text: str, qualname: str) -> list[ast.expr]:
+    """The decorators of a definition that `find` would find, without parsing what it is made of."""
+    lines = lines_of(text)
+    place = _place(lines, qualname)
+    if place is not None:
+        block = textwrap.dedent("".join(lines[place.decorators : place.head]))
+        with suppress(SyntaxError, ValueError):
+            (node,) = parse(f"{block}\ndef decorated(): ...").body
+            return node.decorator_list  # type: ignore[attr-defined, no-any-return]
+    found = find(text, qualname)
+    return found.node.decorator_list if found else []
 
 
 def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -160,29 +181,47 @@ def lines_of(text: str) -> list[str]:
 # Below: how. First the quick way to a definition, then the sure one, then the canonical form.
 
 
+@dataclass(frozen=True)
+class _Place:
+    """The lines of a definition, counted from 0."""
+
+    decorators: int
+    head: int
+    end: int
+    indent: str
+
+
 def _find_quickly(text: str, qualname: str) -> Optional[Found]:
     """Cut the definition out by its indentation and parse that alone. None where this is not certain to be right."""
     lines = lines_of(text)
+    place = _place(lines, qualname)
+    if place is None:
+        return None
+    block, owners = "".join(lines[place.decorators : place.end]), qualname.split(".")[:-1]
+    try:
+        return _parse_block(block, owners, place.decorators + 1, place.indent)
+    except (SyntaxError, ValueError):  # null bytes, lone surrogates
+        return None
+
+
+def _place(lines: list[str], qualname: str) -> Optional[_Place]:
+    """Where a definition stands, by indentation. None where this is not certain to be right."""
     first, last, indent = 0, len(lines), ""
-    owners = qualname.split(".")[:-1]
-    for depth, part in enumerate(qualname.split(".")):
+    names = qualname.split(".")
+    for depth, part in enumerate(names):
         head = re.compile(rf"{indent}(?:async[ \t]+def|def|class)[ \t]+{re.escape(part)}\b")
         heads = [number for number in range(first, last) if head.match(lines[number])]
         if len(heads) != 1 or _is_defined_deeper(lines, first, last, indent, part):
             return None
         first = heads[0]
         last = next((number for number in range(first + 1, last) if _leaves(lines[number], indent)), last)
-        if depth < len(owners):
+        if depth < len(names) - 1:
             body = next((line for line in lines[first + 1 : last] if line.strip()), "")
             deeper = body[: len(body) - len(body.lstrip())]
             if len(deeper) <= len(indent):
                 return None
             indent = deeper
-    first = _first_decorator(lines, first, indent)
-    try:
-        return _parse_block("".join(lines[first:last]), owners, first + 1, indent)
-    except (SyntaxError, ValueError):  # null bytes, lone surrogates
-        return None
+    return _Place(_first_decorator(lines, first, indent), first, last, indent)
 
 
 def _is_defined_deeper(lines: list[str], first: int, last: int, indent: str, name: str) -> bool:
