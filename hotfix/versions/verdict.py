@@ -176,13 +176,20 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
     text = read(target.module)
     if text is None:
         return _without_source(package, target.module, target.qualname)
-    there = source.has_name(text, target.qualname)
     leaf = target.implementation.leaf
-    if not there and leaf != target.module:
-        is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix
-        if not is_added and installed.find_spec(leaf) is None:
-            return Judgement(Verdict.ABSENT, f"{_release(package)} has no {leaf}, which is to have {target.qualname}.")
-        there = source.is_exported(text, read(leaf), target.qualname)
+    try:
+        there = source.has_name(text, target.qualname)
+        if not there and leaf != target.module:
+            is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix
+            if not is_added and installed.find_spec(leaf) is None:
+                return Judgement(
+                    Verdict.ABSENT, f"{_release(package)} has no {leaf}, which is to have {target.qualname}."
+                )
+            there = source.is_exported(text, read(leaf), target.qualname)
+    except (SyntaxError, ValueError) as error:
+        return Judgement(
+            Verdict.UNKNOWN, f"The source of {target.module} is not Python that can be read here: {error}."
+        )
     if there is None:
         owner = ".".join(source.parts(target.qualname)[:-1])
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {owner} in {target.module}.")

@@ -14,6 +14,7 @@ from hotfix.errors import Refusal
 from hotfix.fix import Fix
 from hotfix.patching.journal import Journal
 from hotfix.session import Session
+from hotfix.versions.verdict import Verdict, judge
 from tests.hostile.conftest import Lab, handled, lab, said
 
 __all__ = ["lab"]
@@ -236,3 +237,11 @@ def test_a_class_of_a_frozen_kind_that_refuses_a_member_keeps_none(lab: Lab) -> 
     with pytest.raises(TypeError, match="frozen"):
         journal.install(fix, fix.targets[0], toy)
     assert len(journal) == 0
+
+
+@pytest.mark.parametrize("text", ["def absent(:\n", "absent = 1\0\n"], ids=["no Python", "a null byte"])
+def test_a_source_that_cannot_be_parsed_lacks_nothing_that_is_known(lab: Lab, text: str) -> None:
+    fix = missing_function(lab)
+    judgement = judge(fix, fix.targets[0], lambda module: text)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert "is not Python that can be read here" in judgement.reason

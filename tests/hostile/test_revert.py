@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import functools
 import gc
+import json
 import linecache
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -390,6 +392,24 @@ def test_a_thousand_times_in_and_out_leave_the_identical_objects_and_no_more_of_
     assert other.forward is other.table["forward"] is toy.Layer.forward
     assert session.outcomes() == {}
     assert max(counts[2:]) - counts[1] < 50, counts  # a growth of one object a cycle were 800
+
+
+@pytest.mark.slow
+@pytest.mark.testbed
+@pytest.mark.parametrize(
+    ("times", "ids"), [(1000, ("flash-rotary-dtype", "trainer-dp-loss-mean-num-items")), (200, ("*",))], ids=str
+)
+def test_a_thousand_times_in_and_out_of_a_real_release(times: int, ids: tuple[str, ...]) -> None:
+    pytest.importorskip("torch")
+    from tools.testbed.run import run_script
+
+    script, env = Path(__file__).with_name("cycles.py"), {"HOTFIX_LOG": "quiet"}
+    extras = ["accelerate==1.1.1"]
+    done = run_script(script, [str(times), *ids], transformers="4.49.0", extras=extras, env=env, timeout=1200)
+    found = json.loads(done.require().stdout)
+    assert found["same"]
+    assert found["counts"] == found["counts"][:1] * (times // 100)
+    assert set(ids) - {"*"} <= set(found["applied"])
 
 
 # -- plugins -------------------------------------------------------------------------------------------------------

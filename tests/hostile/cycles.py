@@ -1,0 +1,45 @@
+"""What a child does a thousand times on a real release: see test_revert. Arguments: how often, and ids of fixes."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import types
+
+import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl  # type: ignore[import-not-found, unused-ignore]
+import transformers.trainer  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
+
+import hotfix
+
+
+def objects() -> dict[tuple[str, ...], tuple[int, int]]:
+    """The identity of every name of every loaded module of transformers and of its classes, and of its code."""
+    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "transformers" and isinstance(module, types.ModuleType):
+            for key, value in list(vars(module).items()):
+                found[name, key] = id(value), id(getattr(value, "__code__", None))
+                if isinstance(value, type) and value.__module__ == name:
+                    for member, held in list(vars(value).items()):
+                        found[name, key, member] = id(held), id(getattr(held, "__code__", None))
+    return found
+
+
+def main(times: int, ids: list[str]) -> None:
+    """Apply and revert, and print what there is to see."""
+    with hotfix.apply():  # all of them once: what is imported for it stays imported
+        pass
+    before, counts, applied = objects(), [], set()
+    for number in range(times):
+        with hotfix.apply(only=ids):
+            if number % 100 == 0:
+                applied |= {one.fix for one in hotfix.report() if one.state.value == "applied"}
+        if number % 100 == 99:
+            gc.collect()
+            counts.append(len(gc.get_objects()))
+    print(json.dumps({"same": objects() == before, "counts": counts, "applied": sorted(applied)}))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])
