@@ -271,13 +271,19 @@ def _same_const(one: Any, other: Any) -> bool:
     if isinstance(one, (tuple, frozenset)):
         pairs = zip(one, other) if isinstance(one, tuple) else zip(sorted(one, key=repr), sorted(other, key=repr))
         return len(one) == len(other) and all(_same_const(a, b) for a, b in pairs)
-    return bool(one == other) or repr(one) == repr(other)  # NaN is not equal to itself
+    if isinstance(one, (float, complex)):
+        return repr(one) == repr(other)  # 0.0 is equal to -0.0, NaN not to itself
+    return bool(one == other)
+
+
+# Whether a function has locals of its own, takes any number of arguments, and is run by its caller or by an iteration.
+_KIND = 0x0F | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def frame(code: types.CodeType) -> tuple[Any, ...]:
     """What an edit may not change: what the function closes over, its kind, and its arguments."""
     arguments = code.co_argcount + code.co_kwonlyargcount
-    return code.co_freevars, code.co_flags & 0x0F, code.co_varnames[:arguments]
+    return code.co_freevars, code.co_flags & _KIND, code.co_varnames[:arguments]
 
 
 def shape(function: types.FunctionType) -> list[tuple[str, Any, bool]]:

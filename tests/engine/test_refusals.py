@@ -1,0 +1,231 @@
+"""What is refused, with its reason, before anything is changed; and what counts as the same program."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+import types
+
+import pytest
+
+from hotfix.errors import Refusal
+from hotfix.fix import Fix
+from hotfix.patching import code, live, standing
+from hotfix.patching.journal import Journal
+from hotfix.versions import source
+from tests.hostile.conftest import Lab, lab
+
+__all__ = ["lab"]
+
+TEXT = """
+import math
+
+LIMIT = 3
+
+
+def scale(x, factor=2):
+    for one in x:
+        if one > LIMIT:
+            return math.floor(one) + factor
+    return factor
+
+
+class Base:
+    def forward(self, x):
+        return x
+
+
+class Layer(Base):
+    @property
+    def size(self):
+        return 1
+
+    @size.setter
+    def size(self, value):
+        pass
+"""
+
+
+def refused(lab: Lab, fix: Fix, module: types.ModuleType) -> str:
+    """Why the first target of a fix is refused; the module stays as it is."""
+    before, journal = dict(vars(module)), Journal()
+    with pytest.raises(Refusal) as caught:
+        journal.install(fix, fix.targets[0], module)
+    assert (dict(vars(module)), len(journal)) == (before, 0)
+    return str(caught.value)
+
+
+def edited(lab: Lab, new: str, old: str = "return factor") -> str:
+    """Why an edit of `scale` is refused."""
+    fix = lab.fix("an-edit")
+    fix.edits("toys.toy:scale", old=old, new=new)
+    return refused(lab, fix, lab.module(text=TEXT))
+
+
+def test_an_edit_that_does_not_compile_or_makes_another_kind_of_function_is_refused(lab: Lab) -> None:
+    assert "the edited source does not compile" in edited(lab, "continue")
+    assert "would change the arguments of the function or what it closes over" in edited(lab, "yield factor")
+    assert "matches 0 times, not 1" in edited(lab, "pass", old="return nothing")
+
+
+def test_a_replacement_cannot_close_over_variables(lab: Lab) -> None:
+    outside = 1
+    fix = lab.fix("a-replacement")
+
+    @fix.replaces("toys.toy:scale")
+    def scale(x, factor=2):
+        return outside
+
+    assert "can neither close over variables nor use super()" in refused(lab, fix, lab.module(text=TEXT))
+
+
+def test_a_wrapper_is_a_function_around_something_that_can_be_called(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    partial, constant = lab.fix("a-partial"), lab.fix("a-constant")
+    partial.wraps("toys.toy:scale")(lambda original: functools.partial(original, factor=3))
+    assert "a wrapper must be a plain function, not partial" in refused(lab, partial, toy)
+    constant.wraps("toys.toy:LIMIT")(lambda original: lambda: original)
+    assert "cannot be wrapped" in refused(lab, constant, toy)
+
+
+def test_a_replacement_takes_the_place_of_a_function_alone(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    for name, why in (("LIMIT", "not a Python function"), ("Layer.forward", "is inherited"), ("nothing", "has no")):
+        fix = lab.fix(f"of-{name}")
+        fix.replaces(f"toys.toy:{name}")(lambda self, x: x)
+        assert why in refused(lab, fix, toy)
+
+
+def test_two_replacements_of_one_function_are_one_too_many(lab: Lab) -> None:
+    toy, journal = lab.module(text=TEXT), Journal()
+    first, second = lab.fix("first"), lab.fix("second")
+    for fix in (first, second):
+
+        @fix.replaces("toys.toy:scale")
+        def scale(x, factor=2):
+            return "replaced"
+
+    journal.install(first, first.targets[0], toy)
+    with pytest.raises(Refusal, match="first and second cannot both change scale"):
+        journal.install(second, second.targets[0], toy)
+    assert toy.scale([]) == "replaced"
+    journal.uninstall()
+    assert toy.scale([]) == 2
+
+
+def test_what_was_recoded_by_somebody_else_since_is_neither_changed_nor_taken_back(lab: Lab) -> None:
+    toy, journal = lab.module(text=TEXT), Journal()
+    one, other = lab.fix("one"), lab.fix("other")
+    one.edits("toys.toy:scale", old="return factor", new="return -factor")
+    other.edits("toys.toy:scale", old="__X > LIMIT", new="__X >= LIMIT")
+    journal.install(one, one.targets[0], toy)
+    toy.scale.__code__ = (lambda x, factor=2: "theirs").__code__
+    with pytest.raises(Refusal, match="its code was changed since"):
+        journal.install(other, other.targets[0], toy)
+    assert [step.reason.partition(",")[0] for step in journal.uninstall()] == ["its code was changed since"]
+    assert toy.scale([]) == "theirs"
+
+
+def test_a_function_is_found_as_its_file_has_it_or_refused(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    first = toy.scale.__code__
+    assert code.written(first, "scale", TEXT).imports  # math is an imported name, which its code depends on
+    with pytest.raises(Refusal, match="cannot be read from"):
+        code.written(first, "rescale", TEXT)
+    with pytest.raises(Refusal, match="is not what runs"):
+        code.written(first, "scale", TEXT.replace("+ factor", "- factor"))
+    with pytest.raises(Refusal, match="does not compile on its own"):
+        code.written(first, "scale", TEXT.replace("    return factor", "    continue"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("1", "1", True),
+        ("1", "1.0", False),
+        ("0.0", "-0.0", False),
+        ("1e999 - 1e999", "1e999 - 1e999", True),
+        ("x in {1, 2}", "x in {2, 1}", True),
+        ("x in (1, 2)", "x in (1, 3)", False),
+        ("(lambda: 1)", "(lambda: 1)", True),
+        ("(lambda: 1)", "(lambda: 2)", False),
+        ("x.a", "x.b", False),
+        ("x + 1", "x - 1", False),
+    ],
+)
+def test_two_programs_are_the_same_where_they_do_the_same(one: str, other: str, same: bool) -> None:
+    codes = [compile(f"def f(x):\n    return {text}\n", "file", "exec").co_consts[0] for text in (one, other)]
+    assert code.same_program(*codes) is same
+
+
+def test_handlers_of_exceptions_count(lab: Lab) -> None:
+    body = "def f(x):\n    try:\n        x()\n    except {}:\n        return 1\n    return 2\n"
+    codes = [compile(body.format(name), "file", "exec").co_consts[0] for name in ("ValueError", "KeyError")]
+    assert not code.same_program(*codes)
+
+
+def test_who_stands_in_a_place_is_told(lab: Lab) -> None:
+    toy, journal = lab.module(text=TEXT), Journal()
+    assert standing.foreign(toy, "scale", TEXT, journal) is None
+    assert standing.foreign(toy, "Layer", TEXT, journal) is None
+    assert standing.foreign(toy, "nothing", TEXT, journal) == "toys.toy has no nothing at run time."
+    toy.scale = max
+    assert "is no longer a Python function but" in str(standing.foreign(toy, "scale", TEXT, journal))
+    toy.scale = lambda x, factor=2: x
+    assert "Somebody else has put the function at" in str(standing.foreign(toy, "scale", TEXT, journal))
+
+
+def test_the_methods_of_a_class_are_compared_with_its_file_one_by_one(lab: Lab) -> None:
+    toy, journal = lab.module(text=TEXT), Journal()
+    assert standing.rewritten(toy, "Layer", TEXT, journal) is None
+    assert standing.rewritten(toy, "Base", TEXT.replace("return x\n", "return -x\n"), journal) is not None
+
+
+def test_a_wrapper_that_says_that_it_wraps_itself_ends_somewhere() -> None:
+    def wrapper(self: object) -> int:
+        return 1
+
+    vars(wrapper)["__wrapped__"] = wrapper
+    assert live.layers(wrapper) == [wrapper]
+    assert live.place_of(property(wrapper)).startswith(__file__)
+    assert live.place_of(3) == "builtins.int"
+
+
+def test_decorators_are_found_without_what_they_decorate() -> None:
+    text = """
+import functools
+
+@one
+@two(
+    3,
+)
+# a comment
+class Layer:
+    @property
+    def size(self):
+        return "@three"
+
+    def forward(self):
+        pass
+
+if functools:
+    @under
+    def scale(): ...
+"""
+    found = {name: list(map(ast.unparse, source.decorators(text, name))) for name in
+             ("Layer", "Layer.size", "Layer.forward", "scale", "nothing")}  # fmt: skip
+    assert found == {
+        "Layer": ["one", "two(3)"], "Layer.size": ["property"], "Layer.forward": [], "scale": ["under"], "nothing": []
+    }  # fmt: skip
+
+
+def test_what_is_asked_of_a_source_several_times_is_parsed_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *rest: parsed.append(text) or parse(text, *rest))  # type: ignore[func-returns-value]
+    text = TEXT + f"# {sys.version}\n"
+    for _ in range(3):
+        assert source.find(text, "Layer.size") is not None
+        assert source.imports(text)
+    assert len(parsed) == 2  # the whole text once for the property, of which there are two, and once for the imports
