@@ -107,6 +107,14 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Which changes of the verdict and of patching no test notices; look at what survives, it is not a gate."""
+    session.install("-e", ".", "--group", "mutants")
+    session.run("mutmut", "run", *session.posargs)
+    session.run("mutmut", "results")
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Ten thousand mutants of sources through the gate and the editor: no wrong verdict, no traceback."""
     session.install("-e", ".", "--group", "tools")

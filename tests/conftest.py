@@ -12,7 +12,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop the tests of other shards; leave tests that share runs on the testbed with one worker.
+    """Drop the tests of other shards; mark those with children; leave what shares runs on the testbed with one worker.
 
     Those are the tests of a file, unless they say something else with the mark ``shares``.
     """
@@ -21,6 +21,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = [item for item in items if _part(item.nodeid, count) != number - 1]
         items[:] = [item for item in items if _part(item.nodeid, count) == number - 1]
         config.hook.pytest_deselected(items=others)
+    for item in items:
+        if "world" in getattr(item, "fixturenames", ()):
+            item.add_marker("child")
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:
