@@ -11,7 +11,7 @@ import hashlib
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Optional, Union
 
@@ -97,25 +97,26 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body[1:] if isinstance(first, ast.Constant) and isinstance(first.value, str) else body
 
 
-def has_name(text: str, qualname: str) -> Optional[bool]:
+def has_name(text: str, qualname: str, parsed: Callable[[str], ast.Module] = parse) -> Optional[bool]:
     """Whether a module defines, assigns, imports or lazily offers a name, or a class of it a member.
 
     Args:
         text: the whole source of the module.
         qualname: ``name``, ``Class.name`` or ``DICT['name']``. What a class inherits counts if it is from the same
             module; what is put into a dictionary after it was written down does not.
+        parsed: how a whole text is parsed, for those who ask one for many names.
 
     Returns:
         None where the class or the dictionary is not there.
     """
     *owner, name = parts(qualname)
     if qualname.endswith("]"):
-        return _has_key(parse(text), owner[0], name)
+        return _has_key(parsed(text), owner[0], name)
     if owner:
         return _has_member(text, ".".join(owner), name)
     if name not in text:  # most often; some packages have thousands of lines
         return False
-    tree = parse(text)
+    tree = parsed(text)
     if name in set(_bound(tree)):
         return True
     # A lazy package names what it offers in strings.
@@ -130,23 +131,34 @@ def parts(qualname: str) -> list[str]:
     return qualname.split(".")
 
 
-def is_exported(package: str, leaf: Optional[str], name: str) -> bool:
+def is_exported(package: str, leaf: Optional[str], name: str, parsed: Callable[[str], ast.Module] = parse) -> bool:
     """Whether a lazy package that reads from the ``__all__`` of its modules what it offers has a name of one of them.
 
     Args:
         package: the whole source of the package.
         leaf: that of the module, or None where there is none.
         name: the name.
+        parsed: how a whole text is parsed.
     """
-    if leaf is None or "define_import_structure(" not in package or not has_name(leaf, name):
+    if leaf is None or "define_import_structure(" not in package or not has_name(leaf, name, parsed):
         return False
-    return any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(parse(leaf)))
+    return any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(parsed(leaf)))
 
 
 def digest_of_name(qualname: str, is_there: bool) -> str:
     """What stands for the digest of a source where all that counts of it is whether it has a name."""
     text = f"{'has' if is_there else 'lacks'} {qualname}"
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+def block_at(lines: list[str], head: int) -> str:
+    """The definition whose head stands at this line, counted from 0: its lines and those of its decorators.
+
+    By indentation, as `find` cuts it out; it is not parsed.
+    """
+    indent = lines[head][: len(lines[head]) - len(lines[head].lstrip())]
+    last = next((number for number in range(head + 1, len(lines)) if _leaves(lines[number], indent)), len(lines))
+    return "".join(lines[_first_decorator(lines, head, indent) : last])
 
 
 def lines_of(text: str) -> list[str]:

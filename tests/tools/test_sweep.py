@@ -313,7 +313,7 @@ def test_the_definitions_around_a_line(line, names):
         "",
         "kernel()",
     ]
-    assert sweep.enclosing(lines, line) == names
+    assert [name for name, _ in sweep.enclosing(lines, line)] == names
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
