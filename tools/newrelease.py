@@ -81,7 +81,7 @@ def examine(
     Raises:
         Stopped: the sweep has found a problem. Nothing is written then.
     """
-    began, spent = time.perf_counter(), _processor_time()
+    began, spent = time.perf_counter(), sum(os.times()[:4])
     fixes = list(modules.values())
     index = evidence.read(evidence.FOLDER / "index.json")
     examined = evidence.examined_releases(index, PACKAGE)
@@ -107,7 +107,8 @@ def examine(
     swept = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT} | {PACKAGE: examined}
     evidence.write(evidence.FOLDER / "index.json", evidence.index_of(modules, swept))
     print(
-        f"swept in {time.perf_counter() - began:.0f} s, {_processor_time() - spent:.0f} s of processor time", flush=True
+        f"swept in {time.perf_counter() - began:.0f} s, {sum(os.times()[:4]) - spent:.0f} s of processor time",
+        flush=True,
     )
     return touched
 
@@ -274,11 +275,6 @@ def _write_fragment(modules: Mapping[str, Fix], release: Version, touched: Mappi
 def _write_pages() -> None:
     if page.main([]) or pages.main([]):
         raise Stopped("The pages cannot be written.")
-
-
-def _processor_time() -> float:
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _parser() -> argparse.ArgumentParser:
