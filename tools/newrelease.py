@@ -161,7 +161,7 @@ def run_cells(
     """
     began = time.perf_counter()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    every = matrix.cells(modules)
+    every = matrix.cells(modules, evidence.FOLDER)
     book = matrix.Book(results)
     book.forget(every)
     near = _with_neighbours(releases)
