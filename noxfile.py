@@ -6,6 +6,8 @@ import glob
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import nox
 
@@ -52,6 +54,8 @@ def interpreter(version: str) -> str:
 
 
 def install_testbed(session: nox.Session) -> None:
+    if sys.version_info < (3, 10):
+        session.error("torch 2.13.0 has no wheels for Python 3.9; use a newer one: make demo PYTHON=python3.12")
     session.install("-e", ".[cli]", "--group", "testbed", "--group", "tools")
 
 
@@ -161,7 +165,9 @@ def newrelease(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Wheels and source distributions of both distributions, in dist/, and what is to be said against them."""
+    """Both distributions in dist/, and what is to be said against them; `-- --release`: they need an address, too."""
+    if "--release" in session.posargs and ".example/" in Path("pyproject.toml").read_text(encoding="utf-8"):
+        session.error("[project.urls] names no address of this repository yet")
     session.install("--group", "build")
     shutil.rmtree("dist", ignore_errors=True)
     wheels = {}

@@ -231,22 +231,16 @@ class _Seen:
         self.problems |= other.problems
 
 
-class _Text:
-    """The text of one content, and the definitions that were looked up in it."""
+class _Text(source.Module):
+    """The text of one content."""
 
     def __init__(self, data: bytes) -> None:
-        self.text = decode_source(data)
-        self._found: dict[str, source.Found | None] = {}
+        super().__init__(decode_source(data))
         self._definitions: dict[str, ast.stmt | None] = {}
 
     @cached_property
     def lines(self) -> list[str]:
         return source.lines_of(self.text)
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        """The whole of it, parsed; many names are asked for in one text."""
-        return source.parse(self.text)
 
     def definition(self, block: str) -> ast.stmt | None:
         """The tree of a definition that `source.block_at` has cut out; None where it is no Python, as in a string."""
@@ -258,11 +252,6 @@ class _Text:
                 first = None
             self._definitions[block] = first.body[0] if indented and isinstance(first, ast.If) else first
         return self._definitions[block]
-
-    def find(self, qualname: str) -> source.Found | None:
-        if qualname not in self._found:
-            self._found[qualname] = source.find(self.text, qualname)
-        return self._found[qualname]
 
 
 class _Examiner:
@@ -447,11 +436,9 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     """The same for a name that a release may lack."""
     if text is None:
         return None
-    trees = {one.text: one for one in (text, leaf) if one is not None}
-    there = source.has_name(text.text, target.qualname, lambda one: trees[one].tree)
+    there = source.has_name(text.text, target.qualname, text)
     if not there and _is_exported(target):
-        exporting = leaf.text if leaf is not None else None
-        there = source.is_exported(text.text, exporting, target.qualname, lambda one: trees[one].tree)
+        there = source.is_exported(text.text, leaf.text if leaf is not None else None, target.qualname, leaf)
     if there is None:
         return None
     return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)
@@ -585,38 +572,37 @@ def _examine(wheel: Path) -> _Seen:
 def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -> None:
     """Targets whose verdict takes definitions of several modules: once for each combination of texts."""
 
-    @lru_cache(maxsize=64)
+    @lru_cache(maxsize=16)
     def text(number: int) -> _Text:
         return next(_Text(data) for _, data in wheels.texts([library.contents[number]]))
 
+    # By content, since many targets are judged on the same few large files: each is read and parsed about once.
+    combinations: dict[tuple[tuple[int, ...], int, int], Version] = {}
     for number, fix in enumerate(fixes):
         for index, target in enumerate(fix.targets):
-            if not evidence.has_releases(target) or (_in_one_module(target) and not _is_exported(target)):
-                continue
-            examined = set()
-            for version in library.releases:
-                numbers = _content_numbers(target, library.modules[version])
-                if not numbers or numbers in examined:
-                    continue
-                examined.add(numbers)
-                if _is_exported(target):
-                    texts = [text(content) if content >= 0 else None for content in numbers]
-                    if addition := _judge_addition(target, *texts):
-                        seen.judged[number, index, numbers] = addition
-                    continue
-                judged = zip(numbers, target.fingerprint_names(), strict=True)
-                found = [text(content).find(qualname) for content, (_, qualname) in judged]
-                state = _judge(number, fix, target, found, seen, numbers[0])
-                edited = target.edited_name()[0]
-                own = library.modules[version].get(edited)
-                if state is None:
-                    continue
-                seen.judged[number, index, numbers] = state
-                if state[0] == "broken" and own is None:
-                    seen.problems.add((number, target.key, f"there is no module {edited}", numbers[0]))
-                elif state[0] == "broken" and own is not None:
-                    for sentence in _cannot_be_repaired(target, text(own)):
-                        seen.problems.add((number, target.key, sentence, own))
+            if evidence.has_releases(target) and (_is_exported(target) or not _in_one_module(target)):
+                for version in library.releases:
+                    if numbers := _content_numbers(target, library.modules[version]):
+                        combinations.setdefault((numbers, number, index), version)
+    for (numbers, number, index), version in sorted(combinations.items()):
+        fix, target = fixes[number], fixes[number].targets[index]
+        if _is_exported(target):
+            texts = [text(content) if content >= 0 else None for content in numbers]
+            if addition := _judge_addition(target, *texts):
+                seen.judged[number, index, numbers] = addition
+            continue
+        judged = zip(numbers, target.fingerprint_names(), strict=True)
+        found = [text(content).find(qualname) for content, (_, qualname) in judged]
+        state = _judge(number, fix, target, found, seen, numbers[0])
+        if state is None:
+            continue
+        seen.judged[number, index, numbers] = state
+        own = library.modules[version].get(target.edited_name()[0])
+        if state[0] == "broken" and own is None:
+            seen.problems.add((number, target.key, f"there is no module {target.edited_name()[0]}", numbers[0]))
+        elif state[0] == "broken" and own is not None:
+            for sentence in _cannot_be_repaired(target, text(own)):
+                seen.problems.add((number, target.key, sentence, own))
 
 
 def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:

@@ -195,7 +195,9 @@ def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checko
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
     assert checkout.add({"4.42.0": RELEASES["4.42.0"]}) == 0
-    assert ran == [("rotary", "4.41.0", "broken"), ("rotary", "4.42.0", "fixed")], "4.40.0 is no neighbour of the new one"
+    assert ran == [("rotary", "4.41.0", "broken"), ("rotary", "4.42.0", "fixed")], (
+        "4.40.0 is no neighbour of the new one"
+    )
     ran.clear()
     assert checkout.add({"4.43.0": RELEASES["4.43.0"]}) == 0
     assert ran == [("rotary", "4.43.0", "fixed")], "a control"
