@@ -20,6 +20,7 @@ from ..errors import HotfixError
 
 FOLDER = Path(__file__).resolve().parent / "startup"
 _HOME = Path(__file__).resolve().parents[2]
+_WINDOWS = sys.platform == "win32"
 
 
 def run(command: Sequence[str]) -> NoReturn:
@@ -37,7 +38,7 @@ def run(command: Sequence[str]) -> NoReturn:
     sys.stderr.flush()
     variables = environment(os.environ)
     try:
-        if sys.platform == "win32":
+        if _WINDOWS:
             # There, exec makes another process and does not wait for it: the shell would go on, with exit status 0.
             import subprocess
 

@@ -36,6 +36,7 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
         raise
 
 
+_WINDOWS = sys.platform == "win32"
 _ATTEMPTS = 20  # a twentieth of a second apart
 
 
@@ -45,7 +46,7 @@ def _rename(partial: Path, path: Path) -> None:
         try:
             os.replace(partial, path)
         except PermissionError:
-            if sys.platform != "win32":
+            if not _WINDOWS:
                 raise
             time.sleep(0.05)
         else:

@@ -38,7 +38,7 @@ def test_the_exit_status_is_that_of_the_command(plain, status):
 
 def test_on_windows_the_command_is_waited_for(monkeypatch):
     """What has not been run on Windows itself: there is no exec there that takes the place of a process."""
-    monkeypatch.setattr(launch.sys, "platform", "win32")
+    monkeypatch.setattr(launch, "_WINDOWS", True)
     with pytest.raises(SystemExit) as ended:
         launch.run([sys.executable, "-c", "import sitecustomize, sys; sys.exit(77)"])
     assert ended.value.code == 77

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 
@@ -27,7 +26,7 @@ def held(monkeypatch):
 
 
 def test_on_windows_a_file_that_somebody_reads_is_replaced_a_little_later(tmp_path, monkeypatch, held):
-    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(files, "_WINDOWS", True)
     files.write_whole(tmp_path / "record.json", "{}")
     assert (tmp_path / "record.json").read_text() == "{}"
     assert len(held) == 2

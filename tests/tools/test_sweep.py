@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -534,7 +535,7 @@ def test_a_git_like_version_gets_the_verdict_of_its_source(tmp_path, install, ca
     assert json.loads(done.stdout) == [verdict, True]
 
 
-def test_the_wheel_carries_the_evidence_and_stays_small(tmp_path):
+def test_the_wheel_carries_the_evidence_and_stays_small_and_its_readme_has_links_that_hold(tmp_path):
     uv = Path(sys.executable).with_name("uv")
     if not uv.exists():
         pytest.skip("uv is missing beside this Python")
@@ -545,10 +546,14 @@ def test_the_wheel_carries_the_evidence_and_stays_small(tmp_path):
         pytest.skip("hatchling is missing and cannot be fetched")
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.stat().st_size < 1_000_000
+    assert wheel.stat().st_size < 600_000, "LARGEST_WHEEL in noxfile.py"
     with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        links = re.findall(r"\]\(([^)]*)\)", archive.read(metadata).decode())
         carried = {Path(name).name for name in archive.namelist() if name.startswith("hotfix/versions/evidence/")}
     assert carried == {path.name for path in evidence.FOLDER.glob("*.json")}
+    assert len(links) > 50
+    assert [link for link in links if not link.startswith(("https://", "#"))] == [], "on an index they lead nowhere"
 
 
 # -- the package index -------------------------------------------------------------------------------------------------
