@@ -122,6 +122,23 @@ def test_a_forgotten_copy_is_a_problem(tmp_path, three, model, text, qualname):
     assert f"forgotten copy {NAME.format(model)}:{qualname} in 4.41.0" in problem
 
 
+def test_a_definition_that_many_files_have_is_judged_once(tmp_path, three):
+    judged = []
+    fix = rotary_fix()
+
+    @fix.recognises
+    def counting(node):
+        judged.append(node.name)
+        return looks_broken(node)
+
+    for number, release in enumerate(three):
+        three[release].update(
+            modeling("two", f"number = {number}\n" + textwrap.dedent(FIXED).replace("rotate", "turn"))
+        )
+    assert problems(tmp_path, fix, three) == []
+    assert judged.count("turn") == 1
+
+
 def test_a_copy_in_a_file_that_nothing_imports_is_none(tmp_path, three):
     three["4.41.0"]["transformers/models/two/modular_two.py"] = HEAD + textwrap.dedent(BROKEN)
     assert problems(tmp_path, rotary_fix(), three) == []
