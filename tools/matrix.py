@@ -285,15 +285,19 @@ class Book:
     def forget(self, every: Iterable[Cell]) -> None:
         """Drop results of cells that no longer exist."""
         paths = {cell.path for cell in every}
+        dropped = False
         with self._lock:
             for fix, targets in list(self._data["fixes"].items()):
                 for key, releases in list(targets.items()):
                     for release in [one for one in releases if (fix, key, one) not in paths]:
                         del releases[release]
+                        dropped = True
                     if not releases:
                         del targets[key]
                 if not targets:
                     del self._data["fixes"][fix]
+            if dropped:
+                self._save()
 
     def _save(self) -> None:
         fixes = {

@@ -22,18 +22,21 @@ from __future__ import annotations
 import argparse
 import ast
 import fnmatch
+import gc
+import hashlib
 import inspect
 import multiprocessing
+import os
 import re
 import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import decode_source
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,29 +85,66 @@ class Findings:
         return {"fix": fix.id, "targets": targets}
 
 
-def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1) -> Findings:
-    """Examine all releases.
+@dataclass(frozen=True)
+class Before:
+    """What earlier sweeps have found, for one that examines a new release only.
+
+    Attributes:
+        releases: those that are examined, oldest first.
+        states: as in `Findings`.
+    """
+
+    releases: Sequence[Version]
+    states: Mapping[str, Mapping[str, Mapping[Version, tuple[str, str]]]]
+
+
+def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1, before: Before | None = None) -> Findings:
+    """Examine all releases, or some more.
 
     Args:
         fixes: the fixes.
-        library: the releases of one package.
+        library: the releases of one package; with `before`, the new ones, and the examined one that each comes after.
         jobs: how many processes read wheels; 1 means this one alone.
+        before: what is known of the other releases. Copies are looked for only in files that have changed, and those
+            of what takes several definitions only if one of these releases has it broken.
     """
     findings = Findings()
     seen = _Seen()
-    for report in _run(_Examiner(fixes, library), jobs):
+    scanned = None if before is None else _changed(library)
+    releases = sorted({*library.releases, *(before.releases if before else ())})
+    for report in _run(_Examiner(fixes, library, scanned), jobs):
         seen.merge(report)
     _judge_across_modules(fixes, library, seen)
     for number, fix in enumerate(fixes):
         findings.states[fix.id] = {}
         for index, target in enumerate(fix.targets):
             if evidence.has_releases(target):
-                states = _states(number, index, target, library, seen)
-                _compare(fix, target, states, library, findings)
+                known = before.states[fix.id][target.key] if before else {}
+                states = _states(number, index, target, library, releases, known, seen)
+                _compare(fix, target, states, releases, findings)
+                findings.problems += _contradictions(fix, target, states, known)
         _same_source_two_verdicts(fix, findings)
-        _forgotten_copies(number, fix, library, seen, findings)
+        _forgotten_copies(number, fix, library, seen, findings, scanned)
     _problems_by_release(fixes, library, seen, findings)
     return findings
+
+
+def changes(
+    states: Mapping[str, Mapping[Version, tuple[str, str]]], new: Iterable[Version]
+) -> Iterator[tuple[str, Version, tuple[str, str], tuple[str, str]]]:
+    """Where the targets of a fix are not what they were in the release before: target, release, before, after.
+
+    Args:
+        states: by target, as in `Findings`.
+        new: the releases that are looked at.
+    """
+    for key, by_release in states.items():
+        examined = list(by_release)
+        for version in new:
+            position = examined.index(version)
+            before = by_release[examined[position - 1]] if position else ("absent", "")
+            if by_release[version] != before:
+                yield key, version, before, by_release[version]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -153,7 +193,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"written: {index_path.name}")
     problems += [one for fix in chosen.values() for one in _by_hand(fix, options.output / f"{fix.id}.json")]
     count = sum(map(len, examined.values()))
-    print(f"{len(chosen)} fixes, {count} releases, {time.perf_counter() - started:.1f} s, {_peak(options.jobs)}")
+    spent = sum(os.times()[:4])
+    print(
+        f"{len(chosen)} fixes, {count} releases, {time.perf_counter() - started:.1f} s "
+        f"({spent:.1f} s of processor time), {_peak(options.jobs)}"
+    )
     return _verdict(problems, "No mismatch.")
 
 
@@ -187,30 +231,43 @@ class _Seen:
         self.problems |= other.problems
 
 
-class _Text:
-    """The text of one content, and the definitions that were looked up in it."""
+class _Text(source.Module):
+    """The text of one content."""
 
     def __init__(self, data: bytes) -> None:
-        self.text = decode_source(data)
-        self._found: dict[str, source.Found | None] = {}
+        super().__init__(decode_source(data))
+        self._definitions: dict[str, ast.stmt | None] = {}
 
-    def find(self, qualname: str) -> source.Found | None:
-        if qualname not in self._found:
-            self._found[qualname] = source.find(self.text, qualname)
-        return self._found[qualname]
+    @cached_property
+    def lines(self) -> list[str]:
+        return source.lines_of(self.text)
+
+    def definition(self, block: str) -> ast.stmt | None:
+        """The tree of a definition that `source.block_at` has cut out; None where it is no Python, as in a string."""
+        if block not in self._definitions:
+            indented = block[:1].isspace()
+            try:
+                first = source.parse(f"if True:\n{block}" if indented else block).body[0]
+            except (SyntaxError, ValueError, IndexError):
+                first = None
+            self._definitions[block] = first.body[0] if indented and isinstance(first, ast.If) else first
+        return self._definitions[block]
 
 
 class _Examiner:
     """Judges targets and looks for copies, in the contents of one wheel after the other."""
 
-    def __init__(self, fixes: Sequence[Fix], library: Library) -> None:
+    def __init__(self, fixes: Sequence[Fix], library: Library, scanned: Set[int] | None = None) -> None:
         self.fixes = fixes
+        self.scanned = scanned
         self.wanted: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, fix in enumerate(fixes):
             for index, target in enumerate(fix.targets):
                 if evidence.has_releases(target) and _in_one_module(target) and not _is_exported(target):
                     self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
+        # By fix, name and text: most definitions are the same in many releases, and are parsed and judged once.
+        self.examined: dict[tuple[int, str, bytes], tuple[str, bool, str]] = {}
         self.parcels: dict[Path, list[Content]] = defaultdict(list)
         for content in library.contents:
             self.parcels[content.wheel].append(content)
@@ -219,7 +276,8 @@ class _Examiner:
         seen = _Seen()
         for content, data in wheels.texts(self.parcels[wheel]):
             wanted = [one for module in content.modules for one in self.wanted.get(module, ())]
-            scans = [number for number, scan in enumerate(self.scans) if scan.may_be_in(data)]
+            looked_through = self.scanned is None or content.number in self.scanned
+            scans = [number for number, scan in enumerate(self.scans) if looked_through and scan.may_be_in(data)]
             if wanted or scans:
                 text = _Text(data)
                 self._judge(content.number, text, wanted, seen)
@@ -254,20 +312,29 @@ class _Examiner:
 
     def _scan(self, number: int, content: int, text: _Text, seen: _Seen) -> None:
         scan = self.scans[number]
-        for qualname in scan.candidates(text.text):
-            found = text.find(qualname)
-            if found is None or not isinstance(found.node, scan.kinds):
-                continue
-            name = qualname.rpartition(".")[2]
-            if name in scan.parts:
-                seen.alike.add((number, content, qualname, source.digest(found.node)))
-            if scan.alone:
-                try:
-                    if self.fixes[number].is_broken(found.node):
-                        seen.matching.add((number, content, qualname))
-                except Exception as error:
-                    sentence = f"its matcher raises {type(error).__name__} ({error}) on {qualname}"
-                    seen.problems.add((number, "", sentence, content))
+        for qualname, head in scan.candidates(text):
+            block = source.block_at(text.lines, head)
+            key = (number, qualname, hashlib.blake2b(block.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+            if key not in self.examined:
+                self.examined[key] = self._examine(number, qualname, text.definition(block))
+            alike, matching, sentence = self.examined[key]
+            if alike:
+                seen.alike.add((number, content, qualname, alike))
+            if matching:
+                seen.matching.add((number, content, qualname))
+            if sentence:
+                seen.problems.add((number, "", sentence, content))
+
+    def _examine(self, number: int, qualname: str, node: ast.AST | None) -> tuple[str, bool, str]:
+        """What is found in a definition: its digest if it is a part of something, whether it matches, a problem."""
+        scan = self.scans[number]
+        if node is None or not isinstance(node, scan.kinds):
+            return "", False, ""
+        alike = source.digest(node) if qualname.rpartition(".")[2] in scan.parts else ""
+        try:
+            return alike, scan.alone and self.fixes[number].is_broken(node), ""
+        except Exception as error:
+            return alike, False, f"its matcher raises {type(error).__name__} ({error}) on {qualname}"
 
 
 class _Scan:
@@ -297,47 +364,53 @@ class _Scan:
     def may_be_in(self, data: bytes) -> bool:
         return not self.idle and any(one in data for one in self.bytes)
 
-    def candidates(self, text: str) -> set[str]:
-        """Qualified names of the definitions around each place where a prefilter stands."""
-        places = [place for one in self.prefilters for place in _occurrences(text, one)]
+    def candidates(self, text: _Text) -> set[tuple[str, int]]:
+        """The definitions around each place where a prefilter stands, less the classes if only functions are judged."""
+        places = [place for one in self.prefilters for place in _occurrences(text.text, one)]
         if not self.prefilters:
-            places = [hit.end() for hit in self.head.finditer(text)]
+            places = [hit.end() for hit in self.head.finditer(text.text)]
         if not places:
             return set()
-        lines = text.splitlines()
-        numbers = {text.count("\n", 0, place) for place in places}
-        return {qualname for number in numbers for qualname in enclosing(lines, number)}
+        numbers = {text.text.count("\n", 0, place) for place in places}
+        classes = ast.ClassDef in self.kinds
+        return {
+            (qualname, head)
+            for number in numbers
+            for qualname, head in enclosing(text.lines, number)
+            if classes or not text.lines[head].lstrip().startswith("class")
+        }
 
 
-def enclosing(lines: Sequence[str], number: int) -> list[str]:
-    """Qualified names of the definitions that line `number` (counted from 0) may stand in, innermost last.
+def enclosing(lines: Sequence[str], number: int) -> list[tuple[str, int]]:
+    """The definitions that line `number` (counted from 0) may stand in, innermost last, with the lines of their heads.
 
     Goes by indentation, and stops at the outermost function: what is defined in a function has no qualified name that
     could be a target.
     """
-    heads: list[tuple[str, str]] = []
+    heads: list[tuple[str, str, int]] = []
     limit = None
-    for line in reversed(lines[: number + 1]):
+    for place in range(number, -1, -1):
+        line = lines[place]
         stripped = line.lstrip()
         if not stripped:
             continue
         indent = len(line) - len(stripped)
         head = _HEAD.match(stripped)
         if head and (limit is None or indent < limit):
-            heads.append((head[1], head[2]))
+            heads.append((head[1], head[2], place))
             limit = indent
         elif limit is None:
             limit = indent + (stripped[0] in ")]}")  # the line itself; a closing bracket stands as far out as its head
         if limit == 0:
             break
     names: list[str] = []
-    qualnames = []
-    for kind, name in reversed(heads):
+    around = []
+    for kind, name, place in reversed(heads):
         names.append(name)
-        qualnames.append(".".join(names))
+        around.append((".".join(names), place))
         if kind != "class":
             break
-    return qualnames
+    return around
 
 
 _HEAD = re.compile(r"(async[ \t]+def|def|class)[ \t]+(\w+)")
@@ -363,9 +436,9 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     """The same for a name that a release may lack."""
     if text is None:
         return None
-    there = source.has_name(text.text, target.qualname)
+    there = source.has_name(text.text, target.qualname, text)
     if not there and _is_exported(target):
-        there = source.is_exported(text.text, leaf.text if leaf is not None else None, target.qualname)
+        there = source.is_exported(text.text, leaf.text if leaf is not None else None, target.qualname, leaf)
     if there is None:
         return None
     return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)
@@ -478,11 +551,18 @@ def _run(examiner: _Examiner, jobs: int) -> Iterator[_Seen]:
     _examiner = examiner
     # The wheels with the most new texts first, so that no worker is left with a long one at the end.
     order = sorted(examiner.parcels, key=lambda wheel: -len(examiner.parcels[wheel]))
-    if jobs == 1:
-        yield from map(_examine, order)
-        return
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        yield from pool.imap_unordered(_examine, order)
+    # Syntax trees are many small objects without cycles; looking for cycles takes a fifth of the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        if jobs == 1:
+            yield from map(_examine, order)
+            return
+        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+            yield from pool.imap_unordered(_examine, order)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _examine(wheel: Path) -> _Seen:
@@ -492,38 +572,37 @@ def _examine(wheel: Path) -> _Seen:
 def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -> None:
     """Targets whose verdict takes definitions of several modules: once for each combination of texts."""
 
-    @lru_cache(maxsize=64)
+    @lru_cache(maxsize=16)
     def text(number: int) -> _Text:
         return next(_Text(data) for _, data in wheels.texts([library.contents[number]]))
 
+    # By content, since many targets are judged on the same few large files: each is read and parsed about once.
+    combinations: dict[tuple[tuple[int, ...], int, int], Version] = {}
     for number, fix in enumerate(fixes):
         for index, target in enumerate(fix.targets):
-            if not evidence.has_releases(target) or (_in_one_module(target) and not _is_exported(target)):
-                continue
-            examined = set()
-            for version in library.releases:
-                numbers = _content_numbers(target, library.modules[version])
-                if not numbers or numbers in examined:
-                    continue
-                examined.add(numbers)
-                if _is_exported(target):
-                    texts = [text(content) if content >= 0 else None for content in numbers]
-                    if addition := _judge_addition(target, *texts):
-                        seen.judged[number, index, numbers] = addition
-                    continue
-                judged = zip(numbers, target.fingerprint_names(), strict=True)
-                found = [text(content).find(qualname) for content, (_, qualname) in judged]
-                state = _judge(number, fix, target, found, seen, numbers[0])
-                edited = target.edited_name()[0]
-                own = library.modules[version].get(edited)
-                if state is None:
-                    continue
-                seen.judged[number, index, numbers] = state
-                if state[0] == "broken" and own is None:
-                    seen.problems.add((number, target.key, f"there is no module {edited}", numbers[0]))
-                elif state[0] == "broken" and own is not None:
-                    for sentence in _cannot_be_repaired(target, text(own)):
-                        seen.problems.add((number, target.key, sentence, own))
+            if evidence.has_releases(target) and (_is_exported(target) or not _in_one_module(target)):
+                for version in library.releases:
+                    if numbers := _content_numbers(target, library.modules[version]):
+                        combinations.setdefault((numbers, number, index), version)
+    for (numbers, number, index), version in sorted(combinations.items()):
+        fix, target = fixes[number], fixes[number].targets[index]
+        if _is_exported(target):
+            texts = [text(content) if content >= 0 else None for content in numbers]
+            if addition := _judge_addition(target, *texts):
+                seen.judged[number, index, numbers] = addition
+            continue
+        judged = zip(numbers, target.fingerprint_names(), strict=True)
+        found = [text(content).find(qualname) for content, (_, qualname) in judged]
+        state = _judge(number, fix, target, found, seen, numbers[0])
+        if state is None:
+            continue
+        seen.judged[number, index, numbers] = state
+        own = library.modules[version].get(target.edited_name()[0])
+        if state[0] == "broken" and own is None:
+            seen.problems.add((number, target.key, f"there is no module {target.edited_name()[0]}", numbers[0]))
+        elif state[0] == "broken" and own is not None:
+            for sentence in _cannot_be_repaired(target, text(own)):
+                seen.problems.add((number, target.key, sentence, own))
 
 
 def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:
@@ -536,40 +615,70 @@ def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, .
     return () if -1 in numbers else numbers
 
 
-def _states(number: int, index: int, target: Target, library: Library, seen: _Seen) -> dict[Version, tuple[str, str]]:
+def _states(
+    number: int,
+    index: int,
+    target: Target,
+    library: Library,
+    releases: Sequence[Version],
+    known: Mapping[Version, tuple[str, str]],
+    seen: _Seen,
+) -> dict[Version, tuple[str, str]]:
     states = {}
-    for version in library.releases:
-        numbers = _content_numbers(target, library.modules[version])
-        states[version] = seen.judged.get((number, index, numbers), ("absent", ""))
+    for version in releases:
+        if version in library.modules:
+            numbers = _content_numbers(target, library.modules[version])
+            states[version] = seen.judged.get((number, index, numbers), ("absent", ""))
+        else:
+            states[version] = known[version]
     if target.method == "add":
         # What is older than a name has not lost it; and where a name is missing twice, a fix may be for one time only.
-        declared = set(evidence.declared(target, library.releases))
-        for lacks, run in groupby(library.releases, key=lambda version: states[version][0] == "broken"):
+        declared = set(evidence.declared(target, releases))
+        for lacks, run in groupby(releases, key=lambda version: states[version][0] == "broken"):
             lacking = list(run)
             if lacks and not declared.intersection(lacking):
                 states.update((version, ("absent", "")) for version in lacking)
     return states
 
 
+def _changed(library: Library) -> set[int]:
+    """The contents of modules that are not what they were in the release before: the new ones and the old ones."""
+    found: set[int] = set()
+    for older, newer in pairwise(library.releases):
+        before, after = set(library.modules[older].items()), set(library.modules[newer].items())
+        found.update(content for _, content in before ^ after)
+    return found
+
+
+def _contradictions(
+    fix: Fix, target: Target, states: Mapping[Version, tuple[str, str]], known: Mapping[Version, tuple[str, str]]
+) -> Iterator[str]:
+    """What the evidence says otherwise than the wheels of releases that were read once more."""
+    for version, state in known.items():
+        if states[version] != state:
+            said, read = (" ".join(filter(None, one)) for one in (state, states[version]))
+            yield f"{fix.id}: {target.key} in {version} is {read}, the evidence says {said}; sweep all releases"
+
+
 def _compare(
-    fix: Fix, target: Target, states: dict[Version, tuple[str, str]], library: Library, findings: Findings
+    fix: Fix, target: Target, states: dict[Version, tuple[str, str]], releases: Sequence[Version], findings: Findings
 ) -> None:
     """Enter the states of a target, and compare them with the releases that the fix declares."""
     known = findings.states[fix.id].setdefault(target.key, states)
     if known != states:
         findings.problems.append(f"{fix.id}: {target.key} stands in the table twice and is judged differently")
     broken = [version for version, (verdict, _) in states.items() if verdict == "broken"]
-    claimed = evidence.declared(target, library.releases)
+    claimed = evidence.declared(target, releases)
     if broken == claimed:
         return
     surplus, missing = sorted(set(broken) - set(claimed)), sorted(set(claimed) - set(broken))
     details = []
     if surplus:
-        details.append(f"broken and not declared: {', '.join(evidence.runs(surplus, library.releases))}")
+        details.append(f"broken and not declared: {', '.join(evidence.runs(surplus, releases))}")
     if missing:
         verdicts = ", ".join(sorted({states[version][0] for version in missing}))
-        details.append(f"declared and {verdicts}: {', '.join(evidence.runs(missing, library.releases))}")
-    right = evidence.specifier(broken, library.releases)
+        details.append(f"declared and {verdicts}: {', '.join(evidence.runs(missing, releases))}")
+    right = evidence.specifier(broken, releases)
     findings.problems.append(
         f"{fix.id}: {target.key} declares {target.releases!r}; {'; '.join(details)}; right would be {right!r}"
     )
@@ -585,7 +694,9 @@ def _same_source_two_verdicts(fix: Fix, findings: Findings) -> None:
                 findings.problems.append(f"{fix.id}: {key}: the matcher calls {digest} {' and '.join(sorted(several))}")
 
 
-def _forgotten_copies(number: int, fix: Fix, library: Library, seen: _Seen, findings: Findings) -> None:
+def _forgotten_copies(
+    number: int, fix: Fix, library: Library, seen: _Seen, findings: Findings, scanned: Set[int] | None
+) -> None:
     table = {name for target in fix.targets if evidence.has_releases(target) for name in target.fingerprint_names()}
     copies: dict[str, set[Version]] = defaultdict(set)
     places = {(content, qualname) for owner, content, qualname in seen.matching if owner == number}
@@ -604,9 +715,10 @@ def _forgotten_copies(number: int, fix: Fix, library: Library, seen: _Seen, find
             findings.problems.append(
                 f"{fix.id}: forgotten copy {name} in {where} ({evidence.specifier(versions, library.releases)!r})"
             )
-    for name in sorted(name for name in fix.exempt if not fnmatch.filter(copies, name)):
-        findings.problems.append(f"{fix.id}: spares {name}, which is no copy of the bug")
-    _check_prefilters(number, fix, library, seen, places, findings)
+    if scanned is None:
+        for name in sorted(name for name in fix.exempt if not fnmatch.filter(copies, name)):
+            findings.problems.append(f"{fix.id}: spares {name}, which is no copy of the bug")
+    _check_prefilters(number, fix, seen, places, scanned)
 
 
 def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Library) -> bool:
@@ -640,7 +752,7 @@ def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[in
 
 
 def _check_prefilters(
-    number: int, fix: Fix, library: Library, seen: _Seen, places: set[tuple[int, str]], findings: Findings
+    number: int, fix: Fix, seen: _Seen, places: set[tuple[int, str]], scanned: Set[int] | None
 ) -> None:
     """The scan must find at least what is known to be broken, or it would not find a copy of it either."""
     for index, target in enumerate(fix.targets):
@@ -650,7 +762,9 @@ def _check_prefilters(
         missed = {
             content
             for (owner, at, (content, *_)), (verdict, _) in seen.judged.items()
-            if (owner, at, verdict) == (number, index, "broken") and (content, qualname) not in places
+            if (owner, at, verdict) == (number, index, "broken")
+            and (content, qualname) not in places
+            and (scanned is None or content in scanned)
         }
         if missed:
             seen.problems.update((number, target.key, _no_prefilter(fix), content) for content in missed)
@@ -715,21 +829,22 @@ def _report_new(
     """Say which fixes change in releases that were not examined before."""
     new = [version for version in examined if version not in previous]
     print(f"new releases: {', '.join(map(str, new)) or 'none'}")
-    touched = 0
-    for fix in fixes:
-        lines = []
-        for key, states in findings.states[fix.id].items():
-            for version in new:
-                position = examined.index(version)
-                before = states[examined[position - 1]] if position else ("absent", "")
-                if states[version] != before:
-                    change = " -> ".join(" ".join(filter(None, state)) for state in (before, states[version]))
-                    lines.append(f"  {key} in {version}: {change}")
-        if lines:
-            touched += 1
-            print("\n".join([f"{fix.id} changes:", *lines]))
-    if new and not touched:
+    if not report_changes(fixes, findings, new) and new:
         print("no fix changes")
+
+
+def report_changes(fixes: Iterable[Fix], findings: Findings, new: Sequence[Version]) -> list[str]:
+    """Say which targets of which fixes change in new releases; returns the ids of these fixes."""
+    touched = []
+    for fix in fixes:
+        lines = [
+            f"  {key} in {version}: {' -> '.join(' '.join(filter(None, state)) for state in (before, after))}"
+            for key, version, before, after in changes(findings.states[fix.id], new)
+        ]
+        if lines:
+            touched.append(fix.id)
+            print("\n".join([f"{fix.id} changes:", *lines]))
+    return touched
 
 
 def _by_hand(fix: Fix, path: Path) -> Iterator[str]:

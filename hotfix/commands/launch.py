@@ -20,6 +20,7 @@ from ..errors import HotfixError
 
 FOLDER = Path(__file__).resolve().parent / "startup"
 _HOME = Path(__file__).resolve().parents[2]
+_WINDOWS = sys.platform == "win32"
 
 
 def run(command: Sequence[str]) -> NoReturn:
@@ -35,8 +36,14 @@ def run(command: Sequence[str]) -> NoReturn:
         raise HotfixError("hotfix run: no command; for instance: hotfix run -- torchrun train.py")
     sys.stdout.flush()
     sys.stderr.flush()
+    variables = environment(os.environ)
     try:
-        os.execvpe(command[0], list(command), environment(os.environ))
+        if _WINDOWS:
+            # There, exec makes another process and does not wait for it: the shell would go on, with exit status 0.
+            import subprocess
+
+            raise SystemExit(subprocess.run(list(command), env=variables, check=False).returncode)
+        os.execvpe(command[0], list(command), variables)
     except OSError as error:
         raise HotfixError(f"hotfix run: {command[0]}: {error.strerror}") from error
 

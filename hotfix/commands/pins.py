@@ -1,8 +1,9 @@
 """Read which packages, in which versions, a file or a folder names.
 
 Read are requirements files (with ``-r``, ``-c``, markers, hashes), what ``pip freeze`` prints, pylock.toml, uv.lock,
-poetry.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, and the folder of an environment. Nothing is
-executed, fetched or imported; what cannot be read is one `CommandError` that names file and line.
+poetry.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, a bill of materials (CycloneDX in JSON), and the
+folder of an environment. Nothing is executed, fetched or imported; what cannot be read is one `CommandError` that names
+file and line.
 
 Pins come with pull requests, from anybody. So the time is linear in the size of a file, sizes and depths have limits,
 and a file that turns out not to be pins (a requirements file may include any file, or be a link to one) is named, with
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
+from urllib.parse import unquote
 
 from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName, default_environment
 from packaging.requirements import InvalidRequirement, Requirement
@@ -144,7 +146,7 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
     if name.endswith((".toml", ".lock")) and name != "pipfile.lock":
         return _of_toml(source, text, markers)
     if name == "pipfile.lock" or name.endswith(".json"):
-        return _of_pipfile(source, text, markers)
+        return _of_json(source, text, markers)
     if name.endswith((".yml", ".yaml")):
         return _of_conda(source, text, markers, path.parent)
     if name.endswith((".txt", ".in")) or "requirements" in name or "constraints" in name or "freeze" in name:
@@ -153,7 +155,7 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
         return pins
     raise CommandError(
         f"{source}: not a kind of file that is known; read are *.txt, *.in, pylock.toml, uv.lock, poetry.lock, "
-        f"Pipfile.lock, pyproject.toml, *.yml and folders of environments"
+        f"Pipfile.lock, pyproject.toml, *.yml, CycloneDX in *.json and folders of environments"
     )
 
 
@@ -393,11 +395,56 @@ def _of_project(source: str, project: Mapping[str, Any], markers: dict[str, str]
     return pins
 
 
-def _of_pipfile(source: str, text: str, markers: dict[str, str]) -> Pins:
+def _of_json(source: str, text: str, markers: dict[str, str]) -> Pins:
     try:
         document = json.loads(text)
     except ValueError as error:
         raise CommandError(f"{source}: not JSON: {error}") from None
+    if isinstance(document, dict) and document.get("bomFormat") == "CycloneDX":
+        return _of_bill(source, document)
+    return _of_pipfile(source, document, markers)
+
+
+def _of_bill(source: str, document: Mapping[str, Any]) -> Pins:
+    """A bill of materials: what its package URLs name (``pkg:pypi/transformers@4.49.0``)."""
+    compositions = document.get("compositions")
+    whole = isinstance(compositions, list) and any(
+        isinstance(one, dict) and one.get("aggregate") == "complete" for one in compositions
+    )
+    pins = Pins(source, complete=whole)
+    metadata = document.get("metadata")
+    described = metadata.get("component") if isinstance(metadata, dict) else None
+    waiting, nameless = [described, document.get("components")], 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one
+        if not isinstance(one, dict):
+            continue
+        waiting.append(one.get("components"))
+        url = one.get("purl")
+        nameless += not url and one.get("type") == "library"
+        found = _PACKAGE_URL.match(url) if isinstance(url, str) and len(url) < _LONG else None
+        if found:
+            pins.add(_pin_of_url(canonicalize_name(unquote(found[1])), unquote(found[2] or ""), source))
+    if not pins.packages:
+        raise CommandError(f"{source}: a bill of materials that names no package of Python")
+    if nameless:
+        pins.notes.append(f"{source}: {nameless} libraries without a package URL were not read")
+    return pins
+
+
+_PACKAGE_URL = re.compile(r"pkg:pypi/([^/@?#]+)(?:@([^?#]*))?", re.I)
+
+
+def _pin_of_url(name: str, text: str, source: str) -> Pin:
+    version = _version(text) if len(text) <= _VERSION else None
+    if version is None:
+        return Pin(name, SpecifierSet(), source, f"{name} is named without a release")
+    return Pin(name, SpecifierSet(f"=={version}"), source)
+
+
+def _of_pipfile(source: str, document: Any, markers: dict[str, str]) -> Pins:
     groups = [document.get(group) for group in ("default", "develop")] if isinstance(document, dict) else []
     if not any(isinstance(group, dict) for group in groups):
         raise CommandError(f"{source}: not a Pipfile.lock")

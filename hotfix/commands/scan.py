@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "which known bugs a requirements file, a lock file or an environment carries"
+HELP = "which known bugs a requirements file, a lock file, a bill of materials or an environment carries"
 EXAMPLES = (
     "hotfix scan requirements.txt",
     "hotfix scan uv.lock --fail-on silent",
     "hotfix scan environment.yml --format sarif > hotfix.sarif",
     "pip freeze | hotfix scan -",
     "hotfix scan .venv --format markdown",
+    "hotfix scan bill.cdx.json --fail-on any",
 )
 FORMATS = ("table", "json", "sarif", "markdown")
 

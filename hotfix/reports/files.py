@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -28,10 +30,28 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     try:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        os.replace(partial, path)
+        _rename(partial, path)
     except BaseException:
         os.unlink(partial)
         raise
+
+
+_WINDOWS = sys.platform == "win32"
+_ATTEMPTS = 20  # a twentieth of a second apart
+
+
+def _rename(partial: Path, path: Path) -> None:
+    """As `os.replace`; Windows refuses it while somebody reads the file, so there it is tried for a second."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            os.replace(partial, path)
+        except PermissionError:
+            if not _WINDOWS:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+    os.replace(partial, path)
 
 
 def read_regular(path: Path, limit: int) -> bytes:

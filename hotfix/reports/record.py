@@ -61,7 +61,8 @@ class Record:
             if self._file is None:
                 self._begin(Path(os.path.abspath(self._policy.record)))  # the program may change its working directory
                 atexit.register(self._at_exit)
-                os.register_at_fork(after_in_child=self._after_fork)
+                if hasattr(os, "register_at_fork"):
+                    os.register_at_fork(after_in_child=self._after_fork)
             self._content.update(
                 packages=dict(report.packages),
                 digest=report.digest,

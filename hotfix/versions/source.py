@@ -15,6 +15,7 @@ import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Optional, Union
 
 from .. import parsing
@@ -42,6 +43,40 @@ class Found:
     node: Definition
     lineno: int
     text: str
+
+
+class Module:
+    """The text of a module of which much is asked: it is parsed once, and each definition is looked for once.
+
+    Args:
+        text: the whole source.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._found: dict[str, Optional[Found]] = {}
+
+    def find(self, qualname: str) -> Optional[Found]:
+        """As the function `find`."""
+        if qualname not in self._found:
+            self._found[qualname] = find(self.text, qualname)
+        return self._found[qualname]
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The whole of it, parsed."""
+        return parse(self.text)
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """The names that its statements bind."""
+        return set(_bound(self.tree))
+
+    @cached_property
+    def strings(self) -> set[str]:
+        """The strings that stand anywhere in it."""
+        constants = (node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
+        return {value for value in constants if isinstance(value, str)}
 
 
 def parse(text: str) -> ast.Module:
@@ -118,30 +153,28 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body[1:] if isinstance(first, ast.Constant) and isinstance(first.value, str) else body
 
 
-def has_name(text: str, qualname: str) -> Optional[bool]:
+def has_name(text: str, qualname: str, module: Optional[Module] = None) -> Optional[bool]:
     """Whether a module defines, assigns, imports or lazily offers a name, or a class of it a member.
 
     Args:
         text: the whole source of the module.
         qualname: ``name``, ``Class.name`` or ``DICT['name']``. What a class inherits counts if it is from the same
             module; what is put into a dictionary after it was written down does not.
+        module: the same text, for those who ask one for many names.
 
     Returns:
         None where the class or the dictionary is not there.
     """
+    module = module or Module(text)
     *owner, name = parts(qualname)
     if qualname.endswith("]"):
-        return _has_key(parse(text), owner[0], name)
+        return _has_key(module.tree, owner[0], name)
     if owner:
-        return _has_member(text, ".".join(owner), name)
+        return _has_member(module, ".".join(owner), name)
     if name not in text:  # most often; some packages have thousands of lines
         return False
-    tree = parse(text)
-    if name in set(_bound(tree)):
-        return True
     # A lazy package names what it offers in strings.
-    lazy = "_LazyModule" in text
-    return lazy and any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree))
+    return name in module.bound or ("_LazyModule" in text and name in module.strings)
 
 
 def parts(qualname: str) -> list[str]:
@@ -151,23 +184,35 @@ def parts(qualname: str) -> list[str]:
     return qualname.split(".")
 
 
-def is_exported(package: str, leaf: Optional[str], name: str) -> bool:
+def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[Module] = None) -> bool:
     """Whether a lazy package that reads from the ``__all__`` of its modules what it offers has a name of one of them.
 
     Args:
         package: the whole source of the package.
         leaf: that of the module, or None where there is none.
         name: the name.
+        module: that of the leaf, for those who ask one for many names.
     """
-    if leaf is None or "define_import_structure(" not in package or not has_name(leaf, name):
+    if leaf is None or "define_import_structure(" not in package:
         return False
-    return any(isinstance(node, ast.Constant) and node.value == name for node in ast.walk(parse(leaf)))
+    module = module or Module(leaf)
+    return bool(has_name(leaf, name, module)) and name in module.strings
 
 
 def digest_of_name(qualname: str, is_there: bool) -> str:
     """What stands for the digest of a source where all that counts of it is whether it has a name."""
     text = f"{'has' if is_there else 'lacks'} {qualname}"
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+def block_at(lines: list[str], head: int) -> str:
+    """The definition whose head stands at this line, counted from 0: its lines and those of its decorators.
+
+    By indentation, as `find` cuts it out; it is not parsed.
+    """
+    indent = lines[head][: len(lines[head]) - len(lines[head].lstrip())]
+    last = next((number for number in range(head + 1, len(lines)) if _leaves(lines[number], indent)), len(lines))
+    return "".join(lines[_first_decorator(lines, head, indent) : last])
 
 
 def lines_of(text: str) -> list[str]:
@@ -317,16 +362,16 @@ def _bound(scope: ast.AST) -> Iterator[str]:
                 yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
 
 
-def _has_member(text: str, owner: str, name: str) -> Optional[bool]:
+def _has_member(module: Module, owner: str, name: str) -> Optional[bool]:
     """Whether a class of a module has a member; None where there is no such class."""
-    found = find(text, owner)
+    found = module.find(owner)
     if found is None:
         return None
     if name in set(_bound(found.node)):
         return True
     bases = found.node.bases if isinstance(found.node, ast.ClassDef) else []
     names = [base.id for base in bases if isinstance(base, ast.Name) and base.id != owner]
-    return any(bool(_has_member(text, base, name)) for base in names)
+    return any(bool(_has_member(module, base, name)) for base in names)
 
 
 def _has_key(module: ast.Module, owner: str, key: str) -> Optional[bool]:

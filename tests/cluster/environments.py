@@ -108,7 +108,7 @@ def build(folder: Path) -> dict[str, Path]:
     """Build both wheels from this checkout, without writing to it."""
     source = folder / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md"):
+    for name in ("pyproject.toml", "hatch_build.py", "LICENSE", "README.md", "CHANGELOG.md"):
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, source / name)
     ignored = shutil.ignore_patterns("__pycache__")

@@ -10,6 +10,7 @@ import pytest
 
 from hotfix.reports import fleet
 from tests.cluster import toy
+from tests.commands import schemas
 
 PATCH = "toy transformers.toy:scale 1234 5678"
 
@@ -143,6 +144,7 @@ def test_one_rank_left_unpatched_is_caught(plain, tmp_path):
     results = plain.run("-m", "hotfix", "fleet", tmp_path, "--json", check=False)
     assert results.returncode == 1
     assert json.loads(results.stdout)["missing"] == [2]
+    schemas.check("fleet", json.loads(results.stdout))
 
 
 def test_the_exit_status_of_an_agreeing_job_is_0_and_of_a_missing_folder_2(plain, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -33,6 +34,14 @@ def test_the_command_has_the_same_process_number_and_standard_input(plain):
 def test_the_exit_status_is_that_of_the_command(plain, status):
     done = plain.run("-c", f"raise SystemExit({status})", prefix=hotfix_run(plain), check=False)
     assert done.returncode == status
+
+
+def test_on_windows_the_command_is_waited_for(monkeypatch):
+    """What has not been run on Windows itself: there is no exec there that takes the place of a process."""
+    monkeypatch.setattr(launch, "_WINDOWS", True)
+    with pytest.raises(SystemExit) as ended:
+        launch.run([sys.executable, "-c", "import sitecustomize, sys; sys.exit(77)"])
+    assert ended.value.code == 77
 
 
 def test_signals_go_to_the_command(plain):

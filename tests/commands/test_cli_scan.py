@@ -200,6 +200,7 @@ BAD = {
     "Pipfile.lock": (b"{\"default\": [", "not JSON"),
     "list.json": (b"[1, 2]", "not a Pipfile.lock"),
     "deep.json": (b"[" * DEEP, "nested too deeply"),
+    "empty.cdx.json": (b'{"bomFormat": "CycloneDX", "components": 3}', "that names no package of Python"),
     "odd.json": (b'{"default": {"transformers": "4"}}', "is not described"),
     "broken.yml": (b"dependencies: [a, b\n", "not YAML"),
     "tagged.yml": (b"dependencies: !!python/object/apply:os.system ['touch owned']\n", "not YAML"),
@@ -237,6 +238,29 @@ def test_what_cannot_be_read_is_one_clear_line(bad, name):
     assert all(one.isprintable() for one in errors[0])
     assert done.stdout == ""
     assert not (folder / "owned").exists()
+
+
+def test_a_bill_of_materials_is_read_by_its_package_urls(tmp_path):
+    layer = {
+        "type": "container",
+        "components": [
+            {"type": "library", "name": "transformers", "purl": "pkg:pypi/transformers@4.49.0?file_name=a.whl"},
+            {"type": "library", "name": "torch", "purl": "pkg:pypi/Torch@2.6.0%2Bcu124#top"},
+            {"type": "library", "name": "transformers", "purl": "pkg:npm/transformers@2.0.0"},
+        ],
+    }
+    bill = {"bomFormat": "CycloneDX", "specVersion": "1.6", "components": [layer, {"type": "library", "name": "x"}]}
+    file = tmp_path / "bill.cdx.json"
+    file.write_text(json.dumps(bill))
+    (scan,) = hotfix("scan", "--json", str(file)).json["scans"]
+    assert scan["requirement"] == "transformers==4.49.0"
+    conditions = {one["id"]: one["condition"] for one in scan["findings"]}
+    assert conditions[ROTARY], "flash-attn is not named, and may be there all the same"
+    assert any("1 libraries without a package URL" in note for note in scan["notes"])
+    file.write_text(json.dumps({**bill, "compositions": [{"aggregate": "complete"}]}))
+    (scan,) = hotfix("scan", "--json", str(file)).json["scans"]
+    assert ROTARY not in {one["id"] for one in scan["findings"]}
+    assert PADDING in {one["id"] for one in scan["findings"]}
 
 
 def test_files_that_are_not_there_or_not_files_are_one_line(tmp_path):

@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 
+from tests.commands import schemas
 from tests.commands.cli_runs import ROOT, hotfix, stack
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the proofs need torch")
@@ -162,6 +163,7 @@ def test_a_proof_is_what_happened_in_the_processes(tmp_path):
     """One that differs, one that stops raising, one that goes on raising, one without a bug."""
     toys(tmp_path, TOY)
     certificate, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
+    schemas.check("verify", certificate)
     assert certificate["packages"]["transformers"] == "1.0"
     assert certificate["device"].startswith("CPU")
     assert not certificate["flash_attention"]

@@ -18,13 +18,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+from tests.commands import schemas
 from tests.commands.cli_runs import ROOT, stack
 from tests.engine.conftest import TOY, World
+from tools.testbed import overlay
 
 IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
 REPORT = IMPORT + "import hotfix\nprint(hotfix.report())\n"
@@ -82,7 +87,9 @@ def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
 
 def test_it_has_a_form_for_programs(tomorrow: World) -> None:
     row = {"package": "transformers", "release": "1.1", "newest": "1.0", "functions": 1, "look_broken": 0}
-    assert json.loads(status(tomorrow, "--json"))["unexamined"] == [row]
+    printed = json.loads(status(tomorrow, "--json"))
+    schemas.check("status", printed)
+    assert printed["unexamined"] == [row]
     code = IMPORT.replace("print(toy.scale(5))", "import hotfix; print(hotfix.report().to_json())")
     assert json.loads(tomorrow.run(code).stdout)["unexamined"] == [row]
 
@@ -141,7 +148,9 @@ def test_the_ids_that_there_are_fit_into_the_warning() -> None:
 def test_a_maintainer_gets_what_is_needed(tomorrow: World) -> None:
     shown = status(tomorrow, "--unknown")
     assert ROW in shown
-    digest = json.loads(status(tomorrow, "--unknown", "--json"))["unknown"][0]["digest"]
+    printed = json.loads(status(tomorrow, "--unknown", "--json"))
+    schemas.check("unknown", printed)
+    digest = printed["unknown"][0]["digest"]
     assert len(digest) == 20
     assert f"| toy-scale | transformers.toy:scale | {digest} | does not look broken |" in shown
     tomorrow.write("transformers/toy.py", OTHER)
@@ -164,22 +173,41 @@ for file in verdict.EVIDENCE.glob("*.json"):
                 del verdicts[digest]
     (folder / file.name).write_text(json.dumps(content))
 catalogue.INDEX, verdict.EVIDENCE = folder / "index.json", folder
+"""
+STATUS_OF_THIS = """
 from hotfix.commands.main import main
 sys.exit(main(["status", *sys.argv[1:]]))
 """
+IMPORT_ALL = """
+import hotfix.auto, importlib
+for name in sys.argv[1:]:
+    importlib.import_module("transformers." + name)
+"""
+IMPORTED = (
+    "integrations.flash_attention",
+    "models.gpt2.modeling_gpt2",
+    "models.mamba.modeling_mamba",
+    "models.qwen2_5_vl.modeling_qwen2_5_vl",
+    "trainer",
+)
+
+
+def run_beyond_the_evidence(
+    folder: Path, program: str, *words: str, first: tuple[Path, ...] = (), env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program on 5.23.0, with evidence that ends with 5.22.2: every digest that 5.23.0 has was not seen."""
+    (folder / "program.py").write_text(CUT.replace("RELEASE", repr("5.23.0")) + program)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
+    variables = {**kept, "PYTHONPATH": os.pathsep.join(map(str, [*first, *stack("5.23.0"), ROOT])), **(env or {})}
+    command = [sys.executable, str(folder / "program.py"), *words]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.testbed
 def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
-    """5.23.0, as it looks to evidence that ends with 5.22.2: every digest that it has was not seen."""
-    (tmp_path / "status.py").write_text(CUT.replace("RELEASE", repr("5.23.0")))
-    path = os.pathsep.join(map(str, [*stack("5.23.0"), ROOT]))
 
     def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
-        command = [sys.executable, str(tmp_path / "status.py"), *words]
-        variables = {**kept, "PYTHONPATH": path, **env}
-        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=300)
+        return run_beyond_the_evidence(tmp_path, STATUS_OF_THIS, *words, env=env)
 
     done = run("--json", HOTFIX_STRICT="1")
     assert (done.returncode, done.stderr) == (0, "")
@@ -197,3 +225,25 @@ def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
     asked = json.loads(run("--json", HOTFIX_OPTIN="*").stdout)
     loud = {one["fix"] for one in asked["outcomes"] if one["verdict"] == "unknown" and not one["harmless"]}
     assert loud == {"ga-loss-kwargs-swallowed-seq2seq-v5", "processor-optional-attributes-removed"}
+
+
+@pytest.mark.testbed
+def test_importing_a_real_release_beyond_the_evidence_says_nothing(tmp_path):
+    done = run_beyond_the_evidence(tmp_path, IMPORT_ALL, *IMPORTED, env={"HOTFIX_STRICT": "1"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.testbed
+def test_a_function_of_it_that_has_the_bug_again_is_one_short_warning(tmp_path):
+    """MambaForCausalLM, which passes the number of labels on since 5.17.0, as it was before."""
+    shutil.copytree(overlay.overlay("5.23.0") / "transformers", tmp_path / "transformers", copy_function=os.symlink)
+    file = tmp_path / "transformers" / "models" / "mamba" / "modeling_mamba.py"
+    text = file.read_text()
+    file.unlink()
+    file.write_text(text.replace("vocab_size=self.config.vocab_size, **kwargs)", "vocab_size=self.config.vocab_size)"))
+    assert file.read_text() != text
+    done = run_beyond_the_evidence(tmp_path, IMPORT_ALL, *IMPORTED, first=(tmp_path,))
+    assert (done.returncode, done.stdout) == (0, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("hotfix: ga-loss-kwargs-swallowed-vlm: looks broken in transformers 5.23.0")
+    assert len(line) <= 160

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,6 +120,23 @@ def test_a_forgotten_copy_is_a_problem(tmp_path, three, model, text, qualname):
     three["4.41.0"].update(modeling(model, text))
     (problem,) = problems(tmp_path, rotary_fix(), three)
     assert f"forgotten copy {NAME.format(model)}:{qualname} in 4.41.0" in problem
+
+
+def test_a_definition_that_many_files_have_is_judged_once(tmp_path, three):
+    judged = []
+    fix = rotary_fix()
+
+    @fix.recognises
+    def counting(node):
+        judged.append(node.name)
+        return looks_broken(node)
+
+    for number, release in enumerate(three):
+        three[release].update(
+            modeling("two", f"number = {number}\n" + textwrap.dedent(FIXED).replace("rotate", "turn"))
+        )
+    assert problems(tmp_path, fix, three) == []
+    assert judged.count("turn") == 1
 
 
 def test_a_copy_in_a_file_that_nothing_imports_is_none(tmp_path, three):
@@ -313,7 +331,7 @@ def test_the_definitions_around_a_line(line, names):
         "",
         "kernel()",
     ]
-    assert sweep.enclosing(lines, line) == names
+    assert [name for name, _ in sweep.enclosing(lines, line)] == names
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -534,7 +552,7 @@ def test_a_git_like_version_gets_the_verdict_of_its_source(tmp_path, install, ca
     assert json.loads(done.stdout) == [verdict, True]
 
 
-def test_the_wheel_carries_the_evidence_and_stays_small(tmp_path):
+def test_the_wheel_carries_the_evidence_and_stays_small_and_its_readme_has_links_that_hold(tmp_path):
     uv = Path(sys.executable).with_name("uv")
     if not uv.exists():
         pytest.skip("uv is missing beside this Python")
@@ -545,10 +563,14 @@ def test_the_wheel_carries_the_evidence_and_stays_small(tmp_path):
         pytest.skip("hatchling is missing and cannot be fetched")
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.stat().st_size < 1_000_000
+    assert wheel.stat().st_size < 600_000, "LARGEST_WHEEL in noxfile.py"
     with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        links = re.findall(r"\]\(([^)]*)\)", archive.read(metadata).decode())
         carried = {Path(name).name for name in archive.namelist() if name.startswith("hotfix/versions/evidence/")}
     assert carried == {path.name for path in evidence.FOLDER.glob("*.json")}
+    assert len(links) > 50
+    assert [link for link in links if not link.startswith(("https://", "#"))] == [], "on an index they lead nowhere"
 
 
 # -- the package index -------------------------------------------------------------------------------------------------

@@ -1,0 +1,21 @@
+"""What README.md is on a package index: there, links and pictures of this repository need its address."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+
+class CustomMetadataHook(MetadataHookInterface):
+    """Hands over README.md with absolute links; their address is `Source` in [project.urls]."""
+
+    def update(self, metadata: dict) -> None:
+        """Set the text that stands for the project on an index."""
+        address = metadata["urls"]["Source"].rstrip("/")
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        # A picture is asked for as it is, a page as the host shows it.
+        text = re.sub(r"(!\[[^\]]*\]\()(?!\w+:|#)", rf"\g<1>{address}/raw/HEAD/", text)
+        text = re.sub(r"(?<!!)(\[(?:[^\[\]]|\[[^\]]*\])*\]\()(?!\w+:|#)", rf"\g<1>{address}/blob/HEAD/", text)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

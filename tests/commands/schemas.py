@@ -1,0 +1,46 @@
+"""Compares JSON with docs/schemas, where a field that they do not name is one too many."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.commands.cli_runs import ROOT
+
+SCHEMAS = ROOT / "docs" / "schemas" / "v1.json"
+
+
+def check(name: str, value: object) -> None:
+    """Compare a value with one of the definitions.
+
+    Args:
+        name: of the definition.
+        value: what was printed or kept, read back.
+
+    Raises:
+        AssertionError: it is not as the definition says.
+    """
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is missing")
+    validator = jsonschema.Draft202012Validator({**_closed(), "$ref": f"#/$defs/{name}"})
+    errors = [f"{'/'.join(map(str, one.absolute_path))}: {one.message}" for one in validator.iter_errors(value)]
+    if errors:
+        raise AssertionError("\n".join(one[:300] for one in errors))
+
+
+@cache
+def _closed() -> dict[str, Any]:
+    """The schemas, with fields that they do not name forbidden."""
+
+    def close(one: Any) -> Any:
+        if isinstance(one, list):
+            return [close(part) for part in one]
+        if not isinstance(one, dict):
+            return one
+        more = {"additionalProperties": False} if one.get("type") == "object" and "properties" in one else {}
+        return {**more, **{name: close(part) for name, part in one.items()}}
+
+    made: dict[str, Any] = close(json.loads(SCHEMAS.read_text()))
+    return made
