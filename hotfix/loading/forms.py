@@ -71,6 +71,17 @@ _AUTO = ("transformers.models.auto.configuration_auto", "transformers.models.aut
 _NO_CONFIGURATION = ("quantization_config", "compression_config", "rope_parameters", "rope_scaling")
 
 
+class Rule(str, Enum):
+    """One sort of things that a later release writes otherwise."""
+
+    ROPE = "rope_parameters"  #: base, scaling and fraction of rotary embedding, in one dictionary
+    DTYPE = "dtype"  #: of the weights, once ``torch_dtype``
+    TEXT = "text_config"  #: of Qwen2-VL and Qwen2.5-VL, once among the keys of the whole
+
+
+EVERY = frozenset(Rule)
+
+
 class Outcome(str, Enum):
     """What can be done about a key."""
 
@@ -255,7 +266,10 @@ class Release:
 
 
 def configuration(
-    config: Mapping[str, Any], release: Release, of: Optional[tuple[str, str]] = None
+    config: Mapping[str, Any],
+    release: Release,
+    of: Optional[tuple[str, str]] = None,
+    rules: frozenset[Rule] = EVERY,
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Bring a configuration into the form that a release understands.
 
@@ -264,6 +278,7 @@ def configuration(
         release: the release that is to read it.
         of: module and name of the configuration class, where it is not that of the ``model_type`` (code that came with
             the checkpoint, or a class that was asked for by name).
+        rules: what is translated; the rest stays as it is, without a finding.
 
     Returns:
         A new dictionary, and what was found. A ``model_type`` that the release does not have is left as it is, without
@@ -272,7 +287,7 @@ def configuration(
     understood = release.understood(*of) if of else release.class_of(str(config.get("model_type", "")))
     if understood is None or release.knows_rope_parameters():
         return dict(config), []
-    return _converted(dict(config), release, understood, "")
+    return _converted(dict(config), release, understood, "", rules)
 
 
 def sub_class(understood: Understood, key: str, config: Mapping[str, Any], release: Release) -> Optional[Understood]:
@@ -302,9 +317,11 @@ def sub_class(understood: Understood, key: str, config: Mapping[str, Any], relea
 
 
 def _converted(
-    config: dict[str, Any], release: Release, understood: Understood, at: str
+    config: dict[str, Any], release: Release, understood: Understood, at: str, rules: frozenset[Rule]
 ) -> tuple[dict[str, Any], list[Finding]]:
-    config, findings = _flattened(config, understood, at)
+    findings: list[Finding] = []
+    if Rule.TEXT in rules:
+        config, findings = _flattened(config, understood, at)
     for key, value in list(config.items()):
         if not isinstance(value, dict) or key in _NO_CONFIGURATION:
             continue
@@ -312,18 +329,18 @@ def _converted(
             continue
         below = sub_class(understood, key, value, release)
         if below is not None:
-            config[key], found = _converted(dict(value), release, below, f"{at}{key}.")
+            config[key], found = _converted(dict(value), release, below, f"{at}{key}.", rules)
             findings += found
-        elif value.get("rope_parameters"):
+        elif value.get("rope_parameters") and Rule.ROPE in rules:
             sentence = f"{understood.name} has no class for {key}, so what it makes of these cannot be told."
             findings.append(Finding(f"{at}{key}.rope_parameters", Outcome.UNREADABLE, sentence))
-    if "dtype" in config and not release.knows_dtype() and "dtype" not in understood.arguments:
+    if Rule.DTYPE in rules and "dtype" in config and not release.knows_dtype() and "dtype" not in understood.arguments:
         value = config.pop("dtype")
         if config.get("torch_dtype") is None and value is not None:
             config["torch_dtype"] = value
             sentence = f"{understood.name} of this release knows torch_dtype only; it has become that ({value})."
             findings.append(Finding(f"{at}dtype", Outcome.TRANSLATED, sentence))
-    if "rope_parameters" in config and "rope_parameters" not in understood.arguments:
+    if Rule.ROPE in rules and "rope_parameters" in config and "rope_parameters" not in understood.arguments:
         findings += _Rope(config, release, understood, f"{at}rope_parameters").converted()
     return config, findings
 
