@@ -117,7 +117,7 @@ def page(results: dict[str, Any]) -> str:
         "Written by `python -m tools.reading`: small checkpoints (a model and a tokenizer), saved by the releases on",
         "the left and read by those above, on a CPU. The oracle is the writer: what it computes of the checkpoint that",
         "it has just saved. Logits are compared in float32 (equal to the bit, or within 1e-5 of the largest where",
-        "releases compute in another order), and the weights of the file with those of the model; of the tokenizer ids,",
+        "releases compute in another order), the weights of the file with those of the model; of the tokenizer ids,",
         "text without special tokens, the special ids and a chat.",
         "",
         *(f"- **{word}**: {meaning}." for word, meaning in MEANING.items()),
