@@ -78,7 +78,6 @@ def translated(
         cls: the configuration class.
         given: the arguments that the caller has passed by keyword; they win.
     """
-
     if not _has_key(config, {rule.value for rule in rules}):
         return config
 
