@@ -22,7 +22,7 @@ _WRITTEN_ALONG = ("backend", "is_local", "local_files_only")
 
 
 def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """The class under the name that it has in 4.x, and without what was written along.
+    """The class under the name that it has in 4.x, and without what was written along; blanks stay where they are.
 
     Args:
         config: what stands in ``tokenizer_config.json``; it is not changed.
@@ -31,6 +31,8 @@ def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fin
     if "backend" not in config and name not in _CLASSES:
         return dict(config), []
     found = {key: value for key, value in config.items() if key not in _WRITTEN_ALONG}
+    # What 5.x does where nothing is said; releases before 4.45.0 take blanks away before full stops.
+    found.setdefault("clean_up_tokenization_spaces", False)
     if name not in _CLASSES:
         return found, []
     found["tokenizer_class"] = _CLASSES[name]

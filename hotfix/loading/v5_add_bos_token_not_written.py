@@ -2,8 +2,8 @@
 
 Symptom   Silent. Ids of a Llama, Gemma or Cohere tokenizer begin with the token for the beginning of a text although in
           5.x they do not, or lack the one for the end.
-Cause     5.x leaves what is put around a text to the template in tokenizer.json, and no longer writes `add_bos_token` and
-          `add_eos_token`. The classes of 4.x make the template anew from these two, whose defaults are True and False.
+Cause     5.x leaves what is put around a text to the template in tokenizer.json, and writes `add_bos_token` and
+          `add_eos_token` no longer. The classes of 4.x make the template anew from these, by default True and False.
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  not reported (5.0.0 goes by tokenizer.json)
 Here      Where 5.x wrote the settings, and the class makes a template of its own, the two are read off the template of
@@ -28,7 +28,7 @@ FIX = Fix(
     title="A tokenizer that 5.x has saved without a first token gets one in 4.x, or loses its last one",
     kind="silent",
     fixed_in="5.0.0",
-    order=-1,  # it goes by a key that others take away
+    order=1,  # of calls behind one statement the last that is put there comes first, and others take the key away
 )
 
 NAMES = "transformers.models.auto.tokenization_auto:tokenizer_class_from_name"

@@ -205,7 +205,7 @@ def test_what_is_given_twice_is_taken_as_the_writers_take_it():
 
 def test_settings_of_a_tokenizer_get_the_names_of_4x():
     found, findings = tokenizer_forms.tokenizer_class({"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"})
-    assert found == {"tokenizer_class": "PreTrainedTokenizerFast"}
+    assert found == {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     assert [one.outcome for one in findings] == [Outcome.TRANSLATED]
     listed = {"extra_special_tokens": ["a", "b"], "additional_special_tokens": ["b", "c"]}
     assert tokenizer_forms.extra_special_tokens(listed)[0] == {"additional_special_tokens": ["b", "c", "a"]}
