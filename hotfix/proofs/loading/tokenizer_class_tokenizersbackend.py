@@ -22,10 +22,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     results = {}
     new = {key: value for key, value in SETTINGS.items() if key != "extra_special_tokens"}
-    old = {
-        **{key: value for key, value in new.items() if key != "backend"},
-        "tokenizer_class": "PreTrainedTokenizerFast",
-    }
+    old = {key: value for key, value in new.items() if key != "backend"}
+    old.update(tokenizer_class="PreTrainedTokenizerFast", clean_up_tokenization_spaces=False)
     for name, settings in (("old", old), ("new", new)):
         with tokenizer(settings) as place:
             results.update(spoken(AutoTokenizer.from_pretrained(place), name))
