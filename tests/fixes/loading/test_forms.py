@@ -13,7 +13,7 @@ from hotfix.loading.forms import Outcome, Release, Rule
 AUTO = """
 CONFIG_MAPPING_NAMES = OrderedDict([
     ("llama", "LlamaConfig"), ("mistral", "MistralConfig"), ("gemma3", "Gemma3Config"), ("gpt_neox", "GPTNeoXConfig"),
-    ("qwen2_vl", "Qwen2VLConfig"), ("phi3", "Phi3Config"), ("modernbert", "ModernBertConfig"),
+    ("qwen2_vl", "Qwen2VLConfig"), ("phi3", "Phi3Config"), ("modernbert", "ModernBertConfig"), ("tower", "TowerConfig"),
 ])
 SPECIAL_MODEL_TYPE_TO_MODULE_NAME = OrderedDict([("gemma3_text", "gemma3")])
 """
@@ -62,6 +62,8 @@ SOURCES = {
     "models.modernbert.modeling_modernbert": READS,
     "models.gpt_neox.configuration_gpt_neox": _class("GPTNeoXConfig", "rotary_pct=0.25, rotary_emb_base=10000"),
     "models.gpt_neox.modeling_gpt_neox": "",
+    "models.tower.configuration_tower": _class("TowerConfig", "depth=2"),
+    "models.tower.modeling_tower": "config.rope_theta of the text beside it",
     "models.qwen2_vl.configuration_qwen2_vl": _class(
         "Qwen2VLConfig", "vocab_size=9, hidden_size=9, num_hidden_layers=9, rope_theta=1.0, rope_scaling=None"
     ),
@@ -172,6 +174,11 @@ def test_what_the_release_cannot_compute_is_named(config, key):
 )
 def test_what_is_understood_or_of_no_class_stays(config):
     assert _read(config) == (config, [])
+
+
+def test_a_base_that_a_tower_has_anyway_is_nothing_to_say():
+    config = {"model_type": "tower", "rope_parameters": {"rope_type": "axial", "rope_theta": 10000.0}}
+    assert _read(config) == ({"model_type": "tower"}, [])
 
 
 def test_dtype_gets_its_old_name_unless_it_stands_there():
