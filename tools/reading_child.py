@@ -190,7 +190,9 @@ def logits(at: Path) -> Any:
     import torch
     import transformers
 
-    [architecture] = json.loads((at / "config.json").read_text())["architectures"]
+    config = json.loads((at / "config.json").read_text())
+    # Qwen2.5-VL of 4.57 writes it into the configuration of its text.
+    [architecture] = config.get("architectures") or config["text_config"]["architectures"]
     model = getattr(transformers, architecture).from_pretrained(at, attn_implementation="eager").float().eval()
     ids = torch.arange(40)[None] * 7 % 250 + 40
     inputs = {"input_ids": ids}

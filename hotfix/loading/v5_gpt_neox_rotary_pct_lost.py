@@ -20,10 +20,12 @@ FIX = Fix(
 )
 
 RELEASES = ">=5.0.0,<=5.4.0"
-CONFIG = "transformers.models.gpt_neox.configuration_gpt_neox:GPTNeoXConfig.convert_rope_params_to_dict"
+MODELS = "transformers.models"
+METHOD = "Config.convert_rope_params_to_dict"
 
 FIX.edits(
-    (CONFIG, RELEASES),
+    (f"{MODELS}.gpt_neox.configuration_gpt_neox:GPTNeoX{METHOD}", RELEASES),
+    (f"{MODELS}.gpt_neox_japanese.configuration_gpt_neox_japanese:GPTNeoXJapanese{METHOD}", RELEASES),
     old='self.rope_parameters["partial_rotary_factor"] = kwargs.pop("rotary_pct", __DEFAULT)',
     new='self.rope_parameters.setdefault("partial_rotary_factor", kwargs.pop("rotary_pct", __DEFAULT))',
 )

@@ -1,7 +1,7 @@
 """Weights of a model of text and pictures stand under names of a later release, and are made anew at random.
 
 Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint": LLaVA that 5.x has saved
-          loads in 4.x with a vision tower of random weights; what FSDP and DeepSpeed have saved under 4.52 and later
+          loads in 4.x with a vision tower of random weights, GPT-NeoX with a random head; what FSDP and DeepSpeed have saved under 4.52 and later
           (`model.language_model.…`) loads in 4.50 and 4.51 with nothing but random weights.
 Cause     The modules of these models were put together otherwise in 4.52.1; 5.x has dropped the module `vision_model`
           inside of the vision towers of CLIP and SigLIP, and writes the new names.

@@ -17,6 +17,7 @@ RULES: tuple[tuple[str, str], ...] = (
     # Since 4.52.1 a model of text and pictures has its parts in ``model``.
     (r"^model\.language_model\.", "language_model.model."),
     (r"^lm_head\.", "language_model.lm_head."),
+    (r"^lm_head\.", "embed_out."),  # GPT-NeoX
     (r"^model\.language_model\.", "model."),
     (r"^model\.visual\.", "visual."),
     (r"^model\.(vision_tower|multi_modal_projector|image_newline|vision_model|qformer)\b", r"\1"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @FIX.case(oracles={"*": "5.23.0"})  # what wrote the files; 5.0.0 loses the fraction of GPT-NeoX
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits of models with base, scaling and fraction of rotary embedding in `rope_parameters`, and of one of 4.x.
+    """States of models with base, scaling and fraction of rotary embedding in `rope_parameters`, and of one of 4.x.
 
     A configuration that is built in code is what it was.
     """
@@ -27,7 +27,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for name, written in (*CONFIGURATIONS.items(), ("LlamaForCausalLM", PLAIN)):
         with folder(config_json=written) as place:
             config = transformers.AutoConfig.from_pretrained(place)
-        results[f"{name} {written['transformers_version']}"] = _logits(testbed, getattr(transformers, name), config)
+        # The base model: heads have other names, and so other weights here, in later releases.
+        cls = getattr(transformers, name.replace("ForCausalLM", "Model"))
+        results[f"{name} {written['transformers_version']}"] = _states(testbed, cls, config)
     own = type(config)(rope_theta=4321.0)
     # In 5.x the two are in rope_parameters.
     bases = [(getattr(one, "rope_parameters", None) or vars(one))["rope_theta"] for one in (own, config)]
@@ -35,10 +37,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     return results
 
 
-def _logits(testbed: Testbed, cls: Any, config: Any) -> torch.Tensor:
+def _states(testbed: Testbed, cls: Any, config: Any) -> torch.Tensor:
     import torch
 
     model = testbed.model(cls, config, attn="eager", dtype=torch.float32)
     with torch.no_grad():
-        logits: torch.Tensor = model(testbed.randint(3, 64, 2, 24, seed=1)).logits
-    return logits
+        states: torch.Tensor = model(testbed.randint(3, 64, 2, 24, seed=1)).last_hidden_state
+    return states

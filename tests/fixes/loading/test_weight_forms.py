@@ -16,6 +16,7 @@ OLD = ["language_model.model.layers.0.w", "language_model.lm_head.w", "vision_to
         ("model.vision_tower.encoder.w", OLD, OLD[2]),
         ("model.language_model.layers.0.w", OLD, OLD[0]),
         ("lm_head.w", OLD, OLD[1]),
+        ("lm_head.w", ["embed_out.w", "gpt_neox.embed_in.w"], "embed_out.w"),
         ("model.visual.blocks.0.w", ["visual.blocks.0.w"], "visual.blocks.0.w"),
         ("encoder.layers.0.w", ["vision_model.encoder.layers.0.w"], "vision_model.encoder.layers.0.w"),
     ],
