@@ -471,8 +471,8 @@ class _Rope:
         by_all = "partial_rotary_factor" in self.release.text(_ROPE) and "ROPE_INIT_FUNCTIONS" in self.understood.model
         if name in self.understood.arguments or f".{name}" in self.understood.model:
             self._set(name, fraction, f"{at}partial_rotary_factor")
-        elif fraction == 1.0:
-            return
+        elif fraction == 1.0 or (fraction == 0.5 and "head_dim // 2" in self.understood.model):
+            return  # what the model of this release computes anyway
         elif by_all:
             self._set("partial_rotary_factor", fraction, f"{at}partial_rotary_factor")
         else:

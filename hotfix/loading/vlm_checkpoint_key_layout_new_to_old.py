@@ -1,8 +1,9 @@
 """Weights of a model of text and pictures stand under names of a later release, and are made anew at random.
 
-Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint": LLaVA that 5.x has saved
-          loads in 4.x with a vision tower of random weights, GPT-NeoX with a random head; what FSDP and DeepSpeed have saved under 4.52 and later
-          (`model.language_model.…`) loads in 4.50 and 4.51 with nothing but random weights.
+Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint": LLaVA and Gemma 3 that 5.x
+          has saved load in 4.x with a vision tower of random weights, GPT-NeoX with a random head; what FSDP and
+          DeepSpeed have saved under 4.52 and later (`model.language_model.…`) loads in 4.51 and before with nothing but
+          random weights.
 Cause     The modules of these models were put together otherwise in 4.52.1; 5.x has dropped the module `vision_model`
           inside of the vision towers of CLIP and SigLIP, and writes the new names.
 Releases  4.36.0 to 4.57.6, all that 4.x has

@@ -176,6 +176,14 @@ def test_what_is_understood_or_of_no_class_stays(config):
     assert _read(config) == (config, [])
 
 
+def test_a_fraction_that_a_model_has_anyway_is_nothing_to_say():
+    config = _flat("mistral", partial_rotary_factor=0.5)
+    release = _release(
+        **{"models.mistral.modeling_mistral": "Rotary(dim=config.head_dim // 2, base=config.rope_theta)"}
+    )
+    assert forms.configuration(config, release)[0] == {"model_type": "mistral", "rope_theta": 5e5}
+
+
 def test_a_base_that_a_tower_has_anyway_is_nothing_to_say():
     config = {"model_type": "tower", "rope_parameters": {"rope_type": "axial", "rope_theta": 10000.0}}
     assert _read(config) == ({"model_type": "tower"}, [])
