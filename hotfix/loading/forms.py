@@ -77,6 +77,7 @@ class Rule(str, Enum):
     ROPE = "rope_parameters"  #: base, scaling and fraction of rotary embedding, in one dictionary
     DTYPE = "dtype"  #: of the weights, once ``torch_dtype``
     TEXT = "text_config"  #: of Qwen2-VL and Qwen2.5-VL, once among the keys of the whole
+    WINDOW = "sliding_window"  #: 0 where there is none, which some classes refuse
 
 
 EVERY = frozenset(Rule)
@@ -340,6 +341,10 @@ def _converted(
             config["torch_dtype"] = value
             sentence = f"{understood.name} of this release knows torch_dtype only; it has become that ({value})."
             findings.append(Finding(f"{at}dtype", Outcome.TRANSLATED, sentence))
+    if Rule.WINDOW in rules and config.get("sliding_window") == 0 and config.get("use_sliding_window") is False:
+        config["sliding_window"] = None
+        sentence = "Masks of this release refuse a window of 0; None is none, too."
+        findings.append(Finding(f"{at}sliding_window", Outcome.TRANSLATED, sentence))
     if Rule.ROPE in rules and "rope_parameters" in config and "rope_parameters" not in understood.arguments:
         findings += _Rope(config, release, understood, f"{at}rope_parameters").converted()
     return config, findings

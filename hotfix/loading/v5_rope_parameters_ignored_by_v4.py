@@ -2,7 +2,8 @@
 
 Symptom   Silent. The model loads without a word and computes wrong logits: `config.rope_theta` is the default of its
           class, `config.rope_scaling` is None, and beside them stands `rope_parameters`, which nothing reads.
-          Qwen2-VL and Qwen2.5-VL before 4.52 even take the default sizes of their text model.
+          Qwen2-VL and Qwen2.5-VL before 4.52 even take the default sizes of their text model, and Qwen2-MoE of 4.40 and
+          4.41 refuses the 0 that 5.x writes where there is no sliding window.
 Cause     5.x writes base, scaling and fraction of rotary embedding into one dictionary, `rope_parameters`, for models
           with several sorts of attention one for each sort; 4.x takes every key that it does not know for an attribute.
 Releases  4.36.0 to 4.57.6, all that 4.x has
@@ -33,7 +34,7 @@ FIX = Fix(
 
 CLASS = "PretrainedConfig"
 FROM_DICT = f"transformers.configuration_utils:{CLASS}.from_dict"
-RULES = frozenset({Rule.ROPE, Rule.TEXT})
+RULES = frozenset({Rule.ROPE, Rule.TEXT, Rule.WINDOW})
 
 
 @FIX.converts(

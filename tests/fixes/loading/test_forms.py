@@ -176,6 +176,13 @@ def test_what_is_understood_or_of_no_class_stays(config):
     assert _read(config) == (config, [])
 
 
+def test_no_window_is_none():
+    config = {"model_type": "mistral", "sliding_window": 0, "use_sliding_window": False}
+    assert _read(config)[0] == {**config, "sliding_window": None}
+    used = {**config, "use_sliding_window": True}
+    assert _read(used) == (used, [])
+
+
 def test_a_fraction_that_a_model_has_anyway_is_nothing_to_say():
     config = _flat("mistral", partial_rotary_factor=0.5)
     release = _release(
