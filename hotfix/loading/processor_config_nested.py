@@ -6,8 +6,7 @@ Cause     5.x writes what image processor and feature extractor need into proces
 Releases  4.36.0 to 4.55.4
 Upstream  4.56.0 reads both files
 Here      Where preprocessor_config.json is missing and processor_config.json has such a part, that is read; the
-          processor itself gets the rest. Video processors are left out. A class that this release lacks stays upstream's
-          error.
+          processor itself gets the rest. Video processors are left out; a class that is lacking stays upstream's error.
 """
 
 from __future__ import annotations
