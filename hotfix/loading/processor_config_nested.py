@@ -26,6 +26,10 @@ FIX = Fix(
     title="OSError: … does not appear to have a file named preprocessor_config.json, from a processor of 5.x",
     kind="loading",
     fixed_in="4.56.0",
+    exempt={
+        "transformers.models.timm_wrapper.image_processing_timm_wrapper:TimmWrapperImageProcessor"
+        ".get_image_processor_dict": "what it needs stands in config.json",
+    },
 )
 
 FILE = "processor_config.json"
@@ -49,9 +53,8 @@ _MIXIN = "ImageProcessingMixin.get_image_processor_dict"
 @FIX.recognises
 def looks_in_one_file(node: ast.AST, *more: ast.AST) -> bool:
     """Whether a method does not know of processor_config.json, or hands on all that stands there."""
-    if not isinstance(node, ast.FunctionDef) or node.name == "get_processor_dict":
-        return isinstance(node, ast.FunctionDef)
-    return "PROCESSOR_NAME" not in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    names = {one.id for each in (node, *more) for one in ast.walk(each) if isinstance(one, ast.Name)}
+    return "PROCESSOR_NAME" not in names if not more else "args_to_update" not in names
 
 
 @FIX.wraps(
@@ -84,7 +87,11 @@ def feature_extractor_of_its_part(original: Callable[..., Any]) -> Callable[...,
     return get_feature_extractor_dict
 
 
-@FIX.wraps(("transformers.processing_utils:ProcessorMixin.get_processor_dict", ">=4.37.0,<=4.55.4"), converts=True)
+@FIX.wraps(
+    ("transformers.processing_utils:ProcessorMixin.get_processor_dict", ">=4.37.0,<=4.55.4"),
+    fingerprint_of=("ProcessorMixin.get_processor_dict", "ProcessorMixin.from_args_and_dict"),
+    converts=True,
+)
 def processor_without_its_parts(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the method that reads processor_config.json: parts are read by their own classes."""
 
