@@ -47,14 +47,15 @@ _TAKEN = (
     "_from_auto",
 )
 
+EXTRACTOR = "transformers.feature_extraction_utils:FeatureExtractionMixin.get_feature_extractor_dict"
 _MIXIN = "ImageProcessingMixin.get_image_processor_dict"
 
 
 @FIX.recognises
 def looks_in_one_file(node: ast.AST, *more: ast.AST) -> bool:
-    """Whether a method does not know of processor_config.json, or hands on all that stands there."""
-    names = {one.id for each in (node, *more) for one in ast.walk(each) if isinstance(one, ast.Name)}
-    return "PROCESSOR_NAME" not in names if not more else "args_to_update" not in names
+    """Whether a method does not know of processor_config.json; that of processors goes by that of feature extractors."""
+    *_, last = (node, *more)
+    return "PROCESSOR_NAME" not in {one.id for one in ast.walk(last) if isinstance(one, ast.Name)}
 
 
 @FIX.wraps(
@@ -65,38 +66,35 @@ def looks_in_one_file(node: ast.AST, *more: ast.AST) -> bool:
 def image_processor_of_its_part(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the method that reads preprocessor_config.json for an image processor."""
 
-    def get_image_processor_dict(cls: Any, name: Any, **kwargs: Any) -> Any:
-        return _or_part("image_processor", original, cls, name, kwargs)
+    def get_image_processor_dict(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
+        return _or_part("image_processor", original, cls, pretrained_model_name_or_path, kwargs)
 
     return get_image_processor_dict
 
 
 @FIX.wraps(
-    (
-        "transformers.feature_extraction_utils:FeatureExtractionMixin.get_feature_extractor_dict",
-        ">=4.36.0,<=4.55.4",
-    ),
+    (EXTRACTOR, ">=4.36.0,<=4.55.4"),
     converts=True,
 )
 def feature_extractor_of_its_part(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the method that reads preprocessor_config.json for a feature extractor."""
 
-    def get_feature_extractor_dict(cls: Any, name: Any, **kwargs: Any) -> Any:
-        return _or_part("feature_extractor", original, cls, name, kwargs)
+    def get_feature_extractor_dict(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
+        return _or_part("feature_extractor", original, cls, pretrained_model_name_or_path, kwargs)
 
     return get_feature_extractor_dict
 
 
 @FIX.wraps(
     ("transformers.processing_utils:ProcessorMixin.get_processor_dict", ">=4.37.0,<=4.55.4"),
-    fingerprint_of=("ProcessorMixin.get_processor_dict", "ProcessorMixin.from_args_and_dict"),
+    fingerprint_of=("ProcessorMixin.get_processor_dict", EXTRACTOR),
     converts=True,
 )
 def processor_without_its_parts(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the method that reads processor_config.json: parts are read by their own classes."""
 
-    def get_processor_dict(cls: Any, name: Any, **kwargs: Any) -> Any:
-        found, left = original(cls, name, **kwargs)
+    def get_processor_dict(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
+        found, left = original(cls, pretrained_model_name_or_path, **kwargs)
         return {key: one for key, one in found.items() if not (key in PARTS and isinstance(one, dict))}, left
 
     return get_processor_dict
