@@ -53,7 +53,7 @@ _MIXIN = "ImageProcessingMixin.get_image_processor_dict"
 
 @FIX.recognises
 def looks_in_one_file(node: ast.AST, *more: ast.AST) -> bool:
-    """Whether a method does not know of processor_config.json; that of processors goes by that of feature extractors."""
+    """Whether a method does not know of processor_config.json; processors go by what feature extractors know."""
     *_, last = (node, *more)
     return "PROCESSOR_NAME" not in {one.id for one in ast.walk(last) if isinstance(one, ast.Name)}
 
