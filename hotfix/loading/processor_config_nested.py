@@ -126,6 +126,6 @@ def _path(name: Any, kwargs: dict[str, Any]) -> Optional[str]:
     known = {key: kwargs[key] for key in _LOOKS if kwargs.get(key) is not None}
     try:
         found: Optional[str] = cached_file(str(name), FILE, **known)
-    except OSError:
+    except (OSError, ValueError):  # no such file, or no name that the hub could have
         return None
     return found
