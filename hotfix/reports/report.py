@@ -176,6 +176,12 @@ def of_environment(switches: Policy) -> Report:
     return make(catalogue, switches, {}, on, "")
 
 
+def of_fix(entry: Entry) -> Report:
+    """What would become of one fix that is asked for, whatever the switches say. Nothing is imported."""
+    switches = Policy(optin=("*",))
+    return make(Catalogue(Log(switches).warn_or_raise, [entry]), switches, {}, {entry.id}, "")
+
+
 def make(
     catalogue: Catalogue, switches: Policy, happened: Mapping[tuple[str, str], Outcome], on: set[str], off: str
 ) -> Report:

@@ -298,7 +298,7 @@ def test_every_json_works_without_the_extra(bare):
     assert hotfix("doctor", "--quick", "--json", **bare).json["findings"]
     assert hotfix("list", "--json", **bare).json
     assert hotfix("explain", ROTARY, "--json", **bare).json["report"]["Symptom"]
-    assert hotfix("explain", "--error", "Input and cos/sin must have the same dtype", "--json", **bare).json
+    assert hotfix("explain", "--error", "Input and cos/sin must have the same dtype", "--json", **bare).json["bugs"]
     assert hotfix("diff", ROTARY, "--json", **bare).json == []
     scan = hotfix("scan", "axolotl.txt", "qwen2-vl-finetune/Pipfile.lock", "--json", **bare)
     assert (scan.status, scan.stderr, len(scan.json["scans"])) == (0, "", 2)
@@ -384,7 +384,7 @@ def test_a_traceback_on_stdin_is_explained():
     assert done.stdout.startswith(f"{ROTARY}: ")
     assert "import hotfix.auto" in done.stdout
     done = hotfix("explain", "--error", "nothing like this", "--json")
-    assert (done.status, done.json) == (1, [])
+    assert (done.status, done.json) == (1, {"release": None, "bugs": []})
     assert hotfix("explain", "-", stdin="").status == 2
 
 
