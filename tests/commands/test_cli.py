@@ -436,3 +436,45 @@ def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "unknown" in html
+
+
+@pytest.mark.testbed
+def test_what_was_switched_off_is_broken_and_stands_in_the_table():
+    done = hotfix("status", path=stack(*FIRST), env={"HOTFIX_SKIP": ROTARY})
+    row = rows(done.stdout)[ROTARY]
+    assert row[2:4] == ["broken", "disabled"]
+    assert "HOTFIX_SKIP" in row
+    assert "Vision" in row, "what one lives with is said"
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_status_and_report_fit_on_one_screen(columns):
+    for release in (FIRST, ("4.54.0",), ("5.3.0",)):
+        done = hotfix("status", path=stack(*release), terminal=True, columns=columns)
+        lines = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", done.stdout).splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= columns
+        assert "pending" in done.text
+    code = (
+        "import hotfix.auto, hotfix; import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl; print(hotfix.report())"
+    )
+    path = ":".join(map(str, [*stack(*FIRST), ROOT]))
+    env = {"PYTHONPATH": path, "COLUMNS": str(columns)}
+    ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert len(ended.stdout.splitlines()) <= 40
+    said = [line for line in ended.stderr.splitlines() if line.startswith("hotfix: ")]
+    assert len({line.split(":")[1] for line in said}) == len(said), "one line a fix"
+    assert any("Vision rotary embedding" in line for line in said), "with what it does"
+
+
+@pytest.mark.testbed
+def test_a_second_report_reads_nothing_again(monkeypatch):
+    code = (
+        "import hotfix.auto, hotfix, ast; hotfix.report(); from hotfix.versions import verdict, source\n"
+        "def parse(*_): raise AssertionError('it is parsed again')\n"
+        "source.find = source.parse = parse; report = hotfix.report(); print(len(report.patches), report.digest)"
+    )
+    path = ":".join(map(str, [*stack(*FIRST), ROOT]))
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
