@@ -63,7 +63,8 @@ class Bug:
 
     def is_in(self, release: Version) -> bool:
         """Whether this release has it."""
-        return any(one.contains(release, prereleases=True) for one in self.broken)
+        counted = counts_as(release)
+        return any(one.contains(counted, prereleases=True) for one in self.broken)
 
     def cure(self) -> str:
         """What hotfix does about it, in a word or two."""
@@ -86,6 +87,11 @@ class Bug:
             "refs": list(self.refs),
             "where": list(self.where),
         }
+
+
+def counts_as(release: Version) -> Version:
+    """What a version is judged as: one that comes before a release, or is a build of one, as that release."""
+    return Version(release.base_version) if release.is_prerelease or release.local else release
 
 
 @memo

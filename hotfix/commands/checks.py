@@ -222,7 +222,7 @@ def known_bugs() -> Iterator[Finding]:
     kinds = [one.bug.kind for one in here.findings if not one.bug.repaired]
     if kinds:
         found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong numbers without a word"
-        ends = f"{bugs.PACKAGE}=={here.upgrade} ends what a release ends; " if here.upgrade else ""
+        ends = f"{bugs.PACKAGE}=={here.steps[-1].release} ends what a release ends; " if here.steps else ""
         yield Finding("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
 
 

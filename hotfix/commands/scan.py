@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .carried import Scan
 
 HELP = "which known bugs a requirements file, a lock file or an environment carries"
 EXAMPLES = (
+    "hotfix scan .",
     "hotfix scan requirements.txt",
     "hotfix scan uv.lock --fail-on silent",
     "hotfix scan environment.yml --format sarif > hotfix.sarif",
@@ -17,7 +24,13 @@ FORMATS = ("table", "json", "sarif", "markdown")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder of an environment, or - for pip freeze")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        default=["."],
+        metavar="FILE",
+        help="file, folder of a project or of an environment, or - for pip freeze or pip list (default: .)",
+    )
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument(
@@ -31,9 +44,34 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the command."""
-    from . import carried, pins, scan_formats
+    from . import scan_formats
 
-    scans = [scan for source in chosen.files for scan in carried.judge(pins.read(source, chosen.python))]
+    scans = [scan for source in chosen.files for scan in _scans(source, chosen.python)]
     getattr(scan_formats, f"print_{chosen.format}")(scans)
     kinds = {one.bug.kind for scan in scans for one in scan.left()}
     return int(bool(kinds) if chosen.fail_on == "any" else chosen.fail_on in kinds)
+
+
+def _scans(source: str, python: str) -> list[Scan]:
+    """What a file carries, or an environment, or every file of a project that names the package."""
+    from . import CommandError, bugs, carried, pins, projects
+
+    folder = Path(source)
+    if source == "-" or not folder.is_dir() or pins.is_environment(folder):
+        return carried.judge(pins.read(source, python))
+    found, silent, unread = [], [], []
+    for file in projects.find(folder):
+        try:
+            scans = carried.judge(pins.read(str(file), python))
+        except CommandError as error:  # of one file among many; they may not even be pins
+            unread.append(str(error))
+            continue
+        if any(scan.asked for scan in scans):
+            found += scans
+        else:
+            silent.append(file.name)
+    notes = [f"not judged: {sentence}" for sentence in unread]
+    notes += [f"{bugs.PACKAGE} is not named in {', '.join(silent)}"] if silent else []
+    if not found:
+        return [carried.Scan(source, notes=tuple(notes))]
+    return [*found[:-1], replace(found[-1], notes=(*found[-1].notes, *notes))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +90,11 @@ def conclusions(scan: Scan) -> list[str]:
     sentences = []
     if any(one.bug.repaired for one in scan.findings) and not scan.with_hotfix:
         sentences.append("To repair them without an upgrade: add transformers-hotfix to these pins.")
-    if scan.upgrade:
-        new = f"; it has {scan.carried} known bugs that are not here" if scan.carried else ""
-        wanted = f"transformers{'==' if scan.pinned else '>='}{scan.upgrade}"
-        sentences.append(f"To end the rest, as far as a release does: {wanted}{new}.")
+    for step in scan.steps:
+        wanted = f"transformers{'==' if scan.pinned else '>='}{step.release}"
+        end = {"crashes": "the crashes", "silent bugs": "what is silently wrong", "all": "all that a release ends"}
+        new = f"; {step.new} known bugs are new in it" if step.new else ""
+        sentences.append(f"To end {end[step.ends]} of the rest: {wanted} (it ends {step.ended}{new}).")
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
@@ -138,9 +141,24 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     return {
         "id": bug.id,
         "shortDescription": {"text": bug.title},
+        **({"helpUri": _thread(bug)} if _thread(bug) else {}),
         "help": {"text": f"Kind: {bug.kind}. Fixed in: {fixed}; {cure}. {' '.join(bug.refs)}".strip()},
         "properties": {"tags": [bug.kind]},
     }
+
+
+def _thread(bug: bugs.Bug) -> str:
+    """The address of the thread in which the bug was found; empty where none is known."""
+    for ref in bug.refs:
+        said = re.fullmatch(r"(?:([\w.-]+)/)?([\w.-]*)#(\d+)", ref.split(" ")[0])
+        if said:
+            return f"https://github.com/{said[1] or 'huggingface'}/{said[2] or 'transformers'}/issues/{said[3]}"
+    return ""
+
+
+def _fingerprint(id: str, file: str) -> str:
+    """Which alerts are the same: those of one bug in one file, on whatever line and for whatever pin."""
+    return hashlib.sha256(f"{id}\n{file}".encode()).hexdigest()[:32]
 
 
 def _result(scan: Scan, one: Finding) -> dict[str, Any]:
@@ -156,4 +174,5 @@ def _result(scan: Scan, one: Finding) -> dict[str, Any]:
         "level": level,
         "message": {"text": f"{scan.asked}: {one.bug.title}" + ("" if extent == "yes" else f" ({extent})")},
         "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"bugInPins/v1": _fingerprint(one.bug.id, place["artifactLocation"]["uri"])},
     }
