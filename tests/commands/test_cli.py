@@ -399,8 +399,10 @@ def test_list_is_narrowed_by_kind_and_model():
     assert all(any("gemma2" in where for where in one["where"]) for one in silent)
     mine = {one["id"] for one in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
     assert {ROTARY, PADDING} <= mine
+    for written in ("Qwen2.5-VL", "qwen25vl"):
+        assert {one["id"] for one in hotfix("list", "--json", "--model", written).json} == mine
     assert all(one["repaired"] for one in hotfix("list", "--json").json)
-    assert "No known bug" in hotfix("list", "--model", "no-such-model").stdout
+    assert "No known bug is in a model or module like 'No-Such'" in hotfix("list", "--model", "No-Such").stdout
 
 
 @pytest.mark.testbed
