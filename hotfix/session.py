@@ -276,7 +276,7 @@ class Session:
         """What happened; what is selected and not imported yet is foretold from its source."""
         from .reports import report  # here, because a process that is never asked does without
 
-        off = "hotfix is not armed in this process."
+        off = "hotfix is not switched on in this process."
         return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off)
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:

@@ -26,6 +26,7 @@ VARIABLES = (
     "HOTFIX_OPTIN",
     "HOTFIX_UNKNOWN",
     "HOTFIX_LOG",
+    "HOTFIX_LOG_FORMAT",
     "HOTFIX_PADDING",
     "HOTFIX_RECORD",
     *GUARDS,
@@ -51,6 +52,13 @@ class Verbosity(str, Enum):
     DEBUG = "debug"  #: everything that was looked at
 
 
+class LogFormat(str, Enum):
+    """How it is written."""
+
+    TEXT = "text"  #: lines for people, on stderr
+    JSON = "json"  #: one JSON object a line, on stdout, for what collects the logs of containers
+
+
 class Padding(str, Enum):
     """What ``generate()`` does with a right-padded batch where the padding check was."""
 
@@ -73,6 +81,7 @@ class Policy:
             needs another package that is not installed does not do.
         unknown: what to do with source that nobody has seen.
         log: how much is written to stderr.
+        log_format: how it is written.
         padding: what ``generate()`` does with a right-padded batch.
         record: the folder in which each process writes down what happened in it; empty means none.
         pin: the digest of the only patch set with which this program may run; empty means any.
@@ -89,6 +98,7 @@ class Policy:
     require: tuple[str, ...] = ()
     unknown: Unknown = Unknown.SKIP
     log: Verbosity = Verbosity.INFO
+    log_format: LogFormat = LogFormat.TEXT
     padding: Padding = Padding.RAISE
     record: str = ""
     pin: str = ""
@@ -126,6 +136,7 @@ class Policy:
             require=_split(get("HOTFIX_REQUIRE")),
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
             log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
+            log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), LogFormat.TEXT),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
             record=_record(values),
             pin=get("HOTFIX_PIN"),

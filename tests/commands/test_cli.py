@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -259,7 +260,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly():
     assert (done.returncode, done.stdout, done.stderr) == (0, "[\n", "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_completion_is_a_script_that_knows_the_commands(shell):
     done = hotfix("completion", shell)
     assert done.status == 0
@@ -480,3 +481,48 @@ def test_a_second_report_reads_nothing_again(monkeypatch):
     path = ":".join(map(str, [*stack(*FIRST), ROOT]))
     done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- what a shell asks for ---------------------------------------------------------------------------------------------
+
+
+def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(tmp_path):
+    done = hotfix("run", "--", "no-such-command-at-all")
+    assert (done.status, done.stdout, done.stderr.count("\n")) == (127, "", 1)
+    (tmp_path / "text").write_text("no program")
+    assert hotfix("run", "--", str(tmp_path / "text")).status == 126
+    assert hotfix("run", "--", sys.executable, "-c", "raise SystemExit(3)").status == 3
+
+
+def test_the_man_page_has_every_command_and_option():
+    done = hotfix("completion", "man")
+    assert (done.status, done.stderr) == (0, "")
+    assert done.stdout.startswith(".TH HOTFIX 1")
+    for word in COMMANDS:
+        assert f".B hotfix {word}\n" in done.stdout
+    assert r"\-\-fail\-on silent|crash|any" in done.stdout
+    if shutil.which("groff"):
+        ended = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=done.stdout, capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_folder_of_records_that_are_none_names_them(tmp_path):
+    (tmp_path / "a.json").write_text("{")
+    done = hotfix("fleet", str(tmp_path))
+    assert done.status == 1
+    assert done.stdout.startswith("No records.\nNot a record: a.json")
+    metrics = hotfix("fleet", str(tmp_path), "--prometheus").stdout
+    samples = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
+    assert samples["hotfix_uniform"] == "0"
+    assert samples["hotfix_ranks_missing"] == "0"
+
+
+@pytest.mark.testbed
+def test_the_log_can_be_json_lines_on_stdout():
+    code = "import hotfix.auto, transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
+    env = {"PYTHONPATH": ":".join(map(str, [*stack(*FIRST), ROOT])), "HOTFIX_LOG_FORMAT": "json", "RANK": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert any(line["message"].startswith(f"{ROTARY}: applied to") for line in lines)
+    assert {(line["level"], line["logger"], line["rank"]) for line in lines} == {("info", "hotfix", 0)}
+    assert "hotfix" not in done.stderr
