@@ -1,7 +1,7 @@
 """The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
 
 The former come from the fixes themselves, the latter from ``versions/catalogue.json``: facts by id, with a range only
-where it could be read without a doubt.
+where it could be read without a doubt; what each of them does, in a line for people, is in ``versions/titles.json``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ..memo import memo
 from . import CommandError
 
 CATALOGUE = Path(__file__).parents[1] / "versions" / "catalogue.json"
+TITLES = CATALOGUE.with_name("titles.json")
 PACKAGE = "transformers"
 SECTIONS = ("Symptom", "Cause", "Releases", "Upstream", "Here")
 
@@ -161,6 +162,12 @@ def _catalogue() -> dict[str, Any]:
     return catalogue
 
 
+@memo
+def _titles() -> dict[str, str]:
+    titles: dict[str, str] = json.loads(TITLES.read_text(encoding="utf-8"))
+    return titles
+
+
 def _of_fix(entry: Entry) -> Bug:
     fix = entry.load()
     ranges = [releases for key, releases in entry.targets.items() if key.partition(".")[0] == PACKAGE and releases]
@@ -186,7 +193,7 @@ def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:
     return Bug(
         id=id,
         kind=entry["kind"],
-        title=id.replace("-", " "),
+        title=_titles().get(id, id.replace("-", " ")),
         broken=tuple(SpecifierSet(one) for one in entry["broken"]),
         needs=_needs(entry.get("needs", {})),
         fixed_in=_versions([entry.get("fixed_in", "")]),

@@ -42,6 +42,7 @@ STYLES = {
     "warning": "yellow",
     "failed": "bold red",
     "problem": "bold red",
+    "security": "bold red",
     "crash": "red",
     "silent": "bold magenta",
 }

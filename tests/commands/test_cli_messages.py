@@ -163,3 +163,10 @@ def test_a_message_is_answered_for_the_release_that_is_installed():
     assert nowhere.text.startswith("No known bug has this message.")
     anywhere = hotfix("explain", "--error", rotary)
     assert anywhere.status == 0, "where nothing is installed, somebody asks for another machine"
+
+
+def test_every_known_bug_says_in_plain_words_what_it_does():
+    for bug in bugs.known().values():
+        assert 15 < len(bug.title) < 125, bug.id
+        assert bug.title != bug.id.replace("-", " "), f"{bug.id} has no title in titles.json"
+        assert not bug.title.endswith("."), bug.id
