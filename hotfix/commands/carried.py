@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from packaging.specifiers import SpecifierSet
@@ -61,6 +61,7 @@ class Scan:
         findings: the known bugs, crashes first.
         steps: upgrades, the nearest first; the last one ends all that hotfix does not repair and some release does.
         with_hotfix: whether the file names transformers-hotfix.
+        ignored: ids that the project's settings leave out, with the reason.
         notes: what could not be judged.
     """
 
@@ -73,11 +74,14 @@ class Scan:
     findings: tuple[Finding, ...] = ()
     steps: tuple[Step, ...] = ()
     with_hotfix: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def left(self) -> list[Finding]:
         """The findings that stay in the environment that is described."""
-        return [one for one in self.findings if not (self.with_hotfix and one.bug.repaired and not one.bug.optin)]
+        repaired = {one.bug.id for one in self.findings if one.bug.repaired and not one.bug.optin}
+        gone = repaired if self.with_hotfix else set()
+        return [one for one in self.findings if one.bug.id not in gone and one.bug.id not in self.ignored]
 
 
 def judge(pins: Pins) -> list[Scan]:
@@ -138,7 +142,7 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
         tuple(found),
         steps,
         with_hotfix,
-        tuple(notes),
+        notes=tuple(notes),
     )
 
 
@@ -202,6 +206,7 @@ def to_dict(scan: Scan) -> dict[str, Any]:
                 **one.bug.to_dict(),
                 "releases": [str(release) for release in one.releases],
                 "condition": one.condition,
+                "ignored": scan.ignored.get(one.bug.id, ""),
             }
             for one in scan.findings
         ],

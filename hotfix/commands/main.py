@@ -20,6 +20,7 @@ from ..version import __version__
 COMMANDS = {
     "status": "status",
     "doctor": "doctor",
+    "config": "config",
     "scan": "scan",
     "explain": "explain",
     "list": "listing",

@@ -150,7 +150,7 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
         return _of_toml(source, text, markers)
     if name == "pipfile":
         pins = Pins(source)
-        return _of_lines(pins, ((0, one) for one in projects.of_pipfile(_toml(source, text))), markers)
+        return _of_lines(pins, ((0, one) for one in projects.of_pipfile(toml(source, text))), markers)
     if name == "setup.cfg":
         pins = Pins(source)
         return _of_lines(pins, ((0, one) for one in projects.of_setup_cfg(text, source)), markers)
@@ -390,7 +390,12 @@ def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
 # Below: lock files, pyproject.toml, Pipfile.lock.
 
 
-def _toml(source: str, text: str) -> dict[str, Any]:
+def toml(source: str, text: str) -> dict[str, Any]:
+    """The document that a text in TOML is.
+
+    Raises:
+        CommandError: it is none, or has keys that would take for ever.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -409,7 +414,7 @@ def _toml(source: str, text: str) -> dict[str, Any]:
 
 
 def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
-    document = _toml(source, text)
+    document = toml(source, text)
     packages = document.get("packages", document.get("package"))
     if isinstance(packages, list):
         pins = Pins(source, complete=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .carried import Scan
+    from .project_settings import ProjectSettings
 
 HELP = "which known bugs a requirements file, a lock file or an environment carries"
 EXAMPLES = (
@@ -44,12 +46,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the command."""
-    from . import scan_formats
+    from . import project_settings, scan_formats
 
-    scans = [scan for source in chosen.files for scan in _scans(source, chosen.python)]
+    first = Path(chosen.files[0])
+    settings = project_settings.read(first if first.is_dir() else Path.cwd())
+    scans = [_without(scan, settings) for source in chosen.files for scan in _scans(source, chosen.python)]
     getattr(scan_formats, f"print_{chosen.format}")(scans)
     kinds = {one.bug.kind for scan in scans for one in scan.left()}
-    return int(bool(kinds) if chosen.fail_on == "any" else chosen.fail_on in kinds)
+    fail_on = chosen.fail_on or settings.fail_on
+    return int(bool(kinds) if fail_on == "any" else fail_on in kinds)
+
+
+def _without(scan: Scan, settings: ProjectSettings) -> Scan:
+    """The same, with what the project ignores marked; an entry that has expired is told."""
+    found = {one.bug.id for one in scan.findings}
+    today = date.today()
+    mine = [one for one in settings.ignored if one.id in found]
+    notes = [f"{one.id} was ignored until {one.expires}, and counts again" for one in mine if not one.holds(today)]
+    ignored = {one.id: one.reason for one in mine if one.holds(today)}
+    return replace(scan, ignored=ignored, notes=(*scan.notes, *notes))
 
 
 def _scans(source: str, python: str) -> list[Scan]:

@@ -95,6 +95,8 @@ def conclusions(scan: Scan) -> list[str]:
         end = {"crashes": "the crashes", "silent bugs": "what is silently wrong", "all": "all that a release ends"}
         new = f"; {step.new} known bugs are new in it" if step.new else ""
         sentences.append(f"To end {end[step.ends]} of the rest: {wanted} (it ends {step.ended}{new}).")
+    if scan.ignored:
+        sentences.append(f"Ignored by this project: {'; '.join(f'{id} ({why})' for id, why in scan.ignored.items())}.")
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
@@ -147,6 +149,10 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     }
 
 
+def _suppression(scan: Scan, one: Finding) -> dict[str, str]:
+    return {"kind": "external", "justification": scan.ignored[one.bug.id]}
+
+
 def _thread(bug: bugs.Bug) -> str:
     """The address of the thread in which the bug was found; empty where none is known."""
     for ref in bug.refs:
@@ -174,5 +180,6 @@ def _result(scan: Scan, one: Finding) -> dict[str, Any]:
         "level": level,
         "message": {"text": f"{scan.asked}: {one.bug.title}" + ("" if extent == "yes" else f" ({extent})")},
         "locations": [{"physicalLocation": place}],
+        **({"suppressions": [_suppression(scan, one)]} if one.bug.id in scan.ignored else {}),
         "partialFingerprints": {"bugInPins/v1": _fingerprint(one.bug.id, place["artifactLocation"]["uri"])},
     }

@@ -16,10 +16,12 @@ from typing import Optional, TypeVar
 
 from ..errors import PolicyError
 from ..fix import KINDS
+from . import settings
 
 GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
 VARIABLES = (
     "HOTFIX",
+    "HOTFIX_CONFIG",
     "HOTFIX_ONLY",
     "HOTFIX_SKIP",
     "HOTFIX_KINDS",
@@ -116,6 +118,7 @@ class Policy:
             PolicyError: a value cannot be read.
         """
         values = {name: value.strip() for name, value in environment.items()}
+        values = {**settings.of_file(environment, VARIABLES), **values}
 
         def get(name: str) -> str:
             return values.get(name, "")
@@ -124,7 +127,7 @@ class Policy:
         for kind in kinds:
             if kind not in KINDS:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
-        if "HOTFIX_PIN" in environment and not get("HOTFIX_PIN"):
+        if "HOTFIX_PIN" in values and not get("HOTFIX_PIN"):
             raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(
             enabled=_flag(values, "HOTFIX", default=True),
@@ -156,6 +159,7 @@ class Policy:
             if (
                 any(environment.get(name, "").strip() not in ("", "0") for name in GUARDS)
                 or "HOTFIX_PIN" in environment
+                or settings.may_have_guards(environment)
             ):
                 raise
             return cls(problem=str(error), record=_record(environment), environment=_ours(environment))
