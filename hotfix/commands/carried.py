@@ -58,7 +58,7 @@ class Scan:
         examined: whether anything is known of the releases that it allows.
         pinned: whether it allows one release only.
         allowed: how many of the examined releases it allows.
-        findings: the known bugs, crashes first.
+        findings: the known bugs, the worst kinds first, and of each first those that hotfix repairs.
         steps: upgrades, the nearest first; the last one ends all that hotfix does not repair and some release does.
         with_hotfix: whether the file names transformers-hotfix.
         ignored: ids that the project's settings leave out, with the reason.
@@ -130,7 +130,7 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
         if condition is not None:
             found.append(Finding(bug, hit, condition))
     kinds = ("security", "crash", "silent")
-    found.sort(key=lambda one: (not one.bug.repaired, kinds.index(one.bug.kind) if one.bug.kind in kinds else 3))
+    found.sort(key=lambda one: (kinds.index(one.bug.kind) if one.bug.kind in kinds else 3, not one.bug.repaired))
     steps = _steps(found, allowed, releases)
     return Scan(
         pins.source,

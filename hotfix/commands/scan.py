@@ -41,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if such a bug is carried; those that hotfix repairs do not count where transformers-hotfix "
         "is among the pins",
     )
+    parser.add_argument("--all", action="store_true", help="on a terminal, list all bugs and not the worst ones")
     parser.add_argument("--python", default="", metavar="3.10", help="the Python for which markers hold")
 
 
@@ -51,7 +52,10 @@ def run(chosen: argparse.Namespace) -> int:
     first = Path(chosen.files[0])
     settings = project_settings.read(first if first.is_dir() else Path.cwd())
     scans = [_without(scan, settings) for source in chosen.files for scan in _scans(source, chosen.python)]
-    getattr(scan_formats, f"print_{chosen.format}")(scans)
+    if chosen.format == "table":
+        scan_formats.print_table(scans, chosen.all)
+    else:
+        getattr(scan_formats, f"print_{chosen.format}")(scans)
     kinds = {one.bug.kind for scan in scans for one in scan.left()}
     fail_on = chosen.fail_on or settings.fail_on
     return int(bool(kinds) if fail_on == "any" else fail_on in kinds)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..reports.tables import clean, escaped_markdown, markdown_table
+from ..reports.tables import WIDE, clean, escaped_markdown, markdown_table
 from ..version import __version__
 from . import bugs, screen
 from .carried import Finding, Scan, to_dict
@@ -15,18 +16,24 @@ from .carried import Finding, Scan, to_dict
 if TYPE_CHECKING:
     from packaging.version import Version
 
-COLUMNS = ("bug", "kind", "hotfix", "fixed in", "in these pins")
+COLUMNS = ("bug", "kind", "hotfix", "fixed in", "what")
+_SHOWN = 20  # lines of a table on a screen; in a pipe there are all
 
 
-def print_table(scans: Sequence[Scan]) -> None:
-    """Print a table for each file."""
+def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
+    """Print a table for each file; on a screen the worst of it, unless the whole is asked for."""
     out = screen.Screen()
     for number, scan in enumerate(scans):
         if number:
             out.line()
         out.line(heading(scan), "bold")
         if scan.findings:
-            out.table(COLUMNS, [_cells(scan, one) for one in scan.findings])
+            most = len(scan.findings) if whole or out.width is None else _SHOWN // (2 if out.width < WIDE else 1)
+            shown, rest = scan.findings[:most], scan.findings[most:]
+            out.table(COLUMNS, [_cells(scan, one) for one in shown], cut=True)
+            if rest:
+                kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
+                out.line(f"And {len(rest)} more ({kinds}); --all lists them.")
         for sentence in conclusions(scan):
             out.line(sentence)
 
@@ -111,7 +118,8 @@ def conclusions(scan: Scan) -> list[str]:
 
 def _cells(scan: Scan, one: Finding) -> tuple[str, ...]:
     fixed = ", ".join(map(str, one.bug.fixed_in)) or "-"
-    return one.bug.id, one.bug.kind, one.bug.cure(), fixed, _extent(scan, one)
+    extent = _extent(scan, one)
+    return one.bug.id, one.bug.kind, one.bug.cure(), fixed, one.bug.title + ("" if extent == "yes" else f" ({extent})")
 
 
 def _extent(scan: Scan, one: Finding) -> str:

@@ -34,7 +34,8 @@ class Screen:
         self.console: Any = _console()
         self.width = _width(self.console)
         if self.console is None and importlib.util.find_spec("rich") is None:
-            sys.stderr.write(f"hotfix: plain text, since rich is not installed; {EXTRA} brings tables and colours\n")
+            sentence = f"hotfix: plain text, since rich is not installed; {EXTRA} brings tables and colours"
+            print(textwrap.fill(sentence, self.width or 1000), file=sys.stderr)
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one paragraph."""

@@ -19,8 +19,8 @@ TARGET_COLUMNS = ("fix", "target", "verdict", "state", "reason")
 _NAMED = 4
 WIDE = 100  # columns, below which a table is stacked
 _WORDS = {
-    Verdict.FIXED: "right in this release",
-    Verdict.ABSENT: "not in it",
+    Verdict.FIXED: "right",
+    Verdict.ABSENT: "not in this release",
     Verdict.UNAFFECTED: "not affected",
 }
 
