@@ -317,7 +317,10 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         state = State.DISABLED if disabled else State.SKIPPED
         return Outcome(fix.id, str(target), Verdict.ABSENT, state, False, disabled or reason)
     good = catalogue.is_known_good(target.module, target.releases)
-    judgement = (good and verdict.judge_from_sweep(fix, target)) or _judged(fix, target)
+    judgement = (good and verdict.judge_from_sweep(fix, target)) or None
+    if judgement is None and catalogue.is_as_examined(target.module):
+        judgement = verdict.judge_broken_from_sweep(fix, target)
+    judgement = judgement or _judged(fix, target)
     state, reason = State.SKIPPED, judgement.reason
     if disabled:
         state, reason = State.DISABLED, disabled
