@@ -117,13 +117,15 @@ def judge_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
 def judge_broken_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
     """What the sweep has found of one target that is broken in the release that is installed.
 
-    For reports only, as `judge_from_sweep`; the file must be as its wheel has brought it. What is done when the module is
-    imported rests on its source.
+    For reports only, as `judge_from_sweep`; the file must be as its wheel has brought it. What is done when the module
+    is imported rests on its source.
     """
     package = target.module.partition(".")[0]
     release = installed.version(package)
+    if release is None:
+        return None
     entry = _file(evidence_file(fix)).get(target.key, {})
-    for digest, runs in entry.get("broken", {}).items() if release is not None else ():
+    for digest, runs in entry.get("broken", {}).items():
         if _is_in(release, runs):
             lacking = _lacking(fix)
             if lacking:

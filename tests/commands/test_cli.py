@@ -475,9 +475,9 @@ def test_status_and_report_fit_on_one_screen(columns):
 def test_a_report_of_releases_as_they_came_parses_none_of_their_files():
     """So that it does not grow with the number of fixes; what is changed rests on the source all the same."""
     code = (
-        "import hotfix.auto, hotfix; from hotfix.versions import source\n"
-        "def parse(*_): raise AssertionError('it is parsed')\n"
-        "find, source.find, source.parse = source.find, parse, parse\n"
+        "import hotfix.auto, hotfix; from hotfix.versions import verdict\n"
+        "def judge(fix, target): raise AssertionError(f'{target} is parsed')\n"
+        "verdict.judge_installed = judge\n"
         "report = hotfix.report(); assert len(report.patches) > 10, report.patches\n"
         "assert not [one for one in report if one.state is hotfix.State.FAILED]"
     )
