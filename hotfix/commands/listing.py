@@ -50,7 +50,7 @@ def run(chosen: argparse.Namespace) -> int:
         out.line(f"{what}{more}.")
         return 0
     rows = [(one.id, one.kind, one.cure(), ", ".join(map(str, one.fixed_in)) or "-", one.title) for one in found]
-    out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows)
+    out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows, cut=True)
     return 0
 
 
