@@ -15,6 +15,7 @@ from tools.testbed.run import Result, run_script
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "train_qwen2_5_vl.py"
 on_stack = partial(run_script, transformers="4.49.0", flash_attn="2.7.4.post1", extras=("Pillow", "scikit-image"))
+ROTARY = "flash-rotary-dtype"
 ASSERTION = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
 # What the second script says at its end: which fixes were at work, not the whole report.
 STATUS = """
@@ -41,7 +42,7 @@ def main() -> int:
         trained = on_stack(repaired)
     show(trained, last=40)
     repaired_here = [line for line in trained.stdout.splitlines() if line.startswith("repaired: ") and len(line) > 10]
-    if trained.returncode or "evaluation: loss" not in trained.stdout or not repaired_here:
+    if trained.returncode or "evaluation: loss" not in trained.stdout or ROTARY not in " ".join(repaired_here):
         print("\nThis should have trained and evaluated, and did not.")
         return 1
     if not trained.flash_calls.get("flash_attn_varlen_func"):
