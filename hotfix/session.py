@@ -208,7 +208,9 @@ class Session:
                     if target.covers(name):
                         with self.ledger.contained(entry.id, str(target.in_module(name)), late):
                             self._handle_target(fix, target, module, late)
-            applied += [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
+            mine = [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
+            self.ledger.say_applied(entry.id, entry.title, entry.kind, mine)
+            applied += mine
             if self.policy.requires(entry.id):
                 self._check_required(entry.id, name)
             self._stopped.discard((name, entry.id))
@@ -274,7 +276,7 @@ class Session:
         """What happened; what is selected and not imported yet is foretold from its source."""
         from .reports import report  # here, because a process that is never asked does without
 
-        off = "hotfix is not armed in this process."
+        off = "hotfix is not switched on in this process."
         return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off)
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:

@@ -29,9 +29,10 @@ LEGEND = {
     "B": "broken, repair not run here",
     "X": "broken, repair failed",
     "F": "fixed upstream, left alone",
+    "N": "right: the bug did not exist yet",
     "A": "no such code in this release",
 }
-SHOWN = {"A": "·"}
+SHOWN = {"A": "·", "N": "–"}  # noqa: RUF001  # a dash as wide as a letter
 REPOSITORIES = {
     "transformers": "huggingface/transformers",
     "accelerate": "huggingface/accelerate",
@@ -138,7 +139,7 @@ def _fix(
         "symptom": symptom(import_module(module).__doc__ or "") or fix.title,
         "upstream": [[one, link(one)] for one in fix.upstream],
         "targets": targets,
-        "letters": "".join(min(column, key="XBRFA".index) for column in zip(*with_releases, strict=True)),
+        "letters": "".join(min(column, key="XBRFNA".index) for column in zip(*with_releases, strict=True)),
         "words": "" if with_releases else "for repositories without releases: the source decides",
     }
 
@@ -165,7 +166,9 @@ def _target(
         row["words"] = "; ".join(parts)
         return row
     states = evidence.by_release(entry, examined)
-    row["letters"] = "".join(_letter(states.get(one, ("absent", "")), results.get(str(one), {})) for one in examined)
+    letters = "".join(_letter(states.get(one, ("absent", "")), results.get(str(one), {})) for one in examined)
+    before = len(re.match(r"[FA]*", letters)[0])  # type: ignore[index]  # it matches nothing at least
+    row["letters"] = letters[:before].replace("F", "N") + letters[before:]
     return row
 
 

@@ -1,7 +1,7 @@
 """The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
 
 The former come from the fixes themselves, the latter from ``versions/catalogue.json``: facts by id, with a range only
-where it could be read without a doubt.
+where it could be read without a doubt; what each of them does, in a line for people, is in ``versions/titles.json``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ..memo import memo
 from . import CommandError
 
 CATALOGUE = Path(__file__).parents[1] / "versions" / "catalogue.json"
+TITLES = CATALOGUE.with_name("titles.json")
 PACKAGE = "transformers"
 SECTIONS = ("Symptom", "Cause", "Releases", "Upstream", "Here")
 
@@ -63,7 +64,8 @@ class Bug:
 
     def is_in(self, release: Version) -> bool:
         """Whether this release has it."""
-        return any(one.contains(release, prereleases=True) for one in self.broken)
+        counted = counts_as(release)
+        return any(one.contains(counted, prereleases=True) for one in self.broken)
 
     def cure(self) -> str:
         """What hotfix does about it, in a word or two."""
@@ -86,6 +88,11 @@ class Bug:
             "refs": list(self.refs),
             "where": list(self.where),
         }
+
+
+def counts_as(release: Version) -> Version:
+    """What a version is judged as: one that comes before a release, or is a build of one, as that release."""
+    return Version(release.base_version) if release.is_prerelease or release.local else release
 
 
 @memo
@@ -155,6 +162,12 @@ def _catalogue() -> dict[str, Any]:
     return catalogue
 
 
+@memo
+def _titles() -> dict[str, str]:
+    titles: dict[str, str] = json.loads(TITLES.read_text(encoding="utf-8"))
+    return titles
+
+
 def _of_fix(entry: Entry) -> Bug:
     fix = entry.load()
     ranges = [releases for key, releases in entry.targets.items() if key.partition(".")[0] == PACKAGE and releases]
@@ -180,7 +193,7 @@ def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:
     return Bug(
         id=id,
         kind=entry["kind"],
-        title=id.replace("-", " "),
+        title=_titles().get(id, id.replace("-", " ")),
         broken=tuple(SpecifierSet(one) for one in entry["broken"]),
         needs=_needs(entry.get("needs", {})),
         fixed_in=_versions([entry.get("fixed_in", "")]),

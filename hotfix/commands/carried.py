@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from packaging.specifiers import SpecifierSet
@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from ..versions import installed
 from . import bugs
-from .bugs import Bug
+from .bugs import PACKAGE, Bug
 from .pins import Pin, Pins
 
 
@@ -31,6 +31,23 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Step:
+    """An upgrade.
+
+    Attributes:
+        release: the nearest release that ends what it is for.
+        ends: what that is: ``crashes``, ``silent bugs``, ``all``.
+        ended: how many of the bugs that hotfix does not repair end with it.
+        new: how many other known bugs it has that are not here.
+    """
+
+    release: Version
+    ends: str
+    ended: int
+    new: int
+
+
+@dataclass(frozen=True)
 class Scan:
     """What one file or folder carries.
 
@@ -41,11 +58,10 @@ class Scan:
         examined: whether anything is known of the releases that it allows.
         pinned: whether it allows one release only.
         allowed: how many of the examined releases it allows.
-        findings: the known bugs, crashes first.
-        upgrade: the lowest release that ends all that hotfix does not repair and some release does; None if there is
-            nothing to end.
-        carried: how many other known bugs, new there, that release has.
+        findings: the known bugs, the worst kinds first, and of each first those that hotfix repairs.
+        steps: upgrades, the nearest first; the last one ends all that hotfix does not repair and some release does.
         with_hotfix: whether the file names transformers-hotfix.
+        ignored: ids that the project's settings leave out, with the reason.
         notes: what could not be judged.
     """
 
@@ -56,21 +72,23 @@ class Scan:
     pinned: bool = False
     allowed: int = 0
     findings: tuple[Finding, ...] = ()
-    upgrade: Optional[Version] = None
-    carried: int = 0
+    steps: tuple[Step, ...] = ()
     with_hotfix: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def left(self) -> list[Finding]:
         """The findings that stay in the environment that is described."""
-        return [one for one in self.findings if not (self.with_hotfix and one.bug.repaired and not one.bug.optin)]
+        repaired = {one.bug.id for one in self.findings if one.bug.repaired and not one.bug.optin}
+        gone = repaired if self.with_hotfix else set()
+        return [one for one in self.findings if one.bug.id not in gone and one.bug.id not in self.ignored]
 
 
 def judge(pins: Pins) -> list[Scan]:
     """Judge each requirement of the package in what was read; one result without findings if there is none."""
-    wanted = pins.packages.get(bugs.PACKAGE, [])
+    wanted = pins.packages.get(PACKAGE, [])
     if not wanted:
-        note = f"{bugs.PACKAGE} is not named; of what others require nothing is known here"
+        note = f"{PACKAGE} is not named; of what others require nothing is known here"
         return [Scan(pins.source, notes=(*pins.notes, note))]
     return [_scanned(pins, pin) for pin in wanted]
 
@@ -78,7 +96,7 @@ def judge(pins: Pins) -> list[Scan]:
 def of_environment() -> Scan:
     """Judge what is installed beside hotfix."""
     found = Pins("this environment", complete=True)
-    for name in {bugs.PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
+    for name in {PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
         version = installed.version(name)
         if version is not None:
             found.add(Pin(name, SpecifierSet(f"=={version}"), found.source))
@@ -91,9 +109,11 @@ def of_environment() -> Scan:
 
 def _scanned(pins: Pins, pin: Pin) -> Scan:
     notes = list(pins.notes)
-    release = pin.version
+    release = pin.version and bugs.counts_as(pin.version)
     releases = bugs.examined()
-    asked = f"{bugs.PACKAGE}{pin.specifier}" if str(pin.specifier) else bugs.PACKAGE
+    if release != pin.version:
+        notes.append(f"{pin.version} counts as {release} here; `hotfix status` looks at the source that is installed")
+    asked = f"{PACKAGE}{pin.specifier}" if str(pin.specifier) else PACKAGE
     with_hotfix = "transformers-hotfix" in pins.packages
     if pin.opaque:
         return Scan(pins.source, asked, pin.where, with_hotfix=with_hotfix, notes=(*notes, f"{pin.opaque}: not judged"))
@@ -109,9 +129,9 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
         condition = _condition(bug, pins) if hit else None
         if condition is not None:
             found.append(Finding(bug, hit, condition))
-    kinds = ("crash", "silent")
-    found.sort(key=lambda one: (not one.bug.repaired, kinds.index(one.bug.kind) if one.bug.kind in kinds else 2))
-    upgrade, carried = _upgrade(found, allowed, releases)
+    kinds = ("security", "crash", "silent")
+    found.sort(key=lambda one: (kinds.index(one.bug.kind) if one.bug.kind in kinds else 3, not one.bug.repaired))
+    steps = _steps(found, allowed, releases)
     return Scan(
         pins.source,
         asked,
@@ -120,10 +140,9 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
         release is not None,
         len(allowed),
         tuple(found),
-        upgrade,
-        carried,
+        steps,
         with_hotfix,
-        tuple(notes),
+        notes=tuple(notes),
     )
 
 
@@ -145,19 +164,31 @@ def _condition(bug: Bug, pins: Pins) -> Optional[str]:
     return " and ".join(open_ones)
 
 
-def _upgrade(
-    found: Sequence[Finding], allowed: Sequence[Version], releases: Sequence[Version]
-) -> tuple[Optional[Version], int]:
-    """The lowest release without the bugs that hotfix does not repair, of those that some later release is without."""
+_WORST = ("security", "crash")
+
+
+def _steps(found: Sequence[Finding], allowed: Sequence[Version], releases: Sequence[Version]) -> tuple[Step, ...]:
+    """The nearest releases without the worst of what hotfix does not repair, without silent bugs, without any.
+
+    Bugs that the newest release has are left out: no upgrade ends them.
+    """
     rest = [one.bug for one in found if not one.bug.repaired and not one.bug.is_in(releases[-1])]
-    if not rest:
-        return None, 0
-    for release in releases:
-        if release > min(allowed) and not any(bug.is_in(release) for bug in rest):
-            here = {one.bug.id for one in found}
-            new = [bug for bug in bugs.known().values() if bug.is_in(release) and bug.id not in here]
-            return release, len(new)
-    return None, 0
+    here = {one.bug.id for one in found}
+    steps: list[Step] = []
+    for ends, ending in (
+        ("crashes", [bug for bug in rest if bug.kind in _WORST]),
+        ("silent bugs", [bug for bug in rest if bug.kind in (*_WORST, "silent")]),
+        ("all", rest),
+    ):
+        later = (one for one in releases if ending and one > min(allowed))
+        release = next((one for one in later if not any(bug.is_in(one) for bug in ending)), None)
+        if release is None or (steps and steps[-1].release == release and ends != "all"):
+            continue
+        ended = sum(not bug.is_in(release) for bug in rest)
+        new = sum(bug.is_in(release) and bug.id not in here for bug in bugs.known().values())
+        steps = [step for step in steps if step.release < release]
+        steps.append(Step(release, ends, ended, new))
+    return tuple(steps)
 
 
 def to_dict(scan: Scan) -> dict[str, Any]:
@@ -175,10 +206,15 @@ def to_dict(scan: Scan) -> dict[str, Any]:
                 **one.bug.to_dict(),
                 "releases": [str(release) for release in one.releases],
                 "condition": one.condition,
+                "ignored": scan.ignored.get(one.bug.id, ""),
             }
             for one in scan.findings
         ],
-        "upgrade": str(scan.upgrade) if scan.upgrade else None,
-        "new_bugs_in_upgrade": scan.carried,
+        "upgrade": str(scan.steps[-1].release) if scan.steps else None,
+        "new_bugs_in_upgrade": scan.steps[-1].new if scan.steps else 0,
+        "upgrades": [
+            {"release": str(step.release), "ends": step.ends, "ended": step.ended, "new": step.new}
+            for step in scan.steps
+        ],
         "notes": list(scan.notes),
     }

@@ -83,7 +83,7 @@ def python() -> Iterator[Finding]:
 def injection() -> Iterator[Finding]:
     """Which way of arming hotfix is live, measured in fresh interpreters."""
     if os.environ.get("HOTFIX") == "0":
-        yield Finding("warning", "armed", "HOTFIX=0 turns hotfix off", "unset HOTFIX")
+        yield Finding("warning", "switched on", "HOTFIX=0 turns hotfix off", "unset HOTFIX")
         return
     armed = {flag: _is_armed(flag) for flag in ("", "-I", "-S")}
     reached = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if live)
@@ -91,17 +91,17 @@ def injection() -> Iterator[Finding]:
     ways = " and ".join(_ways())
     if armed[""]:
         found = f"by {ways or 'something that is not known'}: {reached}" + (f"; not {missed}" if missed else "")
-        yield Finding("ok", "armed", found)
+        yield Finding("ok", "switched on", found)
     elif ways:
         yield Finding(
             "problem",
-            "armed",
-            f"{ways} is there, but a fresh interpreter is not armed",
+            "switched on",
+            f"{ways} is there, but a fresh interpreter has hotfix off",
             "`python -c 'import hotfix.auto'` says why",
         )
     else:
         advice = "`import hotfix.auto` first in the program, or `hotfix run -- ...`, or transformers-hotfix-autoload"
-        yield Finding("note", "armed", "no start-up file: a program is armed only if it says so itself", advice)
+        yield Finding("note", "switched on", "no start-up file: only where a program says so itself", advice)
 
 
 def sitecustomize() -> Iterator[Finding]:
@@ -222,7 +222,7 @@ def known_bugs() -> Iterator[Finding]:
     kinds = [one.bug.kind for one in here.findings if not one.bug.repaired]
     if kinds:
         found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong numbers without a word"
-        ends = f"{bugs.PACKAGE}=={here.upgrade} ends what a release ends; " if here.upgrade else ""
+        ends = f"{bugs.PACKAGE}=={here.steps[-1].release} ends what a release ends; " if here.steps else ""
         yield Finding("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
 
 

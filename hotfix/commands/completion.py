@@ -1,20 +1,23 @@
-"""``hotfix completion SHELL``: the script that completes the command in a shell."""
+"""``hotfix completion SHELL``: the script that completes the command in a shell; or its man page."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+from typing import Optional
 
-HELP = "print the completion script for a shell"
+HELP = "print the completion script for a shell, or the man page"
 EXAMPLES = (
     "hotfix completion bash > ~/.local/share/bash-completion/completions/hotfix",
     "hotfix completion zsh > ~/.zfunc/_hotfix",
+    "hotfix completion fish > ~/.config/fish/completions/hotfix.fish",
+    "hotfix completion man > ~/.local/share/man/man1/hotfix.1",
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "man"))
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -22,9 +25,48 @@ def run(chosen: argparse.Namespace) -> int:
     from . import CommandError
     from .screen import EXTRA
 
+    if chosen.shell == "man":
+        print(man_page(chosen.whole_parser()))
+        return 0
     if importlib.util.find_spec("shtab") is None:
         raise CommandError(f"completion needs shtab, which is not installed: {EXTRA}")
     import shtab
 
+    if chosen.shell not in shtab.SUPPORTED_SHELLS:
+        raise CommandError(f"this shtab knows no {chosen.shell}: pip install --upgrade shtab")
     print(shtab.complete(chosen.whole_parser(), shell=chosen.shell))
     return 0
+
+
+def man_page(parser: argparse.ArgumentParser) -> str:
+    """The man page of the command, in the language of man(7), made from its parser.
+
+    Args:
+        parser: of the whole command.
+    """
+    from ..version import __version__
+
+    [commands] = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    lines = [f'.TH HOTFIX 1 "" "hotfix {__version__}" "User Commands"', ".SH NAME"]
+    lines += [f"hotfix \\- {_roff(parser.description)}", ".SH SYNOPSIS", ".B hotfix", ".I COMMAND", "[options]"]
+    lines += [".SH COMMANDS"]
+    for word, one in commands.choices.items():
+        lines += [".SS", f".B hotfix {word}", ".br", _roff(one.description)]
+        for action in one._actions:
+            if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
+                continue
+            shown = ", ".join(action.option_strings) or str(action.metavar or action.dest)
+            value = "|".join(map(str, action.choices)) if action.choices else (action.metavar or action.dest.upper())
+            takes = action.option_strings and action.nargs != 0
+            said = one._get_formatter()._expand_help(action) if action.help else ""
+            lines += [".TP", f".B {_roff(f'{shown} {value}' if takes else shown)}", _roff(said)]
+        examples = (one.epilog or "").partition("Examples:")[2].strip().splitlines()
+        lines += [".PP", "Examples:", ".nf", *(f"  {_roff(line.strip())}" for line in examples), ".fi"]
+    lines += [".SH EXIT STATUS", _roff("0 all is well; 1 what was asked for was found; 2 bad input.")]
+    return "\n".join(line for line in lines if line)
+
+
+def _roff(text: Optional[str]) -> str:
+    """Text as man(7) shows it: no line begins with a dot, hyphens are hyphens."""
+    plain = " ".join((text or "").split()).replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{plain}" if plain[:1] in (".", "'") else plain

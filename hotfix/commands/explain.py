@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
+    from packaging.version import Version
+
     from ..engine.entry import Entry
+    from .ages import Age
     from .bugs import Bug
+    from .messages import Match
 
 HELP = "the report of a bug: symptom, cause, releases, what hotfix does, and its proof"
 EXAMPLES = (
@@ -16,6 +22,7 @@ EXAMPLES = (
     "hotfix explain --error 'Input and cos/sin must have the same dtype'",
     "python train.py 2>&1 | tail -40 | hotfix explain -",
 )
+_NAMED = 3
 _READ = 1024 * 1024  # characters; a traceback has a thousandth of that
 
 
@@ -27,8 +34,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the command; 1 where an error message matches no known bug."""
-    from . import CommandError, bugs, messages, screen
+    """Run the command; 1 where an error message belongs to no known bug of this environment."""
+    from . import CommandError, bugs, screen
 
     if (chosen.id is None) == (chosen.error is None):
         raise CommandError("explain takes the id of a bug, or - and a traceback on stdin, or --error TEXT")
@@ -42,24 +49,122 @@ def run(chosen: argparse.Namespace) -> int:
     text = chosen.error if chosen.error is not None else sys.stdin.read(_READ)
     if not text.strip():
         raise CommandError("there is no error message to look for")
-    found = messages.search(text)
+    answer = answer_to(text)
     if chosen.json:
-        screen.print_json([{**_facts(match.bug), "match": round(match.score, 2)} for match in found])
-        return int(not found)
-    out = screen.Screen()
-    if not found:
-        out.line("No known bug has this message.")
-        return 1
-    _print(out, found[0].bug)
-    if len(found) > 1:
-        out.line()
-        out.line("Less likely, by the words of the message alone:")
-        out.table(("bug", "kind", "hotfix", "here"), [_row(match.bug) for match in found[1:]])
-    return 0
+        screen.print_json(answer.to_dict())
+    else:
+        _print_answer(screen.Screen(), answer)
+    return int(not (answer.here or answer.age))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a message belongs to.
+
+    Attributes:
+        here: the bugs that have this message and are in this environment, or in any if nothing is installed.
+        age: what the message misses and this release is too old or too new for, if that is what it says.
+        elsewhere: the bugs that have this message, and that this environment does not have.
+        near: what resembles it.
+    """
+
+    here: tuple[Match, ...] = ()
+    age: Optional[Age] = None
+    elsewhere: tuple[Match, ...] = ()
+    near: tuple[Match, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public form: what ``hotfix explain --error --json`` prints."""
+        found = [(one, "here") for one in self.here] + [(one, "elsewhere") for one in self.elsewhere]
+        return {
+            "release": self.age.to_dict(_release()) if self.age else None,
+            "bugs": [
+                {**_facts(one.bug), "match": round(one.score, 2), "fits": fits}
+                for one, fits in [*found, *((one, "nearest") for one in self.near)]
+            ],
+        }
+
+
+def answer_to(text: str) -> Answer:
+    """What a message, or the traceback that ends with it, belongs to in this environment."""
+    from . import ages, messages
+
+    found = messages.search(text)
+    certain = [one for one in found if one.certain]
+    here = tuple(one for one in certain if is_in_force(one.bug)[0] is not False)
+    age = None if here else ages.of_messages(messages.messages_in(text), _release())
+    elsewhere = tuple(one for one in certain if one not in here)
+    near = () if certain or age else tuple(found[:_NAMED])
+    return Answer(here, age, elsewhere, near)
+
+
+def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
+    """Whether this environment has a bug, or None where nothing is installed that could; and that in a sentence."""
+    from ..reports.report import of_fix
+    from ..versions import installed
+    from ..versions.verdict import Verdict
+    from . import bugs
+
+    package = bug.where[0].partition(".")[0] if bug.where else bugs.PACKAGE
+    entry = _entry(bug)
+    if entry:
+        row = of_fix(entry).rows()[0]
+        has = row.verdict in (Verdict.BROKEN, Verdict.FOREIGN) or (row.verdict is Verdict.UNKNOWN and not row.harmless)
+        known = package not in (bugs.PACKAGE,) or installed.find_spec(package) is not None
+        return has if known else None, f"{row.verdict.value}: {row.reason}"
+    release = _release()
+    if release is None:
+        return None, f"{bugs.PACKAGE} is not installed."
+    if not bug.is_in(release):
+        return False, f"{bugs.PACKAGE} {release} does not have it."
+    for name, specifier in bug.needs.items():
+        version = installed.version(name)
+        if version is None or not specifier.contains(version, prereleases=True):
+            there = f"{name} {version} is installed" if version else f"{name} is not installed"
+            return False, f"{bugs.PACKAGE} {release} has it with {name}{specifier}; {there}."
+    return True, f"{bugs.PACKAGE} {release} has it."
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: one bug.
+# Below: what is printed.
+
+
+def _print_answer(out: Any, answer: Answer) -> None:
+    if answer.here:
+        _print(out, answer.here[0].bug)
+        if len(answer.here) > 1:
+            out.line()
+            out.line("The same message comes from:")
+            out.table(("bug", "kind", "hotfix", "what"), [_row(one.bug) for one in answer.here[1:]])
+        _print_elsewhere(out, answer.elsewhere)
+        return
+    if answer.age:
+        out.line(answer.age.sentence(_release()))
+        _print_elsewhere(out, answer.elsewhere)
+        return
+    if answer.elsewhere:
+        out.line("Not your bug here: this message belongs to a bug that this environment does not have.")
+        _print_elsewhere(out, answer.elsewhere)
+        return
+    out.line("No known bug has this message.")
+    for one in answer.near[:1]:
+        has, sentence = is_in_force(one.bug)
+        out.line(f"The nearest is {one.bug.id}: {one.bug.title}.")
+        where = one.bug.where[0].partition(":")[2] if one.bug.where else ""
+        if has is False:
+            out.line(f"This environment does not have that one. {sentence}")
+        elif where:
+            out.line(
+                f"It is that one if the traceback goes through {where}; `hotfix explain -` reads a whole traceback "
+                "from stdin and looks."
+            )
+
+
+def _print_elsewhere(out: Any, matches: Sequence[Match]) -> None:
+    for one in matches:
+        out.line()
+        out.line(f"{one.bug.id}: {one.bug.title}.")
+        out.line(f"Not here: {is_in_force(one.bug)[1]}")
 
 
 def _facts(bug: Bug) -> dict[str, Any]:
@@ -68,7 +173,7 @@ def _facts(bug: Bug) -> dict[str, Any]:
 
     entry = _entry(bug)
     report = bugs.report_of(entry) if entry else {}
-    facts: dict[str, Any] = {**bug.to_dict(), "error": bug.error, "report": report, "here": _here(bug)}
+    facts: dict[str, Any] = {**bug.to_dict(), "error": bug.error, "report": report, "here": is_in_force(bug)[1]}
     if entry:
         facts["proof"] = bool(proofs.load(entry.module, entry.load()))
         facts["evidence"] = _evidence(entry)
@@ -105,13 +210,18 @@ def _print(out: Any, bug: Bug) -> None:
         rows.append(("Proof", proof))
     if bug.why_not:
         rows.append(("Not repaired", bug.why_not))
-    rows.append(("This node", _here(bug)))
+    rows.append(("This node", is_in_force(bug)[1]))
     rows.append(("What to do", _advice(bug)))
-    out.facts(rows)
+    if _neighbours(bug):
+        rows.append(("Or else", f"{_neighbours(bug)}, with which it does not show."))
+    out.facts([(name, text.replace("``", "`")) for name, text in rows])
+    if entry and "table below" in report.get("Releases", ""):
+        out.line()
+        out.table(("broken in", "where"), _releases(entry))
 
 
 def _row(bug: Bug) -> tuple[str, str, str, str]:
-    return bug.id, bug.kind, bug.cure(), _here(bug)
+    return bug.id, bug.kind, bug.cure(), bug.title
 
 
 def _entry(bug: Bug) -> Optional[Entry]:
@@ -120,30 +230,42 @@ def _entry(bug: Bug) -> Optional[Entry]:
     return session.current().catalogue.entries.get(bug.id)
 
 
-def _here(bug: Bug) -> str:
-    """What of it is in this environment, in a sentence."""
-    from ..engine.policy import Policy
-    from ..reports.report import of_environment
+def _release() -> Optional[Version]:
     from ..versions import installed
     from . import bugs
 
-    if bug.repaired:
-        # A switch that cannot be read is the business of `status` and `doctor`.
-        rows = of_environment(Policy(optin=("*",))).rows(bug.id)
-        return f"{rows[0].verdict.value}: {rows[0].reason}" if rows else "unknown"
-    release = installed.version(bugs.PACKAGE)
-    if release is None:
-        return f"{bugs.PACKAGE} is not installed."
-    return f"{bugs.PACKAGE} {release} {'has it' if bug.is_in(release) else 'does not have it'}."
+    return installed.version(bugs.PACKAGE)
 
 
 def _advice(bug: Bug) -> str:
     if bug.repaired:
-        armed = "Begin the program with `import hotfix.auto`, or start it with `hotfix run -- ...`"
-        return f"{armed}, with HOTFIX_OPTIN={bug.id}." if bug.optin else f"{armed}."
+        begin = "Begin the program with `import hotfix.auto`, or start it with `hotfix run -- ...`"
+        return f"{begin}, with HOTFIX_OPTIN={bug.id}." if bug.optin else f"{begin}."
     if bug.fixed_in:
         return f"hotfix does not repair it; transformers {bug.fixed_in[0]} does."
     return "hotfix does not repair it, and no release is known to."
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def _neighbours(bug: Bug) -> str:
+    """The versions of other packages with which a bug does not show, where it needs a part of them."""
+    others = (
+        " or ".join(f"{name}{_OPPOSITE[one.operator]}{one.version}" for one in specifier if one.operator in _OPPOSITE)
+        for name, specifier in bug.needs.items()
+    )
+    return ", or ".join(one for one in others if one)
+
+
+def _releases(entry: Entry) -> list[tuple[str, str]]:
+    """The broken releases, and the models or modules in which they are that."""
+    from ..reports.tables import model_of
+
+    places: dict[str, dict[str, None]] = {}
+    for target, releases in entry.targets.items():
+        places.setdefault(releases, {})[model_of(target)] = None
+    return [(releases or "as its matcher finds", ", ".join(found)) for releases, found in places.items()]
 
 
 def _evidence(entry: Entry) -> dict[str, int]:

@@ -6,13 +6,15 @@ import argparse
 
 HELP = "sum up the records that the processes of a job wrote under HOTFIX_RECORD=DIR"
 
-EXAMPLES = ("hotfix fleet records", "hotfix fleet records --json")
+EXAMPLES = ("hotfix fleet records", "hotfix fleet records --json", "hotfix fleet records --prometheus")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("directory", metavar="DIR", help="what HOTFIX_RECORD was")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--json", action="store_true", help="print JSON")
+    what.add_argument("--prometheus", action="store_true", help="print the text format of Prometheus")
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -20,5 +22,8 @@ def run(chosen: argparse.Namespace) -> int:
     from ..reports import fleet
 
     summary = fleet.summarise(chosen.directory)
-    print(summary.to_json() if chosen.json else summary)
+    if chosen.prometheus:
+        print(summary.to_prometheus())
+    else:
+        print(summary.to_json() if chosen.json else summary)
     return 0 if summary.uniform else 1

@@ -10,6 +10,7 @@ first, the second and the last of these.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,15 @@ def run(command: Sequence[str]) -> NoReturn:
             raise SystemExit(subprocess.run(list(command), env=variables, check=False).returncode)
         os.execvpe(command[0], list(command), variables)
     except OSError as error:
-        raise HotfixError(f"hotfix run: {command[0]}: {error.strerror}") from error
+        raise NotRun(command[0], error) from error
+
+
+class NotRun(HotfixError):
+    """The command could not take the place of this process; `status` is what a shell would say."""
+
+    def __init__(self, program: str, error: OSError) -> None:
+        super().__init__(f"hotfix run: {program}: {error.strerror}")
+        self.status = 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
 
 
 def environment(current: Mapping[str, str]) -> dict[str, str]:

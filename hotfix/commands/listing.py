@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from ..fix import KINDS
 
@@ -10,14 +11,16 @@ HELP = "the bugs that hotfix repairs, and with --all those that it does not"
 EXAMPLES = (
     "hotfix list",
     "hotfix list --kind silent --all",
-    "hotfix list --model qwen2_5_vl",
+    "hotfix list --model Qwen2.5-VL",
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--kind", choices=KINDS, help="only bugs of this kind")
-    parser.add_argument("--model", default="", help="only bugs in this model or module, by a part of its name")
+    parser.add_argument(
+        "--model", default="", help="only bugs in this model or module, by a part of its name as anybody writes it"
+    )
     parser.add_argument("--all", action="store_true", help="also known bugs that hotfix does not repair")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -31,15 +34,27 @@ def run(chosen: argparse.Namespace) -> int:
         for bug in bugs.known().values()
         if (chosen.all or bug.repaired)
         and chosen.kind in (None, bug.kind)
-        and any(chosen.model.lower() in where.lower() for where in bug.where or ("",))
+        and any(_is_about(chosen.model, where) for where in bug.where or ("",))
     ]
     if chosen.json:
         screen.print_json([bug.to_dict() for bug in found])
         return 0
     out = screen.Screen()
     if not found:
-        out.line("No known bug is like that." + ("" if chosen.all else " --all looks at those not repaired as well."))
+        what = (
+            f"No known bug is in a model or module like {chosen.model!r}"
+            if chosen.model
+            else "No known bug is like that"
+        )
+        more = "" if chosen.all else " that hotfix repairs; --all looks at the others as well"
+        out.line(f"{what}{more}.")
         return 0
     rows = [(one.id, one.kind, one.cure(), ", ".join(map(str, one.fixed_in)) or "-", one.title) for one in found]
-    out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows)
+    out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows, cut=True)
     return 0
+
+
+def _is_about(model: str, where: str) -> bool:
+    """Whether a function is in a model: ``Qwen2.5-VL``, ``qwen2_5_vl`` and ``qwen25vl`` are one."""
+    wanted = re.sub(r"[^a-z0-9]", "", model.lower())
+    return any(wanted in re.sub(r"[^a-z0-9]", "", part) for part in re.split(r"[.:]", where.lower()))

@@ -20,6 +20,7 @@ from ..version import __version__
 COMMANDS = {
     "status": "status",
     "doctor": "doctor",
+    "config": "config",
     "scan": "scan",
     "explain": "explain",
     "list": "listing",
@@ -62,7 +63,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         ours = isinstance(error, HotfixError)
         text = " ".join(str(error).split())
         _print_error(text if ours else f"{type(error).__name__}: {text} (--debug shows where)")
-        return 2
+        wanted: int = getattr(error, "status", 2) if ours else 2
+        return wanted
     return status
 
 

@@ -1,8 +1,16 @@
 """Find a bug by the error message that somebody saw.
 
-A message in the wild has other numbers, names and paths than the one that is known, and is cut off at either end. So
-words are compared, in order: what counts is how much of the shorter of the two is in the longer. A word that many known
-messages have ("object has no attribute") says less than one that few have.
+A message in the wild has other numbers, names and paths than the one that is known, is cut off at either end, wrapped
+by a terminal and prefixed with a rank. What may differ and what may not is decided by its form:
+
+* What a message quotes as the thing that is missing (a name that cannot be imported, an attribute, a keyword, a module)
+  has to be that of the known message. Whose attribute it is has to agree as well, unless the known class is an example.
+* Of any other message the words are compared, in order: how much of the known message is in the other one, where a word
+  that many messages have says less than one that few have. Names in between have to agree.
+* What Python and torch say of anybody's code ("index 3 is out of bounds") names no bug by itself. There the traceback
+  has to go through the place that is broken.
+
+What agrees in all that is certain. Anything else is at most the nearest, and is not called a match.
 """
 
 from __future__ import annotations
@@ -10,79 +18,436 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
+
+from ..memo import memo
 
 if TYPE_CHECKING:
     from .bugs import Bug
 
-_ENOUGH = 0.6  # of the weight of the shorter one
-_FEWEST = 3  # words in common, without which nothing is said
-_LINES = 200
+_CERTAIN = 0.8  # of the weight of the known message
+_FRAGMENT = 0.9  # of the weight of what was given, if that is a part of a message
+_NEAR = 0.5
+_FEWEST = 4  # words in common, without which nothing is said of a message without a form
+_CUT = 9  # characters of a name, from which on the rest is not missed
+_LINES = 400
+_WRAPPED = 8  # lines over which a terminal may have spread one message
+_SCREEN = 60  # characters; a shorter line was not wrapped
+
 _WORD = re.compile(r"[a-z_][a-z0-9_]+", re.I)
+_NAME = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]+[a-z0-9]+[A-Z]\w*|\w*[a-z0-9]_\w+|\w+\d\w*")
+_LAUNCHER = re.compile(
+    r"""\A\s*(?:
+        \[[^\]\s]{1,40}\](?:<std(?:err|out)>)?:?\s     # [rank0]: of torchrun, [1,0]<stderr>: of mpirun
+      | \([^)]*\bpid=\d+[^)]*\)\s                      # (WorkerDict pid=136418, ip=10.1.155.100) of Ray
+      | [\w.-]*\d[\w.-]*:\s+(?=\S|$)                   # node3: of pdsh, 0: of srun
+      | [>|│]\s?                                       # quoted, boxed
+    )+""",
+    re.X,
+)
+_ERROR = re.compile(r"\b((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$)")
+_FRAME = re.compile(
+    r"""File "([^"]+)",\s*line\s*\d+,\s*in\s*(\w+|<\w+>)|^(?:File )?([\w./~-]+\.py):\d+,? in ([\w.]+)""", re.M
+)
+
+_Q = "[\"'`\u2018\u2019\u201c\u201d]?"
+_FORMS = {
+    form: re.compile(text.replace("~", _Q))
+    for form, text in {
+        "import": r"cannot import name ~(?P<key>\w+)~(?: from (?:partially initialized module )?~(?P<owner>[\w.]+))?",
+        "module": r"No module named ~(?P<key>[\w.]+)",
+        "attribute": r"(?:type object |module )?~(?P<owner>[\w.]+)~(?: object)? has no attribute ~(?P<key>\w+)",
+        "keyword": r"(?P<owner>[\w.]*?)(?:\(\))? got an unexpected keyword argument ~(?P<key>\w+)",
+        "arity": r"(?P<owner>[\w.]*?)(?P<key>\w+)\(\) takes (?:from )?\d+ (?:to \d+ )?positional arguments? but \d+",
+        "argument": r"(?P<owner>[\w.]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: ~(?P<key>\w+)",
+        "defined": r"name ~(?P<key>\w+)~ is not defined",
+        "key": r"^(?:KeyError: ~|(?=['\"]))['\"]?(?P<key>[\w.-]+)~$",
+        "type": r"has model type ~(?P<key>[\w.-]+)",
+        "tokenizer": r"Tokenizer class ~(?P<key>\w+)~ does not exist",
+    }.items()
+}
+"""The messages that quote what is missing: ``key`` has to agree, ``owner`` is whose it is."""
+
+_ANYBODYS = re.compile(
+    "|".join(
+        (
+            r"index \w+ is out of bounds",
+            r"'NoneType' object|\bNoneType\b",
+            r"object is not (?:subscriptable|callable)",
+            r"too many values to unpack",
+            r"is invalid for input of size|shape \.\.\. is invalid",
+            r"on the same device|tensors on different devices",
+            r"pop from an empty",
+            r"'(?:list|int|str|tuple|dict|function|Tensor)' object (?!has no attribute '[a-z]+_)",
+            r"object has no attribute 'self_attn'",
+            r"unhashable type|unsupported operand",
+            r"stack expects each tensor|size mismatch|Expected reduction dim|nonzero on 0d",
+            r"[Nn]on-default argument|Permission ?(?:Error|denied)|\bKeyError: '\w+'$|StopIteration|RecursionError",
+            r"image tokens do not match|Unrecognized configuration class|chat_template is not set",
+            r"Attention mask should be of size|entries must be in|only support fp16 and bf16",
+        )
+    )
+)
+"""What Python, torch and flash-attn say of anybody's code. It names a bug only with the place that is broken."""
+
+_BUILTIN = {
+    "NoneType",
+    "list",
+    "int",
+    "str",
+    "tuple",
+    "dict",
+    "function",
+    "Tensor",
+    "torch",
+    "torch.nn",
+    "float",
+    "bool",
+}
+
+
+@dataclass(frozen=True)
+class Message:
+    """An error message, taken apart.
+
+    Attributes:
+        text: the message, with the type of the error.
+        error: the type, or an empty string.
+        form: which of the forms it has, or an empty string.
+        key: what it quotes as missing.
+        owner: whose it is, as far as the message says.
+        words: all words, in lower case.
+        aside: whether it is one of many messages of a bug, and not its first.
+    """
+
+    text: str
+    error: str = ""
+    form: str = ""
+    key: str = ""
+    owner: str = ""
+    words: tuple[str, ...] = ()
+    aside: bool = False
 
 
 @dataclass(frozen=True)
 class Match:
-    """A bug, and how well the message fits: 1 where the whole of the shorter one is in the longer.
+    """A bug, and how well the message fits.
 
     Attributes:
         bug: the bug.
         score: from 0 to 1.
         weight: of the words in common.
+        certain: whether everything agrees that has to.
     """
 
     bug: Bug
     score: float
     weight: float
+    certain: bool
 
 
 def search(text: str) -> list[Match]:
-    """The bugs that a message or a traceback may come from, the best first.
+    """The bugs that a message or a traceback may come from, the certain ones first, then the best.
 
     Args:
         text: the message, or the output of a program that ends with it.
     """
+    asked = list(messages_in(text))
+    text = _unwrapped(text)
+    places = _places(text)
+    known, rarity = _known()
+    found = []
+    for bug, theirs in known.items():
+        best: Optional[Match] = None
+        for one in asked:
+            for other in theirs:
+                match = _compare(bug, one, other, places, text, rarity)
+                if match and (best is None or _order(match) > _order(best)):
+                    best = match
+        if best and (best.certain or best.score >= _NEAR):
+            found.append(best)
+    return sorted(found, key=_order, reverse=True)
+
+
+def messages_in(text: str) -> Iterator[Message]:
+    """The error messages in what was pasted, the last one first, in every way in which they may have been wrapped."""
+    lines = _lines(text)
+    starts = [number for number, (line, _) in enumerate(lines) if _ERROR.search(line)]
+    if not starts:
+        whole = " ".join(line.strip() for line, _ in lines if line.strip())
+        if whole:
+            yield _message(whole)
+        return
+    for start in reversed(starts):
+        line, width = lines[start]
+        first = line[_ERROR.search(line).start() :]  # type: ignore[union-attr]  # it was found above
+        yield _message(first)
+        more = []
+        for line, _ in lines[start + 1 : start + 1 + _WRAPPED]:
+            if not line.strip() or line.lstrip().startswith(("File ", "Traceback", "During handling", "The above")):
+                break
+            more.append(line)
+        if more and width >= _SCREEN:
+            for end in range(1, len(more) + 1):
+                yield _message("".join([first, *more[:end]]))  # cut at the edge of the screen
+                yield _message(" ".join([first, *(line.strip() for line in more[:end])]))  # folded at a space
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: taking messages apart.
+
+
+def _lines(text: str) -> list[tuple[str, int]]:
+    """The last lines without what launchers put before them, each with the width that it had on the screen."""
+    plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text).replace("\r", "\n")
+    return [(re.sub(_LAUNCHER, "", line, count=1).rstrip(), len(line)) for line in plain.splitlines()[-_LINES:]]
+
+
+def _unwrapped(text: str) -> str:
+    """The text as it is, and once more without its line ends: a screen may have cut it anywhere."""
+    lines = [line for line, _ in _lines(text)]
+    return "\n".join([*lines, "".join(lines)])
+
+
+def _message(text: str) -> Message:
+    named = _ERROR.match(text)
+    error = named[1].rpartition(".")[2] if named else ""
+    words = tuple(word.lower() for word in _WORD.findall(text))
+    for form, pattern in _FORMS.items():
+        said = pattern.search(text)
+        if said:
+            owner = (said.groupdict().get("owner") or "").strip(".")
+            if form == "attribute" and owner.split(".")[0] == "transformers":
+                form = "import"  # of a module that gives its names when they are asked for
+            return Message(text, error, form, said["key"], owner, words)
+    return Message(text, error, words=words)
+
+
+@memo
+def _known() -> tuple[dict[Bug, tuple[Message, ...]], Rarity]:
     from . import bugs
 
-    lines = [line for line in text.splitlines() if line.strip()][-_LINES:]
-    errors = [line for line in lines if re.match(r"\s*[\w.]*(Error|Exception|Warning)\b", line)] or lines
-    queries = [_words(line) for line in errors]
-    known = {bug: [_words(one) for one in _messages(bug.error)] for bug in bugs.known().values() if bug.error}
-    count = Counter(word for messages in known.values() for word in set().union(*messages))
-    weigh = partial(_weight, count, len(known))
-    found = []
-    for bug, messages in known.items():
-        best = max((_compare(bug, query, one, weigh) for query in queries for one in messages), key=_value)
-        if best.score >= _ENOUGH:
-            found.append(best)
-    return sorted(found, key=_value, reverse=True)
+    known = {bug: tuple(known_messages(bug)) for bug in bugs.known().values() if bug.error}
+    return known, Rarity(known)
 
 
-def _value(match: Match) -> float:
-    return match.score * match.weight
+def known_messages(bug: Bug) -> Iterator[Message]:
+    """The messages in a symptom: what is quoted as code if anything is, else the whole text, one alternative each."""
+    quoted = [one for one in re.findall(r"``(.+?)``", bug.error) if ":" in one]
+    texts = [one for one in quoted if _ERROR.match(one)] or (
+        [] if "``" in bug.error else re.split(r" / | - ", bug.error)
+    )
+    if not texts:
+        texts = quoted
+    for text in texts:
+        text = re.sub(r"\s*\((?:InternVL|in |at |\.\.\.)[^)]*\)$|\s*…$", "", text)
+        yield _message(text)
+    # Names beside the first one: ``'x'`` in a list of names, and what a fix adds.
+    first = next(iter(texts), "")
+    said = _FORMS["import"].search(first)
+    if said:
+        names = set(re.findall(r"``'?(\w+)'?``", bug.error)) | set(_added(bug))
+        for name in sorted(names - {said["key"]}):
+            yield replace(_message(f"ImportError: cannot import name '{name}'"), aside=True)
 
 
-def _messages(text: str) -> list[str]:
-    """The messages in a symptom: what is quoted as code if anything is, else the whole text."""
-    return re.findall(r"``([^`]*?:.*?)``", text) or [text]
+def _added(bug: Bug) -> Iterator[str]:
+    if bug.repaired and bug.kind == "removed-api":
+        for target in bug.where:
+            yield target.partition(":")[2].rpartition(".")[2]
 
 
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
+def _places(text: str) -> set[tuple[str, str]]:
+    """The files (without folders and ending) and functions through which a traceback goes."""
+    found = set()
+    for match in _FRAME.finditer(text):
+        file, function = match[1] or match[3], match[2] or match[4]
+        found.add((re.split(r"[/\\]", file)[-1].removesuffix(".py"), function.rpartition(".")[2]))
+    return found
 
 
-def _weight(count: Mapping[str, int], messages: int, word: str) -> float:
-    return math.log((messages + 1) / (count.get(word, 0) or 1))
+def _is_at(bug: Bug, places: set[tuple[str, str]], text: str) -> bool:
+    """Whether a traceback goes through, or names, what is broken."""
+    for target in bug.where:
+        module, _, qualname = target.partition(":")
+        file, function = module.rpartition(".")[2], re.split(r"\W", qualname.rpartition(".")[2])[0]
+        if not function:
+            if any(one == file for one, _ in places):
+                return True
+            continue
+        if (file, function) in places:
+            return True
+        if len(function) > 9 and not function.startswith("__") and re.search(rf"\b{re.escape(function)}\b", text):
+            return True
+        if not function.startswith("__") and function != "forward" and any(one == function for _, one in places):
+            return True
+    return False
 
 
-def _compare(bug: Bug, one: Sequence[str], other: Sequence[str], weigh: Callable[[str], float]) -> Match:
-    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
-    common = [word for block in blocks if block.size > 1 for word in one[block.a : block.a + block.size]]
-    weight = sum(map(weigh, common))
-    shorter = min(sum(map(weigh, one)), sum(map(weigh, other)))
-    enough = len(common) >= min(_FEWEST, len(one), len(other)) and shorter > 0
-    return Match(bug, weight / shorter if enough else 0.0, weight)
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: comparing them.
+
+
+_ORDINARY = frozenset(
+    [
+        "no",
+        "such",
+        "file",
+        "or",
+        "directory",
+        "errno",
+        "object",
+        "has",
+        "have",
+        "attribute",
+        "got",
+        "an",
+        "unexpected",
+        "keyword",
+        "argument",
+        "missing",
+        "required",
+        "positional",
+        "must",
+        "be",
+        "not",
+        "to",
+        "the",
+        "of",
+        "is",
+        "are",
+        "in",
+        "for",
+        "with",
+        "but",
+        "and",
+        "you",
+        "your",
+        "it",
+        "this",
+        "that",
+        "does",
+        "do",
+        "on",
+        "at",
+        "by",
+        "as",
+        "error",
+        "name",
+        "cannot",
+        "import",
+        "from",
+        "expected",
+        "should",
+        "was",
+        "were",
+        "while",
+        "first",
+        "only",
+    ]
+)
+"""Words of any message."""
+
+
+class Rarity:
+    """How much a word says: the fewer known messages have it, the more; ordinary words next to nothing."""
+
+    def __init__(self, known: Mapping[Bug, Sequence[Message]]) -> None:
+        self._count = Counter(
+            word for messages in known.values() for word in {word for one in messages for word in one.words}
+        )
+        self._messages = len(known)
+
+    def of(self, words: Sequence[str]) -> float:
+        """The weight of words together."""
+        return sum(
+            math.log((self._messages + 1) / (self._count.get(word, 0) or 1)) * (0.2 if word in _ORDINARY else 1.0)
+            for word in words
+        )
+
+
+def _order(match: Match) -> tuple[bool, float]:
+    return match.certain, match.score * match.weight
+
+
+def _compare(
+    bug: Bug, asked: Message, known: Message, places: set[tuple[str, str]], text: str, rarity: Rarity
+) -> Optional[Match]:
+    if asked.error and known.error and asked.error != known.error and not _are_relatives(asked.error, known.error):
+        return None
+    anybodys = bool(_ANYBODYS.search(known.text))
+    if asked.form or known.form:
+        if asked.form != known.form or not _keys_agree(asked, known):
+            return None
+        if asked.owner != known.owner and {asked.owner, known.owner} & _BUILTIN:
+            return None
+        owner = _owner_agrees(bug, asked, known)
+        if anybodys and places and not _is_at(bug, places, text):
+            return None
+        certain = owner and (not anybodys or _is_at(bug, places, text))
+        weight = rarity.of([known.key.lower(), *known.words[:1]]) * (0.9 if known.aside else 1.0)
+        return Match(bug, 1.0 if certain else 0.6, weight, certain)
+    blocks = SequenceMatcher(None, asked.words, known.words, autojunk=False).get_matching_blocks()
+    blocks = [block for block in blocks if block.size > 1 or (block.size and len(known.words) < _FEWEST)]
+    common = [word for block in blocks for word in asked.words[block.a : block.a + block.size]]
+    if not common or len(common) < min(_FEWEST, len(known.words)) or not _names_agree(asked, known, blocks):
+        return None
+    weight, theirs, ours = rarity.of(common), rarity.of(known.words), rarity.of(asked.words)
+    of_known, of_asked = weight / theirs if theirs else 0.0, weight / ours if ours else 0.0
+    if anybodys and places and not _is_at(bug, places, text):
+        return None
+    whole = of_known >= _CERTAIN
+    fragment = of_asked >= _FRAGMENT and len(common) >= _FEWEST and weight >= _FEWEST * 2
+    certain = (whole or fragment) and (not anybodys or _is_at(bug, places, text))
+    return Match(bug, max(of_known, of_asked if fragment else 0.0), weight, certain)
+
+
+def _are_relatives(one: str, other: str) -> bool:
+    return {one, other} <= {"ImportError", "ModuleNotFoundError"} or {one, other} <= {"OSError", "FileNotFoundError"}
+
+
+def _keys_agree(asked: Message, known: Message) -> bool:
+    """Whether the same is missing. A title may be cut off in the middle of it."""
+    cut = len(asked.key) > _CUT and asked.text.endswith(asked.key)
+    return known.key.startswith(asked.key) if cut else asked.key == known.key
+
+
+def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
+    """Whether the class, function or module is the known one, or one for which that is an example."""
+    ours, theirs = asked.owner, known.owner
+    if not ours or not theirs or ours == theirs:
+        return True
+    if asked.form == "import":
+        # A name has often been asked for at several places: those of the fix, or the package itself.
+        modules = {target.partition(":")[0] for target in bug.where}
+        return ours in modules or ours == "transformers"
+    last, known_last = ours.rpartition(".")[2], theirs.rpartition(".")[2]
+    if asked.form in ("keyword", "argument"):
+        if last != known_last:
+            return False
+        # The class of forward, or of a Trainer of one's own, is an example; that of a constructor is not.
+        classes = ours.rpartition(".")[0], theirs.rpartition(".")[0]
+        return last != "__init__" or not all(classes) or _of_a_kind(*classes)
+    if asked.form == "arity":
+        return True
+    # In a bug of one model, another class with the same attribute is another bug.
+    models = {target.split(".")[2] for target in bug.where if target.startswith("transformers.models.")}
+    return len(models) != 1
+
+
+def _of_a_kind(one: str, other: str) -> bool:
+    """Whether two classes have the same last word: TrainingArguments, Seq2SeqTrainingArguments."""
+    shorter, longer = sorted((one, other), key=len)
+    return longer.endswith(shorter)
+
+
+def _names_agree(asked: Message, known: Message, blocks: Sequence[object]) -> bool:
+    """Whether the names within what both have in common are the same."""
+    spans = [block for block in blocks if block.size]  # type: ignore[attr-defined]
+    first, last = spans[0], spans[-1]
+    between = known.words[first.b : last.b + last.size]  # type: ignore[attr-defined]
+    names = {name.lower() for name in _NAME.findall(known.text)} & set(between)
+    return names <= set(asked.words)

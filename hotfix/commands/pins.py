@@ -1,9 +1,9 @@
 """Read which packages, in which versions, a file or a folder names.
 
 Read are requirements files (with ``-r``, ``-c``, markers, hashes), what ``pip freeze`` prints, pylock.toml, uv.lock,
-poetry.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, a bill of materials (CycloneDX in JSON), and the
-folder of an environment. Nothing is executed, fetched or imported; what cannot be read is one `CommandError` that names
-file and line.
+poetry.lock, pdm.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, a bill of materials (CycloneDX in JSON),
+the folder of an environment, and what `hotfix.commands.projects` reads. Nothing is executed, fetched or imported; what
+cannot be read is one `CommandError` that names file and line.
 
 Pins come with pull requests, from anybody. So the time is linear in the size of a file, sizes and depths have limits,
 and a file that turns out not to be pins (a requirements file may include any file, or be a link to one) is named, with
@@ -17,7 +17,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional
 from urllib.parse import unquote
@@ -32,11 +32,12 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
-from . import CommandError
+from . import CommandError, projects
 from .screen import EXTRA
 
 LIMIT = 16 * 1024 * 1024  # bytes; the lock files of the largest projects have a fifth of that
 LIMIT_YAML = 256 * 1024  # bytes; PyYAML takes a minute for the other limit
+LIMIT_LOCK = 2 * 1024 * 1024  # bytes of a conda-lock.yml, which is read in some seconds
 _DEPTH = 20  # of files that include each other
 _LINES = 200_000  # of requirements files, with all that they include; many of them are hashes
 _REQUIREMENTS = 20_000
@@ -123,14 +124,17 @@ def read(source: str, python: str = "") -> Pins:
     try:
         if source == "-":
             pins = Pins(name, complete=True)
-            _Requirements(pins, markers).lines(_text(sys.stdin.buffer.read(LIMIT + 1), name), Path(), name)
+            text = _text(sys.stdin.buffer.read(LIMIT + 1), name)
+            if projects.is_pip_list(text):
+                return _of_lines(pins, projects.of_pip_list(text), markers)
+            _Requirements(pins, markers).lines(text, Path(), name)
             return pins
         if path.is_dir():
             return _of_folder(path)
         text = _text(_bytes(path), source)
         if not text.strip():
             raise CommandError(f"{source}: the file is empty")
-        return _of_file(path, source, text, markers)
+        return _with_lines(_of_file(path, source, text, markers), text)
     except OSError as error:
         raise CommandError(f"{source}: {error.strerror or error}") from None
     except RecursionError:
@@ -145,18 +149,76 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
     name = path.name.lower()
     if name.endswith((".toml", ".lock")) and name != "pipfile.lock":
         return _of_toml(source, text, markers)
+    if name == "pipfile":
+        pins = Pins(source)
+        return _of_lines(pins, ((0, one) for one in projects.of_pipfile(toml(source, text))), markers)
+    if name == "setup.cfg":
+        pins = Pins(source)
+        return _of_lines(pins, ((0, one) for one in projects.of_setup_cfg(text, source)), markers)
+    if re.fullmatch(r"dockerfile(\..*)?|.*\.dockerfile", name):
+        return _of_lines(Pins(source), projects.of_dockerfile(text), markers, lenient=True)
     if name == "pipfile.lock" or name.endswith(".json"):
         return _of_json(source, text, markers)
     if name.endswith((".yml", ".yaml")):
         return _of_conda(source, text, markers, path.parent)
     if name.endswith((".txt", ".in")) or "requirements" in name or "constraints" in name or "freeze" in name:
+        if projects.is_pip_list(text):
+            return _of_lines(Pins(source, complete=True), projects.of_pip_list(text), markers)
         pins = Pins(source)
         _Requirements(pins, markers).lines(text, path.parent, source)
         return pins
     raise CommandError(
         f"{source}: not a kind of file that is known; read are *.txt, *.in, pylock.toml, uv.lock, poetry.lock, "
-        f"Pipfile.lock, pyproject.toml, *.yml, CycloneDX in *.json and folders of environments"
+        f"pdm.lock, Pipfile, Pipfile.lock, pyproject.toml, setup.cfg, *.yml, Dockerfile, CycloneDX in *.json and "
+        f"folders of environments"
     )
+
+
+def _of_lines(pins: Pins, lines: Iterable[tuple[int, str]], markers: dict[str, str], lenient: bool = False) -> Pins:
+    """The requirements in something that is no list of them.
+
+    Args:
+        pins: where they are put.
+        lines: number of the line, if it has one, and requirement.
+        markers: hold for the environment.
+        lenient: whether what is no requirement is left out, and several of one package are several installations.
+    """
+    for number, line in lines:
+        where = f"{pins.source}:{number}" if number else pins.source
+        try:
+            pin = pin_of(line, where, markers)
+        except CommandError:
+            if not lenient:
+                raise
+            continue
+        if pin and lenient:
+            pins.add(pin)
+        elif pin:
+            pins.narrow(pin)
+    return pins
+
+
+def _with_lines(pins: Pins, text: str) -> Pins:
+    """The same pins with the lines on which they stand, where the kind of file has not said them."""
+    for name, found in pins.packages.items():
+        if name != "transformers" or any(pin.where != pins.source for pin in found):
+            continue  # of nothing else a line is ever shown
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if _names(line, name)]
+        if lines:
+            # A lock file has an entry of its own for each version, and names the package where others want it.
+            own = [
+                number for number in lines if re.search(r"^\s*-?\s*\"?name\"?\s*[=:]", text.splitlines()[number - 1])
+            ]
+            places = own if len(own) >= len(found) else lines
+            pins.packages[name] = [
+                replace(pin, where=f"{pin.where}:{places[min(number, len(places) - 1)]}")
+                for number, pin in enumerate(found)
+            ]
+    return pins
+
+
+def _names(line: str, package: str) -> bool:
+    return bool(re.search(rf"(?<![\w.-]){re.escape(package)}(?![\w.-]*\w)", line, re.I))
 
 
 def _bytes(path: Path) -> bytes:
@@ -330,7 +392,12 @@ def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
 # Below: lock files, pyproject.toml, Pipfile.lock.
 
 
-def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
+def toml(source: str, text: str) -> dict[str, Any]:
+    """The document that a text in TOML is.
+
+    Raises:
+        CommandError: it is none, or has keys that would take for ever.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -342,9 +409,14 @@ def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
         if _longest_key(line) > _KEY:
             raise CommandError(f"{source}:{number}: a key of more than {_KEY} parts")
     try:
-        document = tomllib.loads(text)
+        document: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise CommandError(f"{source}: not TOML: {error}") from None
+    return document
+
+
+def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
+    document = toml(source, text)
     packages = document.get("packages", document.get("package"))
     if isinstance(packages, list):
         pins = Pins(source, complete=True)
@@ -471,8 +543,9 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
         import yaml
     except ImportError:
         raise CommandError(f"{source}: reading YAML needs PyYAML, which is not installed: {EXTRA}") from None
-    if len(text) > LIMIT_YAML:
-        raise CommandError(f"{source}: larger than {LIMIT_YAML // 1024} kB, which is much for an environment of conda")
+    limit = LIMIT_LOCK if "conda-lock" in Path(source).name else LIMIT_YAML
+    if len(text) > limit:
+        raise CommandError(f"{source}: larger than {limit // 1024} kB, which is much for an environment of conda")
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it comes without types
         def compose_node(self, parent: Any, index: Any) -> Any:
@@ -485,6 +558,11 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
         document = yaml.load(text, Loader)
     except yaml.YAMLError as error:
         raise CommandError(f"{source}: not YAML: {str(error).splitlines()[0]}") from None
+    if isinstance(document, dict) and isinstance(document.get("package"), list):
+        pins = Pins(source, complete=True)
+        for name, version in projects.of_conda_lock(document, source):
+            pins.add(_pin_with(canonicalize_name(name), f"=={version}" if version else "", source))
+        return pins
     wanted = document.get("dependencies") if isinstance(document, dict) else None
     if not isinstance(wanted, list):
         raise CommandError(f"{source}: not a conda environment: it has no list of dependencies")
@@ -522,10 +600,19 @@ def _of_match_spec(text: str, source: str) -> Pin:
     return _pin_with(name, versions.split(" ")[0] if "," not in versions else versions, source)
 
 
-def _of_folder(folder: Path) -> Pins:
+def is_environment(folder: Path) -> bool:
+    """Whether packages are installed in a folder."""
+    return any(_installed_in(folder))
+
+
+def _installed_in(folder: Path) -> tuple[list[Path], list[Path]]:
     places = [folder, *folder.glob("lib*/python3*/site-packages"), folder / "Lib" / "site-packages"]
     found = [entry for place in places if place.is_dir() for entry in sorted(place.glob("*-*.*-info"))]
-    conda = sorted((folder / "conda-meta").glob("*-*-*.json"))
+    return found, sorted((folder / "conda-meta").glob("*-*-*.json"))
+
+
+def _of_folder(folder: Path) -> Pins:
+    found, conda = _installed_in(folder)
     if not found and not conda:
         raise CommandError(f"{folder}: no installed packages in this folder; name an environment or its site-packages")
     pins = Pins(str(folder), complete=True)

@@ -1,10 +1,10 @@
-"""``hotfix run``: a command with hotfix armed in every Python process that it starts."""
+"""``hotfix run``: a command with hotfix switched on in every Python process that it starts."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "run a command with hotfix armed in every Python process that it starts"
+HELP = "run a command with hotfix switched on in every Python process that it starts"
 
 EXAMPLES = (
     "hotfix run -- torchrun --nproc-per-node 8 train.py",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..reports.tables import clean, escaped_markdown, markdown_table
+from ..reports.tables import WIDE, clean, escaped_markdown, markdown_table
 from ..version import __version__
 from . import bugs, screen
 from .carried import Finding, Scan, to_dict
@@ -13,18 +16,24 @@ from .carried import Finding, Scan, to_dict
 if TYPE_CHECKING:
     from packaging.version import Version
 
-COLUMNS = ("bug", "kind", "hotfix", "fixed in", "in these pins")
+COLUMNS = ("bug", "kind", "hotfix", "fixed in", "what")
+_SHOWN = 20  # lines of a table on a screen; in a pipe there are all
 
 
-def print_table(scans: Sequence[Scan]) -> None:
-    """Print a table for each file."""
+def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
+    """Print a table for each file; on a screen the worst of it, unless the whole is asked for."""
     out = screen.Screen()
     for number, scan in enumerate(scans):
         if number:
             out.line()
         out.line(heading(scan), "bold")
         if scan.findings:
-            out.table(COLUMNS, [_cells(scan, one) for one in scan.findings])
+            most = len(scan.findings) if whole or out.width is None else _SHOWN // (2 if out.width < WIDE else 1)
+            shown, rest = scan.findings[:most], scan.findings[most:]
+            out.table(COLUMNS, [_cells(scan, one) for one in shown], cut=True)
+            if rest:
+                kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
+                out.line(f"And {len(rest)} more ({kinds}); --all lists them.")
         for sentence in conclusions(scan):
             out.line(sentence)
 
@@ -88,10 +97,13 @@ def conclusions(scan: Scan) -> list[str]:
     sentences = []
     if any(one.bug.repaired for one in scan.findings) and not scan.with_hotfix:
         sentences.append("To repair them without an upgrade: add transformers-hotfix to these pins.")
-    if scan.upgrade:
-        new = f"; it has {scan.carried} known bugs that are not here" if scan.carried else ""
-        wanted = f"transformers{'==' if scan.pinned else '>='}{scan.upgrade}"
-        sentences.append(f"To end the rest, as far as a release does: {wanted}{new}.")
+    for step in scan.steps:
+        wanted = f"transformers{'==' if scan.pinned else '>='}{step.release}"
+        end = {"crashes": "the crashes", "silent bugs": "what is silently wrong", "all": "all that a release ends"}
+        new = f"; {step.new} known bugs are new in it" if step.new else ""
+        sentences.append(f"To end {end[step.ends]} of the rest: {wanted} (it ends {step.ended}{new}).")
+    if scan.ignored:
+        sentences.append(f"Ignored by this project: {'; '.join(f'{id} ({why})' for id, why in scan.ignored.items())}.")
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
         sentences.append(f"Not ended by any release so far: {never} of them.")
@@ -106,7 +118,8 @@ def conclusions(scan: Scan) -> list[str]:
 
 def _cells(scan: Scan, one: Finding) -> tuple[str, ...]:
     fixed = ", ".join(map(str, one.bug.fixed_in)) or "-"
-    return one.bug.id, one.bug.kind, one.bug.cure(), fixed, _extent(scan, one)
+    extent = _extent(scan, one)
+    return one.bug.id, one.bug.kind, one.bug.cure(), fixed, one.bug.title + ("" if extent == "yes" else f" ({extent})")
 
 
 def _extent(scan: Scan, one: Finding) -> str:
@@ -138,9 +151,28 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     return {
         "id": bug.id,
         "shortDescription": {"text": bug.title},
+        **({"helpUri": _thread(bug)} if _thread(bug) else {}),
         "help": {"text": f"Kind: {bug.kind}. Fixed in: {fixed}; {cure}. {' '.join(bug.refs)}".strip()},
         "properties": {"tags": [bug.kind]},
     }
+
+
+def _suppression(scan: Scan, one: Finding) -> dict[str, str]:
+    return {"kind": "external", "justification": scan.ignored[one.bug.id]}
+
+
+def _thread(bug: bugs.Bug) -> str:
+    """The address of the thread in which the bug was found; empty where none is known."""
+    for ref in bug.refs:
+        said = re.fullmatch(r"(?:([\w.-]+)/)?([\w.-]*)#(\d+)", ref.split(" ")[0])
+        if said:
+            return f"https://github.com/{said[1] or 'huggingface'}/{said[2] or 'transformers'}/issues/{said[3]}"
+    return ""
+
+
+def _fingerprint(id: str, file: str) -> str:
+    """Which alerts are the same: those of one bug in one file, on whatever line and for whatever pin."""
+    return hashlib.sha256(f"{id}\n{file}".encode()).hexdigest()[:32]
 
 
 def _result(scan: Scan, one: Finding) -> dict[str, Any]:
@@ -156,4 +188,6 @@ def _result(scan: Scan, one: Finding) -> dict[str, Any]:
         "level": level,
         "message": {"text": f"{scan.asked}: {one.bug.title}" + ("" if extent == "yes" else f" ({extent})")},
         "locations": [{"physicalLocation": place}],
+        **({"suppressions": [_suppression(scan, one)]} if one.bug.id in scan.ignored else {}),
+        "partialFingerprints": {"bugInPins/v1": _fingerprint(one.bug.id, place["artifactLocation"]["uri"])},
     }

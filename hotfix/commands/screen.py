@@ -10,12 +10,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
-from ..reports.tables import clean, plain_table, rich_table
+from ..reports.tables import WIDE, clean, fitted_table, plain_table, rich_stack, rich_table
 
 EXTRA = "pip install 'transformers-hotfix[cli]'"
 
@@ -25,33 +27,48 @@ class Screen:
 
     Attributes:
         console: the console of ``rich``, or None where the output is plain text.
+        width: how many columns there are; None in a pipe.
     """
 
     def __init__(self) -> None:
         self.console: Any = _console()
+        self.width = _width(self.console)
         if self.console is None and importlib.util.find_spec("rich") is None:
-            sys.stderr.write(f"hotfix: plain text, since rich is not installed; {EXTRA} brings tables and colours\n")
+            sentence = f"hotfix: plain text, since rich is not installed; {EXTRA} brings tables and colours"
+            print(textwrap.fill(sentence, self.width or 1000), file=sys.stderr)
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one paragraph."""
         if self.console is None:
-            print(clean(text))
+            lines = [clean(text)] if self.width is None else textwrap.wrap(clean(text), self.width) or [""]
+            print("\n".join(lines))
         else:
             self.console.print(clean(text), style=style or None)
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print a table; words such as ``broken`` have their colours."""
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]], cut: bool = False) -> None:
+        """Print a table; words such as ``broken`` have their colours. On a narrow screen its rows are stacked.
+
+        Args:
+            columns: the headings.
+            rows: the cells.
+            cut: whether the last cell of a row is cut to what fits, and not folded.
+        """
         cells = [[clean(cell) for cell in row] for row in rows]
-        if self.console is None:
+        if self.width is not None and self.width < WIDE:
+            if self.console is None:
+                print(fitted_table(columns, cells, self.width, cut))
+            else:
+                self.console.print(rich_stack(cells, self.width, cut))
+        elif self.console is None:
             print(plain_table([list(columns), *cells]))
-            return
-        self.console.print(rich_table(columns, cells))
+        else:
+            self.console.print(rich_table(columns, cells, self.width if cut and self.width else 0))
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
         """Print names and what they are, one under the other."""
         cells = [(clean(name), clean(value)) for name, value in rows]
         if self.console is None:
-            print(plain_table(cells))
+            print(plain_table(cells) if self.width is None else _folded(cells, self.width))
             return
         from rich.table import Table
         from rich.text import Text
@@ -92,6 +109,24 @@ class Screen:
                 advanced[0] = True
 
             yield step
+
+
+def _folded(cells: Sequence[tuple[str, str]], width: int) -> str:
+    """Names and what they are, in so many columns of the screen."""
+    indent = max(len(name) for name, _ in cells) + 2
+    lines = []
+    for name, value in cells:
+        folded = textwrap.wrap(value, max(width - indent, 20)) or [""]
+        lines += [f"{name:{indent}}{folded[0]}", *(" " * indent + line for line in folded[1:])]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _width(console: Any) -> Optional[int]:
+    """The columns of the screen; None in a pipe, where a row is a line."""
+    if console is not None:
+        width: int = console.width
+        return width
+    return max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else None
 
 
 def print_json(value: object) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,23 +56,13 @@ def run(chosen: argparse.Namespace) -> int:
         targets = [(one.fix, one.target, one.verdict.value, one.state.value, one.reason) for one in report]
         out.table(("fix", "target", "verdict", "state", "reason"), targets)
         return 0
-    rows = report.rows()
-    shown = rows if chosen.all else [row for row in rows if not row.idle]
-    # What a group of fixes would give back to those who ask for it is one line.
-    offered = Counter(report.group_of(row) for row in shown if not chosen.all)
-    shown = [row for row in shown if chosen.all or not report.group_of(row)]
-    if shown:
-        out.table(tables.COLUMNS, [row.cells() for row in shown])
+    rows = report.rows() if chosen.all else report.at_work()
+    if rows:
+        columns = tables.ALL_COLUMNS if chosen.all else tables.COLUMNS
+        out.table(columns, [row.cells(reasons=chosen.all) for row in rows], cut=not chosen.all)
         out.line()
-    for group, count in offered.items():
-        if group:
-            out.line(f"HOTFIX_OPTIN={group} would repair {count} more, which are off by default; --all lists them.")
-    if any(row.idle for row in rows) and not chosen.all:
-        counts = Counter(row.word for row in rows if row.idle)
-        idle = ", ".join(f"{count} {word}" for word, count in counts.items())
-        out.line(f"There is nothing to do for {sum(counts.values())} fixes ({idle}); --all lists them.")
-    for one in report.unexamined:
-        out.line(f"{one} `hotfix status --unknown` lists them.")
+    for sentence in map(str, report.unexamined) if chosen.all else report.summary():
+        out.line(sentence)
     return 0
 
 

@@ -71,7 +71,9 @@ class Proof:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", nargs="*", help="fixes; all that have something to repair here, if none is named")
-    parser.add_argument("--against", metavar="DIR", help="a folder with a fixed release, whose results are the oracle")
+    parser.add_argument(
+        "--against", metavar="DIR", help="a folder with a fixed release, to whose results those of the fix are compared"
+    )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each process (600)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -181,9 +183,9 @@ def _proved(
     if not before["error"] and not change:
         return replace(proof, reason="the case shows no bug on this node")
     if oracle and oracle["error"]:
-        return replace(proof, reason=f"the oracle raises {_word(oracle)}")
+        return replace(proof, reason=f"the fixed release raises {_word(oracle)}")
     if distance and distance.over:
-        return replace(proof, reason=f"the oracle gives another result: {distance.name}")
+        return replace(proof, reason=f"the fixed release gives another result: {distance.name}")
     reason = "raises without the fix, runs with it" if before["error"] else "wrong without the fix, different with it"
     return replace(proof, result=VERIFIED, reason=reason)
 
@@ -299,7 +301,7 @@ def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> No
             ("Python", f"{certificate['python']} on {certificate['system']}"),
             ("Packages", packages or "none of those that matter"),
             ("Device", f"{certificate['device']}; flash-attn {flash} on it"),
-            ("Oracle", certificate["oracle"] or "none; --against DIR names a folder with a fixed release"),
+            ("Compared to", certificate["oracle"] or "none; --against DIR names a folder with a fixed release"),
         ]
     )
     if not proofs:
@@ -309,7 +311,7 @@ def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> No
         (one.result, one.fix, _short(one.target), one.before, one.after, _number(one.changed), _number(one.oracle))
         for one in proofs
     ]
-    out.table(("result", "fix", "function", "before", "after", "changed by", "to oracle"), rows)
+    out.table(("result", "fix", "function", "before", "after", "changed by", "to fixed release"), rows)
     for reason in dict.fromkeys(f"{one.fix}: {one.reason}" for one in proofs if one.result != VERIFIED):
         out.line(reason)
     if all(one.result == IMPOSSIBLE for one in proofs):

@@ -78,6 +78,13 @@ class Catalogue:
             self._known_good[key] = self._is_good_release(*key)
         return self._known_good[key] and not _is_older(module) and installed.is_as_released(module)
 
+    def is_as_examined(self, module: str) -> bool:
+        """Whether a module is of an examined release, and as it was released."""
+        package = module.partition(".")[0]
+        release = installed.version(package)
+        examined = release is not None and str(release) in self.examined(package)
+        return examined and not _is_older(module) and installed.is_as_released(module)
+
     # ------------------------------------------------------------------------------------------------------------------
 
     def _is_good_release(self, package: str, releases: str) -> bool:

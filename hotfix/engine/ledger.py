@@ -6,7 +6,7 @@ Whatever goes wrong while a target is handled is contained here (`Ledger.contain
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -102,11 +102,8 @@ class Ledger:
                 source.
         """
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
-        if outcome.state is State.APPLIED:
-            # One line a fix: the report has the other places.
-            is_news = not outcome.converts and log.is_news(outcome.fix, "applied")
-            level = logging.INFO if is_news else logging.DEBUG
-            log.log(level, f"{outcome.fix}: applied to {outcome.target}{' (late)' * outcome.late}. {outcome.reason}")
+        if outcome.state is State.APPLIED:  # that is one line for all of them: `say_applied`
+            log.log(logging.DEBUG, f"{what}: applied{' (late)' * outcome.late}. {outcome.reason}")
         elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE:
             raise HotfixError(f"{what}: {outcome.reason}")
         elif outcome.is_news:
@@ -123,6 +120,24 @@ class Ledger:
             tell(sentence, outcome.fix, outcome.verdict.value)
         else:
             log.log(logging.DEBUG, f"{what}: {outcome.verdict.value}. {outcome.reason}")
+
+    def say_applied(self, fix: str, title: str, kind: str, outcomes: Sequence[Outcome]) -> None:
+        """Say that a fix is in place: one line for each fix and process; the report has the other places.
+
+        Args:
+            fix: its id.
+            title: what the bug does.
+            kind: of the bug.
+            outcomes: what was applied in one module. What only converts says so itself, where it converts something.
+        """
+        outcomes = [one for one in outcomes if not one.converts]
+        if not outcomes or not self._log.is_news(fix, "applied"):
+            return
+        more = len(outcomes) - 1
+        others = f" and {more} more function{'s' * (more > 1)}" if more else ""
+        late = " (late)" * any(one.late for one in outcomes)
+        changes = " Numbers change with it: those of this release are wrong." * (kind == "silent")
+        self._log.log(logging.INFO, f"{fix}: applied to {outcomes[0].target}{others}{late}: {title}.{changes}")
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
         """A copy, by fix and target."""

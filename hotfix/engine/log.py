@@ -5,8 +5,11 @@ A program that configures logging decides where the lines go; in one that does n
 
 from __future__ import annotations
 
+import json
 import logging
+import socket
 import sys
+import time
 
 from ..errors import HotfixError
 from ..locks import Lock
@@ -38,9 +41,13 @@ class Log:
             return
         logger = logging.getLogger("hotfix")
         if not logger.handlers:
-            handler = _Stderr()
-            handler.setFormatter(logging.Formatter("hotfix: %(message)s"))
-            logger.addHandler(handler)
+            if self._policy.log_format is policy.LogFormat.JSON:
+                logger.addHandler(_JsonLines())
+                logger.propagate = False  # what the program does with other lines would be a second one
+            else:
+                handler = _Stderr()
+                handler.setFormatter(logging.Formatter("hotfix: %(message)s"))
+                logger.addHandler(handler)
         if level >= _LEVELS[chosen]:
             logger.setLevel(min(_LEVELS[chosen], logger.level or logging.CRITICAL))
             logger.log(level, sentence)
@@ -85,6 +92,23 @@ class Log:
                 return False
             self._said.add(about)
             return True
+
+
+class _JsonLines(logging.Handler):
+    """Writes each line as one JSON object to what sys.stdout is at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "logger": "hotfix",
+            "message": record.getMessage(),
+            "rank": job.rank(),
+            "host": socket.gethostname(),
+            "pid": record.process,
+        }
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
 
 
 class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]

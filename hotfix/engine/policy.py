@@ -16,16 +16,19 @@ from typing import Optional, TypeVar
 
 from ..errors import PolicyError
 from ..fix import KINDS
+from . import settings
 
 GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
 VARIABLES = (
     "HOTFIX",
+    "HOTFIX_CONFIG",
     "HOTFIX_ONLY",
     "HOTFIX_SKIP",
     "HOTFIX_KINDS",
     "HOTFIX_OPTIN",
     "HOTFIX_UNKNOWN",
     "HOTFIX_LOG",
+    "HOTFIX_LOG_FORMAT",
     "HOTFIX_PADDING",
     "HOTFIX_RECORD",
     *GUARDS,
@@ -51,6 +54,13 @@ class Verbosity(str, Enum):
     DEBUG = "debug"  #: everything that was looked at
 
 
+class LogFormat(str, Enum):
+    """How it is written."""
+
+    TEXT = "text"  #: lines for people, on stderr
+    JSON = "json"  #: one JSON object a line, on stdout, for what collects the logs of containers
+
+
 class Padding(str, Enum):
     """What ``generate()`` does with a right-padded batch where the padding check was."""
 
@@ -73,6 +83,7 @@ class Policy:
             needs another package that is not installed does not do.
         unknown: what to do with source that nobody has seen.
         log: how much is written to stderr.
+        log_format: how it is written.
         padding: what ``generate()`` does with a right-padded batch.
         record: the folder in which each process writes down what happened in it; empty means none.
         pin: the digest of the only patch set with which this program may run; empty means any.
@@ -89,6 +100,7 @@ class Policy:
     require: tuple[str, ...] = ()
     unknown: Unknown = Unknown.SKIP
     log: Verbosity = Verbosity.INFO
+    log_format: LogFormat = LogFormat.TEXT
     padding: Padding = Padding.RAISE
     record: str = ""
     pin: str = ""
@@ -106,6 +118,7 @@ class Policy:
             PolicyError: a value cannot be read.
         """
         values = {name: value.strip() for name, value in environment.items()}
+        values = {**settings.of_file(environment, VARIABLES), **values}
 
         def get(name: str) -> str:
             return values.get(name, "")
@@ -114,7 +127,7 @@ class Policy:
         for kind in kinds:
             if kind not in KINDS:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
-        if "HOTFIX_PIN" in environment and not get("HOTFIX_PIN"):
+        if "HOTFIX_PIN" in values and not get("HOTFIX_PIN"):
             raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(
             enabled=_flag(values, "HOTFIX", default=True),
@@ -126,6 +139,7 @@ class Policy:
             require=_split(get("HOTFIX_REQUIRE")),
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
             log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
+            log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), LogFormat.TEXT),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
             record=_record(values),
             pin=get("HOTFIX_PIN"),
@@ -145,6 +159,7 @@ class Policy:
             if (
                 any(environment.get(name, "").strip() not in ("", "0") for name in GUARDS)
                 or "HOTFIX_PIN" in environment
+                or settings.may_have_guards(environment)
             ):
                 raise
             return cls(problem=str(error), record=_record(environment), environment=_ours(environment))

@@ -97,7 +97,7 @@ class Summary:
 
     def __str__(self) -> str:
         if not self.processes:
-            return "No records."
+            return "\n".join(["No records.", *self._not_records()])
         hosts = {host for group in self.groups for host in group.hosts}
         lines = [f"{_count(self.processes, 'process', 'processes')} on {_count(len(hosts), 'host')}"]
         for group in self.groups:
@@ -109,12 +109,39 @@ class Summary:
                 lines.append(f"      for instance {', '.join(group.examples)}")
         if self.missing:
             ranks = number_ranges(self.missing)
-            lines.append(f"No record of rank {ranks} out of {self.world_size}: not armed, or never came to its import.")
+            lines.append(
+                f"No record of rank {ranks} out of {self.world_size}: hotfix was off, or it never came to its import."
+            )
         lines += [f"Failed: {sentence}" for sentence in self.failures]
-        lines += [f"Not a record: {sentence}" for sentence in self.unreadable[:_NAMED]]
+        lines += self._not_records()
+        lines.append("All processes agree." if self.uniform else "THE PROCESSES OF THIS JOB DIFFER.")
+        return "\n".join(lines)
+
+    def _not_records(self) -> list[str]:
+        lines = [f"Not a record: {sentence}" for sentence in self.unreadable[:_NAMED]]
         if len(self.unreadable) > _NAMED:
             lines.append(f"Not records either: {len(self.unreadable) - _NAMED} more files.")
-        lines.append("All processes agree." if self.uniform else "THE PROCESSES OF THIS JOB DIFFER.")
+        return lines
+
+    def to_prometheus(self) -> str:
+        """The summary in the text format of Prometheus: what ``hotfix fleet --prometheus`` prints."""
+        lines = [
+            "# HELP hotfix_uniform Whether all processes of the job run one patch set and no rank is missing.",
+            "# TYPE hotfix_uniform gauge",
+            f"hotfix_uniform {int(self.uniform)}",
+            "# HELP hotfix_processes Processes with a record, by patch set.",
+            "# TYPE hotfix_processes gauge",
+            *(f'hotfix_processes{{digest="{group.digest}"}} {group.processes}' for group in self.groups),
+            "# HELP hotfix_processes_ended Processes that came to their end.",
+            "# TYPE hotfix_processes_ended gauge",
+            f"hotfix_processes_ended {self.ended}",
+            "# HELP hotfix_ranks_missing Ranks without a record.",
+            "# TYPE hotfix_ranks_missing gauge",
+            f"hotfix_ranks_missing {len(self.missing)}",
+            "# HELP hotfix_failed_repairs Repairs that should be in place and are not.",
+            "# TYPE hotfix_failed_repairs gauge",
+            f"hotfix_failed_repairs {len(self.failures)}",
+        ]
         return "\n".join(lines)
 
 
@@ -262,18 +289,28 @@ def compare_patches(one: Iterable[str], usual: Iterable[str]) -> list[str]:
     mine, theirs = (
         {tuple(patch.split(" ")[:2]): patch.split(" ")[2:] for patch in patches} for patches in (one, usual)
     )
-    sentences = []
+    if not mine and len({fix for fix, _ in theirs}) > 1:
+        return ["nothing is repaired there"]
+    found: dict[tuple[str, str], list[str]] = {}
     for fix, target in sorted({*mine, *theirs}):
         here, there = mine.get((fix, target)), theirs.get((fix, target))
         if here is None:
-            sentences.append(f"without {fix} on {target}")
+            found.setdefault((fix, "without {fix} on {where}"), []).append(target)
         elif there is None:
-            sentences.append(f"{fix} on {target} in addition")
+            found.setdefault((fix, "{fix} on {where} in addition"), []).append(target)
         elif here[:1] != there[:1]:
-            sentences.append(f"{fix} on {target} repairs other source ({here[0]} instead of {there[0]})")
+            other = f"({here[0]} instead of {there[0]})"
+            found.setdefault((fix, f"{{fix}} on {{where}} repairs other source {other}"), []).append(target)
         elif here != there:
-            sentences.append(f"{fix} is another version of that fix")
-    return list(dict.fromkeys(sentences))
+            found.setdefault((fix, "{fix} is another version of that fix"), []).append(target)
+    sentences = [text.format(fix=fix, where=_functions(targets)) for (fix, text), targets in found.items()]
+    if len(sentences) > _NAMED:
+        sentences[_NAMED:] = [f"and {len(sentences) - _NAMED} differences more"]
+    return sentences
+
+
+def _functions(targets: list[str]) -> str:
+    return targets[0] if len(targets) == 1 else f"{len(targets)} functions ({targets[0]} and others)"
 
 
 def _failures(records: list[dict[str, Any]]) -> list[str]:

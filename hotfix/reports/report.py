@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Optional
+from functools import cached_property
+from shutil import get_terminal_size
+from typing import Callable, Optional, Union, overload
 
 from packaging.version import Version
 
@@ -17,12 +19,14 @@ from ..engine.ledger import Outcome, State
 from ..engine.log import Log
 from ..engine.policy import OFF_BY_DEFAULT, Policy, Unknown
 from ..fix import Fix, Target
+from ..memo import memo
 from ..version import __version__
 from ..versions import installed, verdict
-from ..versions.verdict import Verdict
+from ..versions.verdict import Judgement, Verdict
 from . import tables
 from .digest import cure_digest, patch_set_digest
 
+_PAGE = 100  # columns, where there is no terminal
 _PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
 
 
@@ -58,7 +62,8 @@ class Report:
     """What is repaired, what will be, and what is left alone.
 
     Attributes:
-        outcomes: one for each target of each fix, in the order of the catalogue.
+        outcomes: one for each target of each fix, in the order of the catalogue; those with nothing to do are found out
+            when somebody looks, so that a report of a hundred fixes costs what the ones at work here cost.
         packages: versions of what is installed and matters, by distribution.
         digest: short name of the patch set; see `hotfix.digest`.
         patches: what the digest is made of, one line for each target that is repaired or will be: the fix, the target,
@@ -67,7 +72,7 @@ class Report:
         unexamined: the functions that nobody has examined, one row for each package.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: Sequence[Outcome]
     packages: Mapping[str, str]
     digest: str
     patches: tuple[str, ...] = ()
@@ -96,20 +101,18 @@ class Report:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        packages = ", ".join(f"{name} {version}" for name, version in self.packages.items()) or "nothing to repair"
-        lines = [f"hotfix {__version__} ({self.digest}) on {packages}", ""]
-        rows = [tables.target_cells(one) for one in self.worth_a_line()]
-        if rows:
-            lines.append(tables.plain_table([tables.TARGET_COLUMNS, *rows]))
-        return "\n".join([*lines, *map(str, self.unexamined), self.the_rest()])
+        width = get_terminal_size((_PAGE, 0)).columns
+        rows = [row.cells() for row in self.at_work()]
+        table = [tables.fitted_table(tables.COLUMNS, rows, width)] if rows else []
+        return "\n".join([self.headline(), "", *table, *self.summary()])
 
     def __rich__(self) -> object:
         """What ``rich`` prints: one row for each fix."""
-        return tables.rich_report(self.headline(), self.rows(), list(map(str, self.unexamined)))
+        return tables.rich_report(self.headline(), self.at_work(), self.summary())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: one row for each fix, its targets folded below."""
-        return tables.html_report(self.headline(), self.rows(), self.outcomes, list(map(str, self.unexamined)))
+        """What a notebook shows: one row for each fix at work here; all others, and their targets, folded below."""
+        return tables.html_report(self.headline(), self.at_work(), self.outcomes, self.summary())
 
     def rows(self, fix: str = "") -> list[tables.Row]:
         """One row for each fix, or for this one alone: first what went wrong, last what has nothing to do."""
@@ -121,28 +124,31 @@ class Report:
         off = row.state is State.DISABLED and row.reason.startswith(OFF_BY_DEFAULT)
         return entry.group if entry and off else ""
 
+    def at_work(self) -> list[tables.Row]:
+        """The rows that say more than that nothing is to be done; a group that nobody has asked for is no row."""
+        return [row for row in self.rows() if not row.idle and not self.group_of(row)]
+
+    def summary(self) -> list[str]:
+        """What stands below the rows: sentences for all that is not among them."""
+        rows = self.rows()
+        offered = Counter(self.group_of(row) for row in rows if not row.idle)
+        sentences = [
+            f"HOTFIX_OPTIN={group} would repair {count} more, which are off by default; --all lists them."
+            for group, count in offered.items()
+            if group
+        ]
+        idle = Counter(row.word for row in rows if row.idle)
+        if idle:
+            kinds = ", ".join(f"{count} {word}" for word, count in idle.items())
+            sentences.append(f"There is nothing to do for {sum(idle.values())} fixes ({kinds}); --all lists them.")
+        return [*sentences, *(f"{one} `hotfix status --unknown` lists them." for one in self.unexamined)]
+
     def headline(self) -> str:
         """What the report is about, in one line."""
         packages = ", ".join(f"{name} {version}" for name, version in self.packages.items())
+        here = f" on {packages}" if packages else ""
         missing = "" if "transformers" in self.packages else "; transformers is not installed"
-        return f"hotfix {__version__} (patch set {self.digest}) on {packages or 'nothing to repair'}{missing}"
-
-    def worth_a_line(self) -> list[Outcome]:
-        """The outcomes that say more than that nothing is to be done."""
-        return [one for one in self if not _is_quiet(one)]
-
-    def the_rest(self) -> str:
-        """One sentence for all other outcomes; those that were not examined have a row of their own."""
-        counts = Counter(one.verdict.value for one in self if _is_quiet(one) and not _is_harmless(one))
-        if not counts:
-            return ""
-        kinds = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
-        return f"Nothing is to be done for {sum(counts.values())} other targets: {kinds}."
-
-
-def _is_quiet(outcome: Outcome) -> bool:
-    nothing = (Verdict.FIXED, Verdict.ABSENT, Verdict.UNAFFECTED)
-    return outcome.state is State.SKIPPED and (outcome.verdict in nothing or _is_harmless(outcome))
+        return f"hotfix {__version__} (patch set {self.digest}){here}{missing}"
 
 
 def _is_harmless(outcome: Outcome) -> bool:
@@ -176,6 +182,12 @@ def of_environment(switches: Policy) -> Report:
     return make(catalogue, switches, {}, on, "")
 
 
+def of_fix(entry: Entry) -> Report:
+    """What would become of one fix that is asked for, whatever the switches say. Nothing is imported."""
+    switches = Policy(optin=("*",))
+    return make(Catalogue(Log(switches).warn_or_raise, [entry]), switches, {}, {entry.id}, "")
+
+
 def make(
     catalogue: Catalogue, switches: Policy, happened: Mapping[tuple[str, str], Outcome], on: set[str], off: str
 ) -> Report:
@@ -188,22 +200,40 @@ def make(
         on: ids of the fixes that are selected.
         off: why a fix is not selected that the switches allow.
     """
-    outcomes: list[Outcome] = []
-    patches = []
-    for entry in catalogue.entries.values():
+
+    def of(entry: Entry) -> list[tuple[Target, list[Outcome]]]:
+        """What became of a fix, or would, target by target."""
         disabled = None
         if entry.id not in on:
             disabled = switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or off
-        try:
-            fix = entry.load()
-        except Exception as error:
-            reason = f"The fix cannot be loaded: {type(error).__name__}: {error}"
-            outcomes += [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.targets]
-            continue
+        fix = entry.load()
+        found = []
         for target in fix.targets:
             seen = [outcome for (id, name), outcome in happened.items() if id == fix.id and _is(target, name)]
-            now = seen or [_foretold_or_failed(fix, target, disabled, switches, catalogue)]
-            outcomes += now
+            found.append((target, seen or [_foretold_or_failed(fix, target, disabled, switches, catalogue)]))
+        return found
+
+    def outcomes_of(entry: Entry) -> list[Outcome]:
+        try:
+            return [one for _, outcomes in of(entry) for one in outcomes]
+        except Exception as error:
+            reason = f"The fix cannot be loaded: {type(error).__name__}: {error}"
+            return [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.targets]
+
+    at_work: dict[str, list[Outcome]] = {}
+    patches = []
+    touched = {id for id, _ in happened}
+    for entry in catalogue.entries.values():
+        if entry.id not in on or (entry.id not in touched and _has_nothing_to_do(entry, catalogue)):
+            continue
+        try:
+            found = of(entry)
+        except Exception:  # said by `outcomes_of`
+            at_work[entry.id] = outcomes_of(entry)
+            continue
+        at_work[entry.id] = [one for _, outcomes in found for one in outcomes]
+        fix = entry.load()
+        for target, now in found:
             if "*" in target.module:
                 # Which modules the pattern stands for is known only when they come. Ready or repaired is the same.
                 settled = all(one.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for one in now)
@@ -214,8 +244,56 @@ def make(
             patches += [f"{fix.id} {one.target} {one.source} {cure_digest(fix)}" for one in repaired]
     packages = {name: str(version) for name in _PACKAGES if (version := installed.version(name))}
     patches.sort()
-    unexamined = tuple(_unexamined(outcomes, catalogue))
-    return Report(tuple(outcomes), packages, patch_set_digest(patches), tuple(patches), catalogue.entries, unexamined)
+
+    def every() -> Iterator[Outcome]:
+        for entry in catalogue.entries.values():
+            yield from at_work.get(entry.id) or outcomes_of(entry)
+
+    unexamined = tuple(_unexamined((one for outcomes in at_work.values() for one in outcomes), catalogue))
+    return Report(_Later(every), packages, patch_set_digest(patches), tuple(patches), catalogue.entries, unexamined)
+
+
+@memo
+def _judgements() -> dict[tuple[object, ...], Judgement]:
+    return {}
+
+
+def _judged(fix: Fix, target: Target) -> Judgement:
+    """The verdict over what is installed, again only if that has changed: a job with a record asks at every import."""
+    names = dict.fromkeys(module for module, _ in target.fingerprint_names())
+    key = (fix.id, str(target), *(hash(verdict.read_installed(name)) for name in names))
+    kept = _judgements()
+    if key not in kept:
+        kept[key] = verdict.judge_installed(fix, target)
+    return kept[key]
+
+
+class _Later(Sequence[Outcome]):
+    """A tuple that is made when somebody looks into it."""
+
+    def __init__(self, make: Callable[[], Iterable[Outcome]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> tuple[Outcome, ...]:
+        return tuple(self._make())
+
+    @overload
+    def __getitem__(self, index: int) -> Outcome: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Outcome]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Outcome, Sequence[Outcome]]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def _has_nothing_to_do(entry: Entry, catalogue: Catalogue) -> bool:
+    """Whether all its targets are known to be right in what is installed, so that nothing needs to be read."""
+    return all(catalogue.is_known_good(key.partition(":")[0], releases) for key, releases in entry.targets.items())
 
 
 def _is(target: Target, name: str) -> bool:
@@ -239,7 +317,10 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         state = State.DISABLED if disabled else State.SKIPPED
         return Outcome(fix.id, str(target), Verdict.ABSENT, state, False, disabled or reason)
     good = catalogue.is_known_good(target.module, target.releases)
-    judgement = (good and verdict.judge_from_sweep(fix, target)) or verdict.judge_installed(fix, target)
+    judgement = (good and verdict.judge_from_sweep(fix, target)) or None
+    if judgement is None and catalogue.is_as_examined(target.module):
+        judgement = verdict.judge_broken_from_sweep(fix, target)
+    judgement = judgement or _judged(fix, target)
     state, reason = State.SKIPPED, judgement.reason
     if disabled:
         state, reason = State.DISABLED, disabled

@@ -6,15 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..versions.verdict import Verdict
 
-COLUMNS = ("fix", "kind", "verdict", "state", "reason")
+COLUMNS = ("fix", "kind", "verdict", "state", "what")
+ALL_COLUMNS = (*COLUMNS[:-1], "reason")
 TARGET_COLUMNS = ("fix", "target", "verdict", "state", "reason")
 _NAMED = 4
+WIDE = 100  # columns, below which a table is stacked
+_WORDS = {
+    Verdict.FIXED: "right",
+    Verdict.ABSENT: "not in this release",
+    Verdict.UNAFFECTED: "not affected",
+}
 
 STYLES = {
     "broken": "yellow",
@@ -34,6 +42,7 @@ STYLES = {
     "warning": "yellow",
     "failed": "bold red",
     "problem": "bold red",
+    "security": "bold red",
     "crash": "red",
     "silent": "bold magenta",
 }
@@ -49,6 +58,7 @@ class Row:
         verdict: of the outcomes that the row is about.
         state: of the same.
         reason: one or two sentences.
+        title: what the bug does, in a line.
         harmless: whether the verdict is that nobody has examined it, and nothing looks broken.
     """
 
@@ -57,11 +67,21 @@ class Row:
     verdict: Verdict
     state: State
     reason: str
+    title: str = ""
     harmless: bool = False
 
-    def cells(self) -> tuple[str, ...]:
-        """The row as text, in the order of `COLUMNS`."""
-        return self.fix, self.kind, self.verdict.value, self.state.value, self.reason
+    def cells(self, reasons: bool = False) -> tuple[str, ...]:
+        """The row as text, in the order of `COLUMNS`; or of `ALL_COLUMNS`, with what was decided for the title."""
+        return self.fix, self.kind, self.verdict.value, self.state.value, self.reason if reasons else self.what
+
+    @property
+    def what(self) -> str:
+        """The title of what is repaired; of anything else, why it is not."""
+        if self.state in (State.APPLIED, State.PENDING):
+            return self.title or self.reason
+        if self.state is State.DISABLED and self.verdict is Verdict.BROKEN:
+            return f"{self.reason} {self.title}".strip()
+        return self.reason
 
     @property
     def idle(self) -> bool:
@@ -72,7 +92,7 @@ class Row:
     @property
     def word(self) -> str:
         """The verdict, where rows are counted."""
-        return "not examined" if self.harmless else self.verdict.value
+        return "not examined" if self.harmless else _WORDS.get(self.verdict, self.verdict.value)
 
 
 def by_fix(outcomes: Iterable[Outcome], entries: Mapping[str, Entry]) -> list[Row]:
@@ -133,6 +153,30 @@ def plain_table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, cut: bool = True) -> str:
+    """Rows in so many columns of the screen: side by side if there is room, else in two lines each.
+
+    Args:
+        columns: the headings; they are not shown where rows are stacked.
+        rows: the cells.
+        width: of the screen.
+        cut: whether the last cell is cut to one line where it is stacked, and not folded.
+    """
+    if width >= WIDE:
+        return "\n".join(shortened(line, width) for line in plain_table([columns, *rows]).splitlines())
+    lines = []
+    for row in rows:
+        lines += wrap(", ".join((f"{row[0]}: {row[1]}", *row[2:-1])) if len(row) > 2 else row[0], width) or [""]
+        last = "  " + " ".join(row[-1].split())
+        lines += [shortened(last, width)] if cut else wrap(last, width, subsequent_indent="  ")
+    return "\n".join(lines)
+
+
+def shortened(line: str, width: int) -> str:
+    """The line, or as much of it as there is room for."""
+    return line if len(line) <= width else line[: width - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """The same in Markdown. The cells are Markdown already: see `escaped_markdown`."""
     lines = [" | ".join(columns), " | ".join("---" for _ in columns), *(" | ".join(row) for row in rows)]
@@ -146,8 +190,25 @@ def escaped_markdown(text: str) -> str:
     return text
 
 
-def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
-    """The same as a table of ``rich``."""
+def rich_stack(rows: Iterable[Sequence[str]], width: int, cut: bool = False) -> Any:
+    """Rows in two lines each, for a narrow screen; see `fitted_table`."""
+    from rich.console import Group
+    from rich.text import Text
+
+    lines = []
+    for row in rows:
+        first = Text(row[0], style="bold" if len(row) > 2 else "")
+        for number, cell in enumerate(row[1:-1]):
+            first.append(", " if number else ": ")
+            first.append(cell, style=STYLES.get(cell.partition(" ")[0], ""))
+        last = "  " + " ".join(row[-1].split())
+        folded = [shortened(last, width)] if cut else wrap(last, width, subsequent_indent="  ")
+        lines += [first, *map(Text, folded)]
+    return Group(*lines)
+
+
+def rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], cut_to: int = 0) -> Any:
+    """The same as a table of ``rich``; if there is a width to cut to, the last cell is cut to what fits."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -156,6 +217,9 @@ def rich_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
     for number, column in enumerate(columns):
         last = number == len(columns) - 1
         table.add_column(column, overflow="fold", ratio=1 if last else None, no_wrap=number == 0 and len(columns) > 2)
+    if cut_to:
+        others = [max(len(row[number]) for row in (columns, *rows)) + 2 for number in range(len(columns) - 1)]
+        rows = [(*row[:-1], shortened(row[-1], cut_to - sum(others) - 1)) for row in rows]
     for row in rows:
         table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
     return table
@@ -192,17 +256,20 @@ def _row(fix: str, outcomes: list[Outcome], entries: Mapping[str, Entry]) -> Row
     same = [one for one in outcomes if (one.verdict, one.state) == (speaker.verdict, speaker.state)]
     rest = Counter(_word(one) for one in outcomes if one not in same)
     others = ", ".join(f"{count} {word}" for word, count in rest.items())
-    reason = _reason(speaker, same, outcomes) + (f" Else: {others}." if others else "")
+    reason = _reason(speaker, same, outcomes) + (f" Of its other functions: {others}." if others else "")
     entry = entries.get(fix)
     harmless = speaker.verdict is Verdict.UNKNOWN and speaker.harmless and speaker.state is State.SKIPPED
-    return Row(fix, entry.kind if entry else "", speaker.verdict, speaker.state, reason, harmless)
+    kind, title = (entry.kind, entry.title) if entry else ("", "")
+    late = sum(one.late for one in same)
+    title += f" ({late} late)" if title and late and speaker.state is State.APPLIED else ""
+    return Row(fix, kind, speaker.verdict, speaker.state, reason, title, harmless)
 
 
 def _word(outcome: Outcome) -> str:
     done = outcome.state in (State.APPLIED, State.PENDING, State.FAILED)
     if not done and outcome.verdict is Verdict.UNKNOWN and outcome.harmless:
         return "not examined"
-    return str((outcome.state if done else outcome.verdict).value)
+    return outcome.state.value if done else _WORDS.get(outcome.verdict, outcome.verdict.value)
 
 
 def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> str:

@@ -114,6 +114,29 @@ def judge_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
     return None
 
 
+def judge_broken_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
+    """What the sweep has found of one target that is broken in the release that is installed.
+
+    For reports only, as `judge_from_sweep`; the file must be as its wheel has brought it. What is done when the module
+    is imported rests on its source.
+    """
+    package = target.module.partition(".")[0]
+    release = installed.version(package)
+    if release is None:
+        return None
+    entry = _file(evidence_file(fix)).get(target.key, {})
+    for digest, runs in entry.get("broken", {}).items():
+        if _is_in(release, runs):
+            lacking = _lacking(fix)
+            if lacking:
+                return Judgement(Verdict.UNAFFECTED, lacking, digest)
+            reason = f"This source ({digest}) is known to be broken."
+            if target.method == "add":
+                reason = f"{_release(package)} lacks {target.qualname} in {target.module}."
+            return Judgement(Verdict.BROKEN, reason, digest)
+    return None
+
+
 def read_installed(name: str) -> Optional[str]:
     """The source of a module that is installed, or None."""
     return installed.source_of(installed.find_spec(name))

@@ -139,7 +139,8 @@ def test_one_rank_left_unpatched_is_caught(plain, tmp_path):
     done = plain.run("-m", "hotfix", "fleet", tmp_path, check=False)
     assert done.returncode == 1
     assert "HOTFIX_SKIP=* instead of without HOTFIX_SKIP" in done.stdout
-    assert "without toy-fixes:toy on transformers.models.toy:answer" in done.stdout
+    assert "nothing is repaired there" in done.stdout
+    assert len(done.stdout.splitlines()) < 10
     assert "No record of rank 2 out of 3" in done.stdout
     results = plain.run("-m", "hotfix", "fleet", tmp_path, "--json", check=False)
     assert results.returncode == 1

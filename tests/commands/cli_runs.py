@@ -1,4 +1,4 @@
-"""Runs the command as a user does: in a fresh process, in a pipe or in a pseudo-terminal of 120 columns."""
+"""Runs the command as a user does: in a fresh process, in a pipe or in a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def hotfix(
     path: Sequence[Path] = (),
     stdin: str | bytes = "",
     terminal: bool = False,
+    columns: int = 120,
     flags: Sequence[str] = (),
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
@@ -56,6 +57,7 @@ def hotfix(
         path: folders for PYTHONPATH, before the one that hotfix is in.
         stdin: what the command reads.
         terminal: whether stdout is a terminal.
+        columns: of the terminal.
         flags: for the interpreter.
         cwd: the working directory, by default one that has nothing importable.
         env: variables.
@@ -77,7 +79,7 @@ def hotfix(
         ended = subprocess.run(command, input=data, stdout=subprocess.PIPE, timeout=300, **options)
         return Done(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     pieces: list[bytes] = []
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, **options)
     os.close(theirs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -259,7 +260,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly():
     assert (done.returncode, done.stdout, done.stderr) == (0, "[\n", "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 def test_completion_is_a_script_that_knows_the_commands(shell):
     done = hotfix("completion", shell)
     assert done.status == 0
@@ -298,7 +299,7 @@ def test_every_json_works_without_the_extra(bare):
     assert hotfix("doctor", "--quick", "--json", **bare).json["findings"]
     assert hotfix("list", "--json", **bare).json
     assert hotfix("explain", ROTARY, "--json", **bare).json["report"]["Symptom"]
-    assert hotfix("explain", "--error", "Input and cos/sin must have the same dtype", "--json", **bare).json
+    assert hotfix("explain", "--error", "Input and cos/sin must have the same dtype", "--json", **bare).json["bugs"]
     assert hotfix("diff", ROTARY, "--json", **bare).json == []
     scan = hotfix("scan", "axolotl.txt", "qwen2-vl-finetune/Pipfile.lock", "--json", **bare)
     assert (scan.status, scan.stderr, len(scan.json["scans"])) == (0, "", 2)
@@ -384,7 +385,7 @@ def test_a_traceback_on_stdin_is_explained():
     assert done.stdout.startswith(f"{ROTARY}: ")
     assert "import hotfix.auto" in done.stdout
     done = hotfix("explain", "--error", "nothing like this", "--json")
-    assert (done.status, done.json) == (1, [])
+    assert (done.status, done.json) == (1, {"release": None, "bugs": []})
     assert hotfix("explain", "-", stdin="").status == 2
 
 
@@ -399,8 +400,10 @@ def test_list_is_narrowed_by_kind_and_model():
     assert all(any("gemma2" in where for where in one["where"]) for one in silent)
     mine = {one["id"] for one in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
     assert {ROTARY, PADDING} <= mine
+    for written in ("Qwen2.5-VL", "qwen25vl"):
+        assert {one["id"] for one in hotfix("list", "--json", "--model", written).json} == mine
     assert all(one["repaired"] for one in hotfix("list", "--json").json)
-    assert "No known bug" in hotfix("list", "--model", "no-such-model").stdout
+    assert "No known bug is in a model or module like 'No-Such'" in hotfix("list", "--model", "No-Such").stdout
 
 
 @pytest.mark.testbed
@@ -436,3 +439,93 @@ def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "unknown" in html
+
+
+@pytest.mark.testbed
+def test_what_was_switched_off_is_broken_and_stands_in_the_table():
+    done = hotfix("status", path=stack(*FIRST), env={"HOTFIX_SKIP": ROTARY})
+    row = rows(done.stdout)[ROTARY]
+    assert row[2:4] == ["broken", "disabled"]
+    assert "HOTFIX_SKIP" in row
+    assert "Vision" in row, "what one lives with is said"
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_status_and_report_fit_on_one_screen(columns):
+    for release in (FIRST, ("4.54.0",), ("5.3.0",)):
+        done = hotfix("status", path=stack(*release), terminal=True, columns=columns)
+        lines = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", done.stdout).splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= columns
+        assert "pending" in done.text
+    code = (
+        "import hotfix.auto, hotfix; import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl; print(hotfix.report())"
+    )
+    path = ":".join(map(str, [*stack(*FIRST), ROOT]))
+    env = {"PYTHONPATH": path, "COLUMNS": str(columns)}
+    ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert len(ended.stdout.splitlines()) <= 40
+    said = [line for line in ended.stderr.splitlines() if line.startswith("hotfix: ")]
+    assert len({line.split(":")[1] for line in said}) == len(said), "one line a fix"
+    assert any("Vision rotary embedding" in line for line in said), "with what it does"
+
+
+@pytest.mark.testbed
+def test_a_report_of_releases_as_they_came_parses_none_of_their_files():
+    """So that it does not grow with the number of fixes; what is changed rests on the source all the same."""
+    code = (
+        "import hotfix.auto, hotfix; from hotfix.versions import verdict\n"
+        "def judge(fix, target): raise AssertionError(f'{target} is parsed')\n"
+        "verdict.judge_installed = judge\n"
+        "report = hotfix.report(); assert len(report.patches) > 10, report.patches\n"
+        "assert not [one for one in report if one.state is hotfix.State.FAILED]"
+    )
+    path = ":".join(map(str, [*stack(*FIRST), ROOT]))
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- what a shell asks for ---------------------------------------------------------------------------------------------
+
+
+def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(tmp_path):
+    done = hotfix("run", "--", "no-such-command-at-all")
+    assert (done.status, done.stdout, done.stderr.count("\n")) == (127, "", 1)
+    (tmp_path / "text").write_text("no program")
+    assert hotfix("run", "--", str(tmp_path / "text")).status == 126
+    assert hotfix("run", "--", sys.executable, "-c", "raise SystemExit(3)").status == 3
+
+
+def test_the_man_page_has_every_command_and_option():
+    done = hotfix("completion", "man")
+    assert (done.status, done.stderr) == (0, "")
+    assert done.stdout.startswith(".TH HOTFIX 1")
+    for word in COMMANDS:
+        assert f".B hotfix {word}\n" in done.stdout
+    assert r"\-\-fail\-on silent|crash|any" in done.stdout
+    if shutil.which("groff"):
+        ended = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=done.stdout, capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_folder_of_records_that_are_none_names_them(tmp_path):
+    (tmp_path / "a.json").write_text("{")
+    done = hotfix("fleet", str(tmp_path))
+    assert done.status == 1
+    assert done.stdout.startswith("No records.\nNot a record: a.json")
+    metrics = hotfix("fleet", str(tmp_path), "--prometheus").stdout
+    samples = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
+    assert samples["hotfix_uniform"] == "0"
+    assert samples["hotfix_ranks_missing"] == "0"
+
+
+@pytest.mark.testbed
+def test_the_log_can_be_json_lines_on_stdout():
+    code = "import hotfix.auto, transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
+    env = {"PYTHONPATH": ":".join(map(str, [*stack(*FIRST), ROOT])), "HOTFIX_LOG_FORMAT": "json", "RANK": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert any(line["message"].startswith(f"{ROTARY}: applied to") for line in lines)
+    assert {(line["level"], line["logger"], line["rank"]) for line in lines} == {("info", "hotfix", 0)}
+    assert "hotfix" not in done.stderr

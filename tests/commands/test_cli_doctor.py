@@ -123,15 +123,15 @@ def test_others_who_replace_functions_are_named(tmp_path):
 
 
 def test_what_arms_an_interpreter_is_measured():
-    assert "no start-up file" in found(findings(), "armed", "note")
-    text = found(findings(path=[ROOT / "hotfix" / "commands" / "startup"]), "armed", "ok")
+    assert "no start-up file" in found(findings(), "switched on", "note")
+    text = found(findings(path=[ROOT / "hotfix" / "commands" / "startup"]), "switched on", "ok")
     assert "by `hotfix run`: python; not python -I, python -S" in text
-    assert "HOTFIX=0" in found(findings(env={"HOTFIX": "0"}), "armed", "warning")
+    assert "HOTFIX=0" in found(findings(env={"HOTFIX": "0"}), "switched on", "warning")
 
 
 def test_a_start_up_file_that_arms_nothing_is_a_problem(tmp_path):
     write(tmp_path / "hotfix_autoload.pth", "import hotfix_autoload; hotfix_autoload.start()\n")
-    text = found(findings(path=[tmp_path]), "armed", "problem")
+    text = found(findings(path=[tmp_path]), "switched on", "problem")
     assert str(tmp_path) in text
 
 

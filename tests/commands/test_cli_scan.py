@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -271,7 +272,7 @@ def test_files_that_are_not_there_or_not_files_are_one_line(tmp_path):
 
 
 def test_the_parser_names_the_word_in_one_line():
-    for words in (["scan"], ["scan", "x", "--format", "xml"], ["nonsense"], [], ["list", "--kind", "odd"]):
+    for words in (["fleet"], ["scan", "x", "--format", "xml"], ["nonsense"], [], ["list", "--kind", "odd"]):
         done = hotfix(*words)
         assert done.status == 2
         assert done.stderr.count("\n") == 1, done.stderr
@@ -323,3 +324,98 @@ def test_the_page_about_what_is_not_repaired_has_every_bug_with_a_reason():
     ids = set(re.findall(r"^\| `([^`]+)` \|", page, re.M))
     assert {id for id, bug in bugs.known().items() if bug.why_not} <= ids
     assert ids <= set(bugs.known())
+
+
+# -- a project ---------------------------------------------------------------------------------------------------------
+
+DOCKERFILE = """\
+FROM python:3.11
+# RUN pip install transformers==4.36.0
+RUN apt-get update && \\
+    pip install --no-cache-dir -r requirements.txt "transformers==4.47.1" flash-attn==2.7.4.post1
+RUN uv pip install 'transformers[torch]>=4.50,<4.52' $EXTRA
+"""
+PIP_LIST = (
+    "Package      Version Editable project location\n------------ ------- ---\ntorch 2.0\ntransformers 4.56.0.dev0\n"
+)
+PROJECT = {
+    "requirements-dev.txt": ("pytest\ntransformers==4.49.0\n", [("transformers==4.49.0", 2)]),
+    "Dockerfile": (DOCKERFILE, [("transformers==4.47.1", 3), ("transformers<4.52,>=4.50", 5)]),
+    "setup.cfg": ("[options]\ninstall_requires =\n    transformers>=4.53,<4.54\n", [("transformers<4.54,>=4.53", 3)]),
+    "Pipfile": ('[packages]\ntransformers = "==4.54.0"\ntorch = "*"\n', [("transformers==4.54.0", 2)]),
+    "conda-lock.yml": (
+        "version: 1\npackage:\n- name: peft\n  version: 0.9\n  dependencies: {transformers: '*'}\n"
+        "- name: transformers\n  version: 4.55.0\n  manager: pip\n",
+        [("transformers==4.55.0", 6)],
+    ),
+    "pdm.lock": ('[[package]]\nname = "transformers"\nversion = "4.44.2"\n', [("transformers==4.44.2", 2)]),
+    "pyproject.toml": ('[project]\nname = "x"\ndependencies = ["torch"]\n', []),
+}
+
+
+def test_the_files_of_a_project_are_found(tmp_path):
+    for name, (text, _) in PROJECT.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "environment.yml").write_text("dependencies: 3\n")
+    for words in ((), (".",), (str(tmp_path),)):
+        scans = hotfix("scan", *words, "--json", cwd=tmp_path).json["scans"]
+        found = {(Path(one["source"]).name, one["requirement"], int(one["where"].rpartition(":")[2])) for one in scans}
+        assert found == {(name, *one) for name, (_, wanted) in PROJECT.items() for one in wanted}
+    notes = " ".join(scans[-1]["notes"])
+    assert "not named in pyproject.toml" in notes
+    assert "environment.yml: not a conda environment" in notes, "one file that cannot be read is a note"
+    alone = hotfix("scan", str(tmp_path / "environment.yml"))
+    assert alone.status == 2
+    (tmp_path / "empty").mkdir()
+    assert "no file of a project" in hotfix("scan", str(tmp_path / "empty")).stderr
+
+
+def test_what_pip_list_prints_is_read_and_a_development_version_counts_as_its_release():
+    [scan] = hotfix("scan", "-", "--json", stdin=PIP_LIST).json["scans"]
+    assert scan["requirement"] == "transformers==4.56.0.dev0"
+    assert {one["id"] for one in scan["findings"]} >= {"gpt2-fa2-padding-loses-causality"}
+    assert any("4.56.0.dev0 counts as 4.56.0" in note for note in scan["notes"])
+
+
+def test_the_upgrade_comes_in_steps(tmp_path):
+    from packaging.version import Version
+
+    from hotfix.commands import bugs
+
+    file = tmp_path / "requirements.txt"
+    file.write_text("transformers==4.54.0\n")
+    scan = hotfix("scan", str(file), "--json").json["scans"][0]
+    steps, known = scan["upgrades"], bugs.known()
+    assert [one["ends"] for one in steps][-1] == "all"
+    releases = [Version(one["release"]) for one in steps]
+    assert releases == sorted(set(releases))
+    assert steps[-1]["release"] == scan["upgrade"]
+    mine = {one["id"] for one in scan["findings"]}
+    newest = bugs.examined()[-1]
+    rest = [known[id] for id in mine if not known[id].repaired and not known[id].is_in(newest)]
+    kinds = {"crashes": ("security", "crash"), "silent bugs": ("security", "crash", "silent")}
+    for step, release in zip(steps, releases):
+        ended = [bug for bug in rest if step["ends"] == "all" or bug.kind in kinds[step["ends"]]]
+        assert not any(bug.is_in(release) for bug in ended)
+        assert step["ended"] == sum(not bug.is_in(release) for bug in rest)
+        assert step["new"] == sum(bug.is_in(release) and bug.id not in mine for bug in known.values())
+    assert f"transformers=={steps[0]['release']} (it ends" in hotfix("scan", str(file)).text
+
+
+def test_sarif_has_what_a_code_host_needs(tmp_path):
+    (tmp_path / "pdm.lock").write_text(PROJECT["pdm.lock"][0])
+    run = hotfix("scan", "pdm.lock", "--format", "sarif", cwd=tmp_path).json["runs"][0]
+    rules = {one["id"]: one for one in run["tool"]["driver"]["rules"]}
+    assert len(rules) == len(run["tool"]["driver"]["rules"])
+    assert all(re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/issues/\d+", one["helpUri"])
+               for one in rules.values() if "helpUri" in one)  # fmt: skip
+    assert sum("helpUri" in one for one in rules.values()) > len(rules) // 2
+    prints = [one["partialFingerprints"]["bugInPins/v1"] for one in run["results"]]
+    assert len(set(prints)) == len(prints) > 5
+    for one in run["results"]:
+        place = one["locations"][0]["physicalLocation"]
+        assert one["ruleId"] in rules
+        assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("pdm.lock", 2)
+    (tmp_path / "pdm.lock").write_text("\n\n" + PROJECT["pdm.lock"][0])
+    moved = hotfix("scan", "pdm.lock", "--format", "sarif", cwd=tmp_path).json["runs"][0]["results"]
+    assert [one["partialFingerprints"]["bugInPins/v1"] for one in moved] == prints, "a line more is no new alert"

@@ -170,7 +170,7 @@ def test_a_proof_is_what_happened_in_the_processes(tmp_path):
     scale = proofs["scale"]
     assert (scale["result"], scale["changed"], scale["oracle"]) == ("verified", 3.0, 0.0)
     assert (proofs["crash"]["before"], proofs["crash"]["after"]) == ("ValueError: scales nothing", "ran")
-    assert "the oracle raises" in proofs["crash"]["reason"]
+    assert "the fixed release raises" in proofs["crash"]["reason"]
     assert proofs["fine"]["result"] == "failed"
     assert "shows no bug" in proofs["fine"]["reason"]
     assert proofs["wrong_twice"]["result"] == "not here"
@@ -194,7 +194,7 @@ def test_what_the_oracle_gives_decides_and_nan_is_a_difference(tmp_path):
     _, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
     drift, hole = proofs["drift"], proofs["hole"]
     assert (drift["result"], drift["oracle"]) == ("failed", 12.0)
-    assert drift["reason"] == "the oracle gives another result: scaled"
+    assert drift["reason"] == "the fixed release gives another result: scaled"
     assert (hole["result"], hole["changed"], hole["oracle"]) == ("failed", "infinite", "infinite")
     _, proofs = verified(tmp_path)
     assert {one["result"] for one in proofs.values()} == {"verified"}

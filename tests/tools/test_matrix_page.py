@@ -99,6 +99,25 @@ def test_the_symptom_is_what_the_report_says():
     assert page.symptom("Title.") == ""
 
 
+def test_fixed_is_said_only_of_what_was_broken_before(tmp_path):
+    """A release that is right because the bug came later has a letter of its own."""
+    folder = tmp_path / "evidence"
+    entry = {
+        "absent": ["4.36.0 - 4.37.2"],
+        "fixed": {"c" * 20: ["4.38.0 - 4.39.2"], "a" * 20: ["4.42.0 and later"]},
+        "broken": {SOURCE: ["4.40.0 - 4.41.2"]},
+    }
+    evidence.write(folder / "index.json", {"examined": {"transformers": EXAMINED}})
+    evidence.write(folder / "rotary.json", {"fix": "rotary", "targets": {ONE: entry}})
+    text = page.render(fixes(), {}, folder)
+    letters = re.findall(r'"letters": "([A-Z]{2,})"', text)[0]
+    assert dict(zip(EXAMINED, letters))["4.37.2"] == "A"
+    assert dict(zip(EXAMINED, letters))["4.38.0"] == "N"
+    assert dict(zip(EXAMINED, letters))["4.41.2"] == "B"
+    assert dict(zip(EXAMINED, letters))["4.42.0"] == "F"
+    assert "the bug did not exist yet" in text
+
+
 def test_the_committed_page_is_up_to_date(capsys):
     assert page.main(["--check"]) == 0, capsys.readouterr().out
 
@@ -211,6 +230,39 @@ def test_the_filter_finds_fixes_by_their_words_and_targets_by_their_names(opened
     assert [row.split("\n")[0] for row in shown()] == ["rotary", "var"]
 
 
+def test_models_are_found_as_people_write_them(opened):
+    tab = opened()
+    shown = lambda: [row.inner_text().split("\n")[0] for row in tab.locator("tbody tr:visible th").all()]  # noqa: E731
+    tab.locator("#filter").fill("Modeling-Two")
+    assert shown() == ["rotary", "two: Two.forward"]
+
+
+def test_the_page_can_be_narrowed_to_a_release(opened):
+    tab = opened()
+    shown = lambda: [row.inner_text().split("\n")[0] for row in tab.locator("tbody tr:visible th").all()]  # noqa: E731
+    tab.locator("#release").select_option("4.40.1")
+    assert shown() == ["rotary"]
+    assert tab.locator("thead th.chosen").inner_text() == "4.40.1"
+    tab.locator("#release").select_option("4.45.0")
+    assert shown() == []
+    tab.locator("#release").select_option("")
+    assert shown() == ["rotary", "var"]
+
+
+def test_a_link_opens_a_fix_and_a_fix_makes_the_link(opened):
+    tab = opened()
+    tab.evaluate("location.hash = '#rotary'")
+    button = tab.get_by_role("button", name="rotary")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert tab.evaluate("document.activeElement.textContent") == "rotary"
+    tab.get_by_role("button", name="var").click()
+    assert tab.evaluate("location.hash") == "#var"
+    tab.locator("#filter").fill("silent")
+    tab.evaluate("location.hash = '#rotary'")
+    assert button.is_visible(), "a link is stronger than a filter"
+    tab.evaluate("location.hash = '#nothing'")
+
+
 def test_it_fits_a_phone(opened):
     tab = opened(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
@@ -226,7 +278,7 @@ def test_letters_stand_out_in_the_light_and_in_the_dark(opened, scheme):
     tab = opened(color_scheme=scheme)
     page_is_dark = tab.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert (luminance(page_is_dark) < 0.2) is (scheme == "dark")
-    for letter in "RBXF":
+    for letter in "RBXFN":
         colours = "one => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]"
         text, back = map(luminance, tab.locator(f".legend .{letter}").evaluate(colours))
         assert (max(text, back) + 0.05) / (min(text, back) + 0.05) >= 4.5, letter

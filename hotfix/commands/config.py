@@ -1,0 +1,77 @@
+"""``hotfix config``: which settings are in force here, and where each comes from."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from datetime import date
+from pathlib import Path
+
+HELP = "which settings are in force, and where they come from"
+EXAMPLES = (
+    "hotfix config",
+    "HOTFIX_CONFIG=/etc/hotfix.toml hotfix config",
+    "hotfix config --json",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command; a setting that cannot be read is an error."""
+    from ..engine import settings
+    from ..engine.policy import VARIABLES, Policy
+    from . import project_settings, screen
+
+    Policy.from_environment(os.environ)  # says what cannot be read
+    from_file = settings.of_file(os.environ, VARIABLES)
+    file = os.environ.get(settings.VARIABLE, "")
+    rows = []
+    for variable in VARIABLES:
+        if variable in os.environ:
+            rows.append((variable, os.environ[variable], "the environment"))
+        elif variable in from_file:
+            rows.append((variable, from_file[variable], file))
+        else:
+            rows.append((variable, "", "default"))
+    project = project_settings.read(Path.cwd())
+    today = date.today()
+    if chosen.json:
+        screen.print_json(
+            {
+                "switches": [{"name": name, "value": value, "from": origin} for name, value, origin in rows],
+                "scan": {
+                    "file": project.file,
+                    "fail_on": project.fail_on,
+                    "ignore": [
+                        {
+                            "id": one.id,
+                            "reason": one.reason,
+                            "expires": str(one.expires or ""),
+                            "holds": one.holds(today),
+                        }
+                        for one in project.ignored
+                    ],
+                },
+            }
+        )
+        return 0
+    out = screen.Screen()
+    out.line("Switches of processes; a variable is stronger than the file that HOTFIX_CONFIG names.", "bold")
+    out.table(("switch", "value", "from"), [(name, value or "-", origin) for name, value, origin in rows])
+    out.line()
+    if not project.file:
+        out.line("hotfix scan: no [tool.hotfix.scan] in a pyproject.toml here or above.")
+        return 0
+    out.line(f"hotfix scan, from {project.file}:", "bold")
+    out.line(f"fail-on: {project.fail_on or 'nothing'}")
+    ignored = [
+        (one.id, str(one.expires or "never") + ("" if one.holds(today) else " (it counts again)"), one.reason)
+        for one in project.ignored
+    ]
+    if ignored:
+        out.table(("ignored", "expires", "reason"), ignored)
+    return 0

@@ -1,0 +1,92 @@
+"""The switches that a file sets: ``HOTFIX_CONFIG=/absolute/path.toml``.
+
+The file has the switches under their names without ``HOTFIX_``, in small letters (``skip``, ``log-format``; ``enabled``
+for ``HOTFIX``), in the table ``[tool.hotfix]`` or at its top. A variable is stronger than the file. Nothing is looked
+for in a working directory: whoever can write there could switch a repair off.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import PolicyError
+
+VARIABLE = "HOTFIX_CONFIG"
+_GUARDS = ("strict", "require", "pin")
+
+
+def key_of(variable: str) -> str:
+    """The name of a switch in a file: ``skip`` for ``HOTFIX_SKIP``."""
+    return variable[len("HOTFIX_") :].lower().replace("_", "-") if variable != "HOTFIX" else "enabled"
+
+
+def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[str, str]:
+    """The switches that the file sets, as variables; none if there is no file.
+
+    Args:
+        environment: has `VARIABLE` if there is one.
+        variables: the switches that there are.
+
+    Raises:
+        PolicyError: the file cannot be read, or has what is no switch.
+    """
+    path = environment.get(VARIABLE, "").strip()
+    if not path:
+        return {}
+    document = _document(path)
+    tool = document.get("tool")
+    table = tool.get("hotfix", {}) if isinstance(tool, dict) else document
+    names = {key_of(variable): variable for variable in variables if variable != VARIABLE}
+    found = {}
+    for key, value in table.items():
+        if key == "scan":
+            continue  # that is for the command
+        if key not in names:
+            raise PolicyError(f"{VARIABLE}={path}: {key!r} is no switch; known are {', '.join(sorted(names))}")
+        found[names[key]] = _text(value, f"{VARIABLE}={path}: {key}")
+    return found
+
+
+def may_have_guards(environment: Mapping[str, str]) -> bool:
+    """Whether a file that cannot be read as settings asks to be stopped, as far as its text says."""
+    try:
+        with open(environment.get(VARIABLE, "").strip(), encoding="utf-8", errors="replace") as file:
+            text = file.read(1024 * 1024)
+    except OSError:
+        return False
+    return any(line.split("=")[0].strip() in _GUARDS for line in text.splitlines())
+
+
+def _document(path: str) -> dict[str, Any]:
+    if not os.path.isabs(path):
+        raise PolicyError(f"{VARIABLE}={path}: this must be an absolute path")
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        try:
+            import tomli as tomllib
+        except ImportError:
+            raise PolicyError(
+                f"{VARIABLE}={path}: reading TOML needs tomli on this Python: pip install tomli"
+            ) from None
+    try:
+        with open(path, "rb") as file:
+            document: dict[str, Any] = tomllib.load(file)
+    except OSError as error:
+        raise PolicyError(f"{VARIABLE}={path}: {error.strerror}") from error
+    except ValueError as error:  # not TOML, not UTF-8
+        raise PolicyError(f"{VARIABLE}={path}: not TOML: {error}") from error
+    return document
+
+
+def _text(value: object, where: str) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return ",".join(value)
+    if not isinstance(value, str):
+        raise PolicyError(f"{where}: this must be a text, true or false, or a list of texts")
+    return value

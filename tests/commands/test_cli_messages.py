@@ -1,0 +1,172 @@
+"""``hotfix explain --error`` on messages as people have them, and on tracebacks as terminals leave them.
+
+``messages.json`` has messages from public issue threads (the message alone, with the release that the thread names or
+one of its time), found with queries that name no bug, and what each of them is. That was written down before it was
+asked: nothing (``""``), a bug by its id (or one of two that are one), ``not ID`` where the release does not have that
+bug, ``old V`` where V is the first release with the name that is missing, ``gone V`` where V was the last one. An id
+that is not known yet counts as nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+
+import pytest
+from packaging.version import Version
+
+from hotfix.commands import bugs, explain, messages
+from hotfix.versions import installed
+from tests.commands.cli_runs import ROOT, hotfix, stack
+
+REAL = json.loads((ROOT / "tests" / "commands" / "messages.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def on(monkeypatch):
+    """Makes every question be asked on a release: what it has is what the ranges of the bugs say."""
+
+    def release(text):
+        version = Version(text)
+        monkeypatch.setattr(installed, "version", lambda name: version if name == "transformers" else None)
+        monkeypatch.setattr(explain, "is_in_force", lambda bug: (not bug.broken or bug.is_in(version), ""))
+
+    return release
+
+
+def said(text):
+    """What is named: the bug of the headline, a release, a bug that is not here, or nothing."""
+    answer = explain.answer_to(text)
+    if answer.here:
+        return answer.here[0].bug.id
+    if answer.age:
+        first, last = answer.age.first, answer.age.last
+        too_old = first and "too old" in answer.age.sentence(installed.version("transformers"))
+        return f"old {first}" if too_old else f"gone {last}"
+    return f"not {answer.elsewhere[0].bug.id}" if answer.elsewhere else ""
+
+
+def expected(one):
+    """What was written down, as far as the catalogue knows it."""
+    if one["is"].startswith(("old ", "gone ")):
+        return {one["is"]}
+    return {text for text in one["is"].split(" or ") if text.removeprefix("not ") in bugs.known()} or {""}
+
+
+def test_real_messages_are_told_as_what_they_are(on):
+    assert len(REAL) >= 150
+    named = wrong = 0
+    for one in REAL:
+        on(one["release"])
+        got, wanted = said(one["message"]), expected(one)
+        named += bool(got)
+        if got not in wanted:
+            wrong += 1
+            print(f"{one['release']} {one['message'][:150]!r}: {got!r} is none of {wanted}")
+    assert not wrong
+    assert named > 50
+
+
+def documented():
+    """The messages that README and the pages print, each with the page."""
+    # Two backticks may have single ones in between.
+    name = r"[A-Z]\w*(?:Error|Warning): "
+    quoted = re.compile(rf"``({name}.*?)``|(?<!`)`({name}[^`]+)`(?!`)|^\| `?({name}[^|`]+)", re.M)
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        if page.name in ("parity.md", "writing-a-fix.md"):  # measurements; a fix that is not one of ours
+            continue
+        for match in quoted.finditer(page.read_text(encoding="utf-8")):
+            yield page.name, re.sub(r"\\(.)", r"\1", match[1] or match[2] or match[3]).rstrip(" .…")
+
+
+def test_every_message_that_we_print_is_found():
+    found = list(documented())
+    assert found
+    for page, message in found:
+        assert messages.search(message), f"{page}: {message}"
+    for bug in bugs.known().values():
+        for one in messages.known_messages(bug) if bug.error else ():
+            ids = [match.bug.id for match in messages.search(one.text)]
+            assert bug.id in ids, f"{bug.id}: {one.text}"
+
+
+# -- tracebacks --------------------------------------------------------------------------------------------------------
+
+SCREEN = 80
+PREFIXES = ("", "[rank3]: ", "(WorkerDict pid=136418, ip=10.1.155.100) ", "[1,3]<stderr>:", "node7: ")
+
+
+def traceback_of(bug, message, prefix, wrapped):
+    """The end of a log: frames through what is broken, the message, wrapped as a terminal or a launcher does it."""
+    module, _, qualname = bug.where[0].partition(":")
+    file = f"/opt/conda/lib/python3.11/site-packages/{module.replace('.', '/')}.py"
+    function = re.split(r"\W", qualname.rpartition(".")[2])[0] or "from_pretrained"
+    lines = ["Traceback (most recent call last):", '  File "train.py", line 30, in <module>', "    main()"]
+    lines += [f'  File "{file}", line 812, in {function}', f"    return {function}(hidden_states)", message]
+    if wrapped == "then prefixed":
+        lines = [part for line in lines for part in textwrap.wrap(line, SCREEN, subsequent_indent="") or [""]]
+    lines = [prefix + line for line in lines]
+    if wrapped == "by the screen":
+        lines = [line[at : at + SCREEN] for line in lines for at in range(0, max(len(line), 1), SCREEN)]
+    return "\n".join([*lines, prefix + "  0%|          | 0/100 [00:03<?, ?it/s]"])
+
+
+def crashes():
+    """Every bug that has a message with an error in it, and its messages."""
+    for bug in bugs.known().values():
+        if bug.error and bug.where and bug.broken and bug.kind != "silent":
+            said = [one.text for one in messages.known_messages(bug) if one.error and not one.aside]
+            if said:
+                yield bug, said[0]
+
+
+def test_tracebacks_are_right_or_not_your_bug_here(on):
+    releases = bugs.examined()
+    seen = 0
+    for number, (bug, message) in enumerate(crashes()):
+        having = [one for one in releases if bug.is_in(one)]
+        lacking = [one for one in releases if not bug.is_in(one)]
+        prefix = PREFIXES[number % len(PREFIXES)]
+        wrapped = ("", "by the screen", "then prefixed")[number % 3]
+        text = traceback_of(bug, message, prefix, wrapped)
+        on(str(having[0]))
+        answer = explain.answer_to(text)
+        # Some messages have two causes in one release.
+        assert bug.id in [one.bug.id for one in answer.here], f"{bug.id} on {having[0]}\n{text}"
+        seen += 1
+        for release in lacking[-1:]:
+            on(str(release))
+            answer = explain.answer_to(text)
+            assert bug.id not in [one.bug.id for one in answer.here], f"{bug.id} on {release}\n{text}"
+            assert answer.age or bug.id in [one.bug.id for one in answer.elsewhere], f"{bug.id} on {release}\n{text}"
+    assert seen >= 60, seen
+
+
+@pytest.mark.testbed
+def test_a_message_is_answered_for_the_release_that_is_installed():
+    old = hotfix("explain", "--error", "cannot import name 'Qwen3Model' from 'transformers'", path=stack("4.49.0"))
+    assert old.status == 0
+    assert "4.49.0 is too old" in old.text
+    assert "4.51.0 is the first release that has it" in old.text
+    rotary = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
+    with_flash = hotfix("explain", "--error", rotary, path=stack("4.49.0", "2.7.4.post1"))
+    assert (with_flash.status, with_flash.stdout.partition(":")[0]) == (0, "flash-rotary-dtype")
+    assert "flash-attn>=2.8, with which it does not show" in with_flash.text
+    assert "``" not in with_flash.stdout
+    newer = hotfix("explain", "--error", rotary, path=stack("5.23.0"))
+    assert newer.status == 1
+    assert newer.text.startswith("Not your bug here")
+    nowhere = hotfix("explain", "--error", "IndexError: index 3 is out of bounds", path=stack("4.42.4"))
+    assert nowhere.status == 1
+    assert nowhere.text.startswith("No known bug has this message.")
+    anywhere = hotfix("explain", "--error", rotary)
+    assert anywhere.status == 0, "where nothing is installed, somebody asks for another machine"
+
+
+def test_every_known_bug_says_in_plain_words_what_it_does():
+    for bug in bugs.known().values():
+        assert 15 < len(bug.title) < 125, bug.id
+        assert bug.title != bug.id.replace("-", " "), f"{bug.id} has no title in titles.json"
+        assert not bug.title.endswith("."), bug.id
