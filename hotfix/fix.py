@@ -39,6 +39,8 @@ class Target:
         key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
         decorator: ``module:qualname`` of a decorator of the target; what is edited then is the function that it has
             put around this one target, and no other.
+        converts: whether it only brings what is read into the form of the release (`Fix.converts`): where nothing such
+            is read, nothing changes and nothing is said.
     """
 
     module: str
@@ -50,6 +52,7 @@ class Target:
     count: int = 1
     key: str = ""
     decorator: str = ""
+    converts: bool = False
 
     def __str__(self) -> str:
         return f"{self.module}:{self.qualname}"
@@ -261,6 +264,47 @@ class Fix:
         """
         self._add("add", targets, Addition(None, False, "", leaf))
 
+    def converts(
+        self,
+        *targets: Named,
+        name: str,
+        at: str,
+        given: tuple[str, ...] = (),
+        unless: Union[str, Sequence[str]] = (),
+        fingerprint_of: tuple[str, ...] = (),
+    ) -> Callable[[_Function], _Function]:
+        """What is read from outside gets the form that this release understands, before it is interpreted.
+
+        The decorated function takes what was read, and returns what the release is to see in its place: the same object
+        where the release understands that. It may only act on what the release would refuse or misread, and says so
+        itself; putting it in place is said to nobody. It is a semantic patch (`edits`): a call of the function behind
+        the statement in which the value is read, or before that in which it is interpreted.
+
+        Args:
+            targets: as in `replaces`.
+            name: the local variable that has the value.
+            at: a statement of the target, as Python; where it assigns to `name`, the call stands behind it.
+            given: local variables that the function takes as well, by position.
+            unless: what does not stand there as long as the release does not understand it; see `Rewrite`.
+            fingerprint_of: as in `replaces`.
+
+        Raises:
+            ValueError: `at` is no Python.
+        """
+
+        def decorate(converter: _Function) -> _Function:
+            values = ", ".join((name, *given))
+            call = f"from {converter.__module__} import {converter.__name__}\n{name} = {converter.__name__}({values})"
+            reads = at.partition("=")[0].strip() == name
+            try:
+                rewrite = Rewrite(at, f"{at}\n{call}" if reads else f"{call}\n{at}", unless=unless)
+            except (SyntaxError, ValueError) as error:
+                raise ValueError(f"{self.id}: {error}") from error
+            self._add("edit", targets, rewrite, fingerprint_of, converts=True)
+            return converter
+
+        return decorate
+
     def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
         """Like `wraps`, for what must change together with the targets although it is not broken itself.
 
@@ -380,11 +424,12 @@ class Fix:
         count: int = 1,
         decorator: str = "",
         table: Optional[list[Target]] = None,
+        converts: bool = False,
     ) -> None:
         for one in targets:
             name, releases = (one, "") if isinstance(one, str) else one
             module, _, qualname = name.partition(":")
             on = fingerprint_of or ((qualname, decorator) if decorator else ())
             (self.targets if table is None else table).append(
-                Target(module, qualname, releases, on, method, implementation, count, name, decorator)
+                Target(module, qualname, releases, on, method, implementation, count, name, decorator, converts)
             )

@@ -38,6 +38,7 @@ class Rewrite:
         beside: what stands in the same source, or in what is judged with it, and stays: Python, or several pieces.
         alternatives: whether the pieces are the forms that one thing has in several releases, so that one is enough;
             else all of them must occur.
+        unless: what does not stand there as long as it is wrong: pieces as in `beside`, none of which may occur.
 
     Attributes:
         prefilter: a word that every source has in which `old` occurs; empty if there is none.
@@ -54,19 +55,25 @@ class Rewrite:
         new: Union[str, Sequence[str]],
         beside: Union[str, Sequence[str]] = (),
         alternatives: bool = False,
+        unless: Union[str, Sequence[str]] = (),
     ) -> None:
-        self.old, self.new, self.beside = ((one,) if isinstance(one, str) else tuple(one) for one in (old, new, beside))
+        self.old, self.new, self.beside, self.unless = (
+            (one,) if isinstance(one, str) else tuple(one) for one in (old, new, beside, unless)
+        )
         if len(self.old) != len(self.new):
             raise ValueError(f"{len(self.old)} old pieces and {len(self.new)} new ones")
         self.alternatives = alternatives
         self.pieces = tuple(_Piece(*pair) for pair in zip(self.old, self.new))
         self._beside = tuple(map(_Piece, self.beside))
+        self._unless = tuple(map(_Piece, self.unless))
         together = set.intersection if alternatives else set.union
         self.prefilter = max(sorted(together(*(one.words for one in self.pieces))), key=len, default="")
 
     def occurs_in(self, *nodes: ast.AST) -> bool:
         """Whether the pieces occur somewhere in these trees: each of them, or one of several alternatives."""
         enough = any if self.alternatives else all
+        if any(_occurs(one, nodes) for one in self._unless):
+            return False
         return enough(_occurs(one, nodes) for one in self.pieces) and all(_occurs(one, nodes) for one in self._beside)
 
     def apply(self, tree: Any) -> tuple[Any, list[int]]:

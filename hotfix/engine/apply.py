@@ -73,14 +73,15 @@ class Applier:
                 self._bring_companions(fix)
                 reason = self._journal.install(fix, target, module, late)
                 state = State.APPLIED
-                if fix.kind == "silent":
+                if fix.kind == "silent" and not target.converts:
                     reason += " Numbers change with it: those of this release are wrong."
             except Refusal as refusal:
                 state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
             finally:
                 self._dismiss_companions(fix)
         name = str(target.in_module(module.__name__))
-        return Outcome(fix.id, name, judgement.verdict, state, late, reason, judgement.source, judgement.harmless)
+        found = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
+        return Outcome(fix.id, name, *found, converts=target.converts)
 
     def _calls_for_a_change(self, judgement: Judgement) -> bool:
         forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.APPLY

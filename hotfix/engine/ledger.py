@@ -42,6 +42,7 @@ class Outcome:
         reason: one sentence.
         source: digest of the source that was judged; empty where there was none.
         harmless: whether nothing in the source looks broken, so that it is no news that it was never examined.
+        converts: whether what was put in place acts on what is read alone, and says so then.
     """
 
     fix: str
@@ -52,6 +53,7 @@ class Outcome:
     reason: str
     source: str = ""
     harmless: bool = False
+    converts: bool = False
 
     @property
     def is_news(self) -> bool:
@@ -102,7 +104,8 @@ class Ledger:
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
         if outcome.state is State.APPLIED:
             # One line a fix: the report has the other places.
-            level = logging.INFO if log.is_news(outcome.fix, "applied") else logging.DEBUG
+            is_news = not outcome.converts and log.is_news(outcome.fix, "applied")
+            level = logging.INFO if is_news else logging.DEBUG
             log.log(level, f"{outcome.fix}: applied to {outcome.target}{' (late)' * outcome.late}. {outcome.reason}")
         elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE:
             raise HotfixError(f"{what}: {outcome.reason}")

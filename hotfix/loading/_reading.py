@@ -1,0 +1,100 @@
+"""What all converters share: the release that is installed, and how they say what they did."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, Optional, TypeVar
+
+from hotfix import session
+from hotfix.errors import HotfixError
+from hotfix.fix import Fix
+from hotfix.loading import forms
+from hotfix.memo import memo
+from hotfix.versions import installed
+from hotfix.versions.verdict import read_installed
+
+_Value = TypeVar("_Value")
+
+
+@memo
+def release() -> forms.Release:
+    """The release of transformers that is installed, by its source."""
+    return forms.Release(_read)
+
+
+def carefully(fix: Fix, file: str, value: _Value, convert: Callable[[_Value], _Value]) -> _Value:
+    """What `convert` makes of a value; the value itself where it fails, which is said.
+
+    Args:
+        fix: whose converter it is.
+        file: what is read, for the sentence.
+        value: what was read.
+        convert: takes it, and returns what the release is to see.
+    """
+    try:
+        return convert(value)
+    except HotfixError:  # strict mode
+        raise
+    except Exception as error:  # a program that loads without hotfix is to load with it
+        sentence = f"{fix.id}: {file} was left as it is: {type(error).__name__}: {error}"
+        session.current().log.warn_or_raise(sentence)
+        return value
+
+
+def report(fix: Fix, where: str, findings: Iterable[forms.Finding]) -> None:
+    """Say once what was translated, and what this release cannot compute.
+
+    Args:
+        fix: whose converter it is.
+        where: the file, and of what.
+        findings: what was found there.
+
+    Raises:
+        HotfixError: in strict mode, for what cannot be computed.
+    """
+    log = session.current().log
+    for finding in findings:
+        if finding.outcome is forms.Outcome.UNREADABLE:
+            log.warn_or_raise(f"{fix.id}: {where}: {finding.sentence} The model is not that of the file.")
+    done = [one for one in findings if one.outcome is forms.Outcome.TRANSLATED]
+    if done and log.is_news(fix.id, where):
+        keys = ", ".join(one.key for one in done)
+        log.log(logging.INFO, f"{fix.id}: {where} was written by a later release; translated: {keys}.")
+        for one in done:
+            log.log(logging.DEBUG, f"{fix.id}: {where}: {one.key}: {one.sentence}")
+
+
+def translated(
+    fix: Fix, rules: frozenset[forms.Rule], config: Mapping[str, Any], cls: type, given: dict[str, Any]
+) -> Mapping[str, Any]:
+    """A configuration in the form that its class understands in this release.
+
+    Args:
+        fix: whose converter it is.
+        rules: what it translates.
+        config: what was read.
+        cls: the configuration class.
+        given: the arguments that the caller has passed by keyword; they win.
+    """
+
+    def convert(config: Mapping[str, Any]) -> Mapping[str, Any]:
+        where = _where(config, cls, given)
+        found, findings = forms.configuration(config, release(), (cls.__module__, cls.__qualname__), rules)
+        report(fix, where, findings)
+        return found if found != config else config
+
+    return carefully(fix, "config.json", config, convert)
+
+
+def _where(config: Mapping[str, Any], cls: type, given: Mapping[str, Any]) -> str:
+    name = given.get("name_or_path") or config.get("_name_or_path")
+    return f"config.json of {name or cls.__name__}"
+
+
+def _read(name: str) -> Optional[str]:
+    """The source of a module: of what is loaded, where it is; else of what is installed."""
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)
+    return installed.source_of(spec) if spec is not None else read_installed(name)
