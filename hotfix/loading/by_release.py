@@ -17,8 +17,8 @@ from typing import Any, Optional
 
 from packaging.version import Version
 
-from ..memo import memo
-from .forms import Reader, Release
+from hotfix.memo import memo
+from hotfix.loading.forms import Reader, Release
 
 DATA = Path(__file__).with_suffix(".json.xz")
 
