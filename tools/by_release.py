@@ -32,7 +32,7 @@ _DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*\n', re.M)
 _COMMENT = re.compile(r"^[ \t]*#.*\n", re.M)
 _PLAIN = re.compile(r"^[ \t]*self\.(\w+) = (?:\1|kwargs.*)[ \t]*\n", re.M)
 _ROTARY = re.compile(
-    r"rope|rotary|theta|partial|head_dim|Rotary|_factor|\"factor\"|\"truncate\"|\"beta_|\"mscale|sliding_attention",
+    r"rope|rotary|theta|partial|head_dim|Rotary|_factor|\"factor\"|\"truncate\"|\"beta_|\"mscale|sliding_attention|gate_up_proj",
     re.I,
 )
 _TABLES = ("CONFIG_MAPPING_NAMES", "SPECIAL_MODEL_TYPE_TO_MODULE_NAME", "DEPRECATED_MODELS")
@@ -153,10 +153,10 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
         common = ("configuration_utils", "modeling_rope_utils", "configuration_auto", "auto_mappings")
         changed = {name for name in there if before.get(name) != there[name]}
         every = any(name.endswith(common) for name in changed)
-        whole, small = forms.Release(_reader(library, version)), by_release.release_of(version)
-        if small is None:
+        if version not in by_release.releases():
             yield f"{version} is not in the file"
             continue
+        whole, small = forms.Release(_reader(library, version)), by_release.source_of(version)
         for model_type, (module, _) in _places(whole).items():
             folder = module.rpartition(".")[0]
             if not every and not any(name.startswith(f"{folder}.") for name in changed):

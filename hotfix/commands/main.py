@@ -21,6 +21,7 @@ COMMANDS = {
     "status": "status",
     "doctor": "doctor",
     "scan": "scan",
+    "check-model": "check_model",
     "explain": "explain",
     "list": "listing",
     "diff": "diff",

@@ -1,9 +1,8 @@
-"""What every examined release understands of configurations, without its wheel: distilled source, for `forms.Release`.
+"""What every examined release understands of configurations, without its wheel: distilled source for `forms`.
 
-``by_release.json.xz`` is written by ``python -m tools.by_release`` from the wheels. Of each module that `forms` reads it
-has what `forms` goes by (the tables of model types, classes with the arguments of their constructors, lines that are
-about rotary embeddings), as a text that gives the same answers as the whole. Names that are looked for elsewhere are
-not there.
+``by_release.json.xz`` is written by ``python -m tools.by_release`` from the wheels. Of each module that `forms` reads
+it has what that goes by (the tables of model types, classes with the arguments of their constructors, lines that are
+about rotary embeddings), as a text that gives the same answers as the whole. What is looked for elsewhere is not there.
 
 The standard library only. The file is read when it is first asked for.
 """
@@ -17,8 +16,8 @@ from typing import Any, Optional
 
 from packaging.version import Version
 
-from hotfix.memo import memo
 from hotfix.loading.forms import Reader, Release
+from hotfix.memo import memo
 
 DATA = Path(__file__).with_suffix(".json.xz")
 
@@ -49,10 +48,19 @@ def reader(release: Version) -> Optional[Reader]:
 
 
 @memo
-def release_of(release: Version) -> Optional[Release]:
-    """The same as what `forms` takes; kept, since it keeps what it has read."""
+def source_of(release: Version) -> Release:
+    """The same as what `forms` takes; kept, since it keeps what it has read.
+
+    Args:
+        release: one of `releases`.
+
+    Raises:
+        LookupError: nothing is known of it.
+    """
     read = reader(release)
-    return None if read is None else Release(read)
+    if read is None:
+        raise LookupError(f"nothing is known of {release}")
+    return Release(read)
 
 
 @memo

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "42"]
 REPOSITORY = "organisation/large-tokenizer"
@@ -18,7 +19,7 @@ def write(folder: Path, config: dict[str, str] | None) -> Path:
     folder.mkdir(parents=True)
     vocabulary = {word: number for number, word in enumerate(dict.fromkeys(["[UNK]", *WORDS]))}
     vocabulary.update((f"token{number}", number) for number in range(len(vocabulary), 100_010))
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,

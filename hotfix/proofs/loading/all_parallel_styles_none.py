@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hotfix.loading.all_parallel_styles_none import FIX
 from hotfix.proofs.zoo import small_llama
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @FIX.case(raises="TypeError: argument of type 'NoneType' is not iterable")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits; the table is taken away first, as torch 2.4 would have it, and then it is there again."""
-    utils = import_module("transformers.modeling_utils")
+    utils: Any = import_module("transformers.modeling_utils")
     ids = testbed.randint(0, 32, 1, 7)
     table, results = utils.ALL_PARALLEL_STYLES, {}
     # Later releases have it with every torch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What is listed. No network is used: what the Hub's client does without one stands in for it."""
     import requests
-    from huggingface_hub.utils import OfflineModeIsEnabled
     from transformers.utils import hub
+
+    offline = import_module("huggingface_hub.utils").OfflineModeIsEnabled
 
     class Entry:
         path = "additional_chat_templates/rag.jinja"
@@ -36,7 +38,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     commit = "0123456789abcdef0123456789abcdef01234567"
     answers = {
-        "offline": OfflineModeIsEnabled("offline mode is enabled"),
+        "offline": offline("offline mode is enabled"),
         "unreachable": requests.exceptions.ConnectionError("Max retries exceeded"),
         "reachable": Entry,
     }
