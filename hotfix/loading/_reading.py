@@ -98,3 +98,26 @@ def _read(name: str) -> Optional[str]:
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return installed.source_of(spec) if spec is not None else read_installed(name)
+
+
+def settings(
+    fix: Fix,
+    rule: Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[forms.Finding]]],
+    config: dict[str, Any],
+    path: str,
+) -> dict[str, Any]:
+    """The settings of a tokenizer, by one rule of `tokenizer_forms`.
+
+    Args:
+        fix: whose converter it is.
+        rule: takes what was read, and returns what this release is to see, with findings.
+        config: what was read.
+        path: of the file.
+    """
+
+    def convert(config: dict[str, Any]) -> dict[str, Any]:
+        found, findings = rule(config)
+        report(fix, str(path), findings)
+        return found if found != config else config
+
+    return carefully(fix, str(path), config, convert)

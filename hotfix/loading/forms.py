@@ -550,8 +550,9 @@ class _Rope:
 
 def _kind(given: Mapping[str, Any]) -> str:
     kind = given.get("rope_type") or given.get("type") or "default"
-    # "mrope" is the default type with sections; "su" is what longrope was called.
-    return {"mrope": "default", "su": "longrope"}.get(str(kind), str(kind))
+    # "mrope" is the default type with sections; "axial" is what the vision towers of 4.x compute without a name for it;
+    # "su" is what longrope was called.
+    return {"mrope": "default", "axial": "default", "su": "longrope"}.get(str(kind), str(kind))
 
 
 def _without_none(given: Mapping[str, Any]) -> dict[str, Any]:

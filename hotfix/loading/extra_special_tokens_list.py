@@ -1,0 +1,49 @@
+"""AttributeError: 'list' object has no attribute 'keys', from a tokenizer that 5.x has saved.
+
+Symptom   Loading the tokenizer raises this from 4.47.0 on; before, the tokens of the list are not special:
+          `all_special_ids` lacks them, with everything that goes by it.
+Cause     5.x writes special tokens that have no name of their own (those of turns, tools, images) as the list
+          `extra_special_tokens`. 4.x has a dictionary of names under that key, and the list is called
+          `additional_special_tokens`.
+Releases  4.36.0 to 4.57.6, all that 4.x has
+Upstream  mlx-lm#661, transformers#45376, ms-swift#8352 (the list came with transformers 5.0.0)
+Here      A list goes to `additional_special_tokens` where tokenizer_config.json is read; a dictionary stays. Special
+          tokens are those of 5.x; saved again it is what this release writes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.loading._reading import settings
+from hotfix.loading.tokenizer_forms import extra_special_tokens
+
+FIX = Fix(
+    id="extra-special-tokens-list",
+    title="AttributeError: 'list' object has no attribute 'keys', from a tokenizer that 5.x has saved",
+    kind="loading",
+    upstream=("mlx-lm#661", "transformers#44781", "transformers#45376", "ms-swift#8352"),
+    fixed_in="5.0.0",
+)
+
+NAMES = "transformers.models.auto.tokenization_auto:tokenizer_class_from_name"
+BASE = "PreTrainedTokenizerBase._from_pretrained"
+
+
+@FIX.converts(
+    (f"transformers.tokenization_utils_base:{BASE}", ">=4.36.0,<=4.57.6"),
+    name="init_kwargs",
+    at="init_kwargs = json.load(tokenizer_config_handle)",
+    given=("tokenizer_config_file",),
+    unless="TokenizersBackend",
+    fingerprint_of=(BASE, NAMES),
+)
+def with_special_tokens_of_this_release(config: dict[str, Any], path: str) -> dict[str, Any]:
+    """What stands in tokenizer_config.json, with the list under its name of 4.x.
+
+    Args:
+        config: what was read.
+        path: of the file.
+    """
+    return settings(FIX, extra_special_tokens, config, path)

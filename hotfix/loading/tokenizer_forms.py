@@ -1,0 +1,81 @@
+"""What 4.x understands of tokenizer files, and what 5.x has written there.
+
+Pure, as `forms`: a dictionary in, a new one and findings out; only the standard library is used. A file that 4.x
+understands as it is comes back equal, without findings. Whether the release is one of 4.x is for the caller to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hotfix.loading.forms import Finding, Outcome
+
+FILE = "tokenizer_config.json"
+TOKENIZER = "tokenizer.json"
+
+_CLASSES = {"TokenizersBackend": "PreTrainedTokenizerFast"}
+"""Classes of 5.x that are what a class of 4.x is: nothing but what tokenizer.json says."""
+
+_WRITTEN_ALONG = ("backend", "is_local", "local_files_only")
+"""How the tokenizer was made in the process that wrote the file; nothing reads it."""
+
+
+def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """The class under the name that it has in 4.x, and without what was written along.
+
+    Args:
+        config: what stands in ``tokenizer_config.json``; it is not changed.
+    """
+    name = config.get("tokenizer_class")
+    if "backend" not in config and name not in _CLASSES:
+        return dict(config), []
+    found = {key: value for key, value in config.items() if key not in _WRITTEN_ALONG}
+    if name not in _CLASSES:
+        return found, []
+    found["tokenizer_class"] = _CLASSES[name]
+    sentence = f"4.x has no {name}; its {_CLASSES[name]} goes by tokenizer.json alone, too."
+    return found, [Finding("tokenizer_class", Outcome.TRANSLATED, sentence, FILE)]
+
+
+def extra_special_tokens(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """Special tokens without a name of their own, where 4.x has them: among ``additional_special_tokens``.
+
+    Args:
+        config: what stands in ``tokenizer_config.json``; it is not changed.
+    """
+    extra = config.get("extra_special_tokens")
+    if not isinstance(extra, (list, tuple)):
+        return dict(config), []
+    found = {key: value for key, value in config.items() if key != "extra_special_tokens"}
+    listed = list(found.get("additional_special_tokens") or [])
+    listed += [one for one in extra if one not in listed]
+    if listed:
+        found["additional_special_tokens"] = listed
+    sentence = "4.x takes a dictionary of names here; tokens without names are its additional_special_tokens."
+    return found, [Finding("extra_special_tokens", Outcome.TRANSLATED, sentence, FILE)]
+
+
+class Unwritable(ValueError):
+    """A tokenizer that has no exact form for the release that is to read it."""
+
+
+def merges_in_words(tokenizer: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """The pairs of a BPE as ``"a b"``, which is how tokenizers before 0.20 reads them.
+
+    Args:
+        tokenizer: what stands in ``tokenizer.json``; it is not changed.
+
+    Raises:
+        Unwritable: a part of a pair has a blank in it, so that the old form would mean another pair.
+    """
+    model = tokenizer.get("model")
+    merges = model.get("merges") if isinstance(model, Mapping) else None
+    if not isinstance(model, Mapping) or not merges or not isinstance(merges[0], (list, tuple)):
+        return dict(tokenizer), []
+    for number, pair in enumerate(merges):
+        if len(pair) != 2 or any(" " in part for part in pair):
+            raise Unwritable(f"{TOKENIZER}: model.merges[{number}] is {pair!r}, which tokenizers<0.20 cannot read")
+    found = {**tokenizer, "model": {**model, "merges": [" ".join(pair) for pair in merges]}}
+    sentence = f"tokenizers<0.20 reads pairs as words ({len(merges)} of them)."
+    return found, [Finding("model.merges", Outcome.TRANSLATED, sentence, TOKENIZER)]
