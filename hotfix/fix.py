@@ -189,6 +189,7 @@ class Fix:
         new: Union[str, Sequence[str]],
         beside: Union[str, Sequence[str]] = ...,
         alternatives: bool = ...,
+        unless: Union[str, Sequence[str]] = ...,
         fingerprint_of: tuple[str, ...] = ...,
         count: int = ...,
         decorator: str = ...,
@@ -201,6 +202,7 @@ class Fix:
         new: Union[str, Sequence[str]] = (),
         beside: Union[str, Sequence[str]] = (),
         alternatives: bool = False,
+        unless: Union[str, Sequence[str]] = (),
         fingerprint_of: tuple[str, ...] = (),
         count: int = 1,
         decorator: str = "",
@@ -217,6 +219,7 @@ class Fix:
             new: what takes its place; as many pieces as `old` has.
             beside: what makes it wrong, besides: pieces that stay, in the same function or in what is judged with it.
             alternatives: the pieces of `old` are forms of one thing in several releases: one of them must occur.
+            unless: what does not stand there as long as it is wrong: pieces, none of which may occur.
             fingerprint_of: as in `replaces`; with a decorator, by default the target and the decorator.
             count: how often each piece must occur; else nothing is touched.
             decorator: ``module:qualname`` of a decorator of the targets: what it has put around each of them is edited,
@@ -228,7 +231,7 @@ class Fix:
         if not old:
             return self._decorator("edit", targets, fingerprint_of, count, decorator)
         try:
-            rewrite = Rewrite(old, new, beside, alternatives)
+            rewrite = Rewrite(old, new, beside, alternatives, unless)
         except (SyntaxError, ValueError) as error:
             raise ValueError(f"{self.id}: {error}") from error
         self._add("edit", targets, rewrite, fingerprint_of, count, decorator)

@@ -9,6 +9,7 @@ it reads back. What `read` compares is logits, ids and the text of a chat.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import traceback
@@ -195,8 +196,27 @@ def logits(at: Path) -> Any:
         inputs = {"input_features": torch.linspace(-1, 1, 8 * 48).reshape(1, 8, 48), "decoder_input_ids": ids}
     elif architecture.startswith("T5"):
         inputs["decoder_input_ids"] = ids[:, :9]
+    lost = list(_lost(at, model))
+    if lost:
+        raise LookupError(f"{len(lost)} tensors of the file are nowhere in the model, {lost[0]} is one")
     with torch.no_grad():
         return model(**inputs).logits
+
+
+def _lost(at: Path, model: Any) -> Iterator[str]:
+    """Names of what stands in the files, and in no parameter: not in 5.x, where experts are fused."""
+    import transformers
+    from safetensors.torch import load_file
+
+    if int(transformers.__version__.partition(".")[0]) >= 5:
+        return
+    held = {_digest(one) for one in model.state_dict().values()}
+    for path in at.glob("*.safetensors"):
+        yield from (name for name, one in load_file(path).items() if _digest(one) not in held)
+
+
+def _digest(tensor: Any) -> str:
+    return hashlib.sha256(tensor.detach().float().contiguous().numpy().tobytes()).hexdigest()
 
 
 def words(at: Path) -> dict[str, Any]:

@@ -78,6 +78,8 @@ def translated(
         cls: the configuration class.
         given: the arguments that the caller has passed by keyword; they win.
     """
+    if not _has_key(config, {rule.value for rule in rules}):
+        return config
 
     def convert(config: Mapping[str, Any]) -> Mapping[str, Any]:
         where = _where(config, cls, given)
@@ -91,6 +93,11 @@ def translated(
 def _where(config: Mapping[str, Any], cls: type, given: Mapping[str, Any]) -> str:
     name = given.get("name_or_path") or config.get("_name_or_path")
     return f"config.json of {name or cls.__name__}"
+
+
+def _has_key(config: Mapping[str, Any], keys: set[str]) -> bool:
+    """Whether one of these keys stands anywhere: most files have none, and no source is read for them."""
+    return not keys.isdisjoint(config) or any(_has_key(one, keys) for one in config.values() if isinstance(one, dict))
 
 
 def _read(name: str) -> Optional[str]:

@@ -1,0 +1,61 @@
+"""Exception: data did not match any variant of untagged enum ModelWrapper.
+
+Symptom   A tokenizer whose tokenizer.json was written by tokenizers 0.20 or later raises this where an old transformers
+          pins tokenizers below 0.20.
+Cause     tokenizers 0.20 writes the merges of a BPE as pairs; before, they were words with a blank between.
+Releases  4.36.0 to 4.44.2 with tokenizers<0.20
+Upstream  ktransformers#433, open-instruct#738, LLaMA-Factory#5592 (transformers 4.45.0 asks for tokenizers 0.20)
+Here      Where the file cannot be read as it is, and its merges are pairs, it is read with words in their place. A part
+          with a blank in it has no such form: an error names it. What else cannot be read stays upstream's error.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.loading._reading import report
+from hotfix.loading.tokenizer_forms import merges_in_words
+
+FIX = Fix(
+    id="tokenizers-modelwrapper-merges-list",
+    title="Exception: data did not match any variant of untagged enum ModelWrapper",
+    kind="loading",
+    needs={"tokenizers": "<0.20"},
+    upstream=("ktransformers#433", "open-instruct#738", "transformers#31789", "LLaMA-Factory#5592"),
+    fixed_in="4.45.0",
+)
+
+FIX.edits(
+    ("transformers.tokenization_utils_fast:PreTrainedTokenizerFast.__init__", ">=4.36.0,<=4.44.2"),
+    old="fast_tokenizer = TokenizerFast.from_file(fast_tokenizer_file)",
+    new="""
+        from hotfix.loading.tokenizers_modelwrapper_merges_list import read_tokenizer
+        fast_tokenizer = read_tokenizer(TokenizerFast, fast_tokenizer_file)
+    """,
+    unless="convert_slow_tokenizer(self, from_tiktoken=True)",  # came with the release that asks for tokenizers 0.20
+)
+
+
+def read_tokenizer(cls: Any, path: str) -> Any:
+    """A tokenizer of a file, in whichever form its merges are.
+
+    Args:
+        cls: `tokenizers.Tokenizer`.
+        path: of tokenizer.json.
+
+    Raises:
+        Unwritable: a merge has no form that these tokenizers could read.
+    """
+    try:
+        return cls.from_file(path)
+    except Exception as error:  # tokenizers raises no class of its own
+        if "untagged enum" not in str(error):
+            raise
+        found, findings = merges_in_words(json.loads(Path(path).read_text(encoding="utf-8")))
+        if not findings:
+            raise
+        report(FIX, str(path), findings)
+        return cls.from_str(json.dumps(found, ensure_ascii=False))

@@ -1,0 +1,31 @@
+"""What a tokenizer makes of text and of a chat, as tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.proofs.loading._written import CHAT, TEXT
+
+if TYPE_CHECKING:
+    import torch
+
+
+def spoken(tokenizer: Any, name: str, chat: bool = False) -> dict[str, torch.Tensor]:
+    """Ids of a text, ids that are special, what is left of the text without them, and the text of a chat.
+
+    Args:
+        tokenizer: the tokenizer.
+        name: before each key.
+        chat: whether there is a template.
+    """
+    import torch
+
+    ids = tokenizer(TEXT)["input_ids"]
+    texts = {"plain": tokenizer.decode(ids, skip_special_tokens=True)}
+    if chat:
+        texts["chat"] = tokenizer.apply_chat_template(CHAT, tokenize=False)
+    return {
+        f"{name}, ids": torch.tensor(ids),
+        f"{name}, special": torch.tensor(sorted(tokenizer.all_special_ids)),
+        **{f"{name}, {key}": torch.tensor(list(text.encode())) for key, text in texts.items()},
+    }

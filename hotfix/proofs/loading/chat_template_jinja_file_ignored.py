@@ -1,0 +1,35 @@
+"""A chat, with a template in a file of its own, and with one among the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.loading.chat_template_jinja_file_ignored import FIX
+from hotfix.proofs.loading._speaking import spoken
+from hotfix.proofs.loading._written import SETTINGS, TEMPLATE, tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The file alone, the file beside another template, a template among the settings alone."""
+    from transformers import PreTrainedTokenizerFast
+
+    skipped = ("backend", "extra_special_tokens", "tokenizer_class")
+    plain = {**{key: value for key, value in SETTINGS.items() if key not in skipped}}
+    plain["tokenizer_class"] = "PreTrainedTokenizerFast"
+    among = {**plain, "chat_template": "{{ messages[0]['content'] }}"}
+    results = {}
+    for name, settings, files in (
+        ("alone", plain, {"chat_template_jinja": TEMPLATE}),
+        ("both", among, {"chat_template_jinja": TEMPLATE}),
+        ("among", among, {}),
+    ):
+        with tokenizer(settings, **files) as place:
+            results.update(spoken(PreTrainedTokenizerFast.from_pretrained(place), name, chat=True))
+    return results

@@ -1,0 +1,29 @@
+"""A tokenizer with special tokens that have no name of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.loading.extra_special_tokens_list import FIX
+from hotfix.proofs.loading._speaking import spoken
+from hotfix.proofs.loading._written import SETTINGS, tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """It is loaded by the name of its class, as it was saved and without such tokens."""
+    from transformers import PreTrainedTokenizerFast
+
+    results = {}
+    listed = {**SETTINGS, "tokenizer_class": "PreTrainedTokenizerFast"}
+    without = {key: value for key, value in listed.items() if key != "extra_special_tokens"}
+    for name, settings in (("without", without), ("listed", listed)):
+        with tokenizer(settings) as place:
+            results.update(spoken(PreTrainedTokenizerFast.from_pretrained(place), name))
+    return results

@@ -1,0 +1,30 @@
+"""A tokenizer that 5.x has saved, and one that 4.x has saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.loading.tokenizer_class_tokenizersbackend import FIX
+from hotfix.proofs.loading._speaking import spoken
+from hotfix.proofs.loading._written import SETTINGS, tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(
+    raises="ValueError: Tokenizer class TokenizersBackend does not exist", with_fixes=("extra-special-tokens-list",)
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Both are loaded, and read a text."""
+    from transformers import AutoTokenizer
+
+    results = {}
+    old = {key: value for key, value in SETTINGS.items() if key not in ("backend", "extra_special_tokens")}
+    for name, settings in (("old", {**old, "tokenizer_class": "PreTrainedTokenizerFast"}), ("new", SETTINGS)):
+        with tokenizer(settings) as place:
+            results.update(spoken(AutoTokenizer.from_pretrained(place), name))
+    return results

@@ -1,0 +1,45 @@
+"""Models are made of what 5.x has written, and run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.v5_rope_parameters_ignored_by_v4 import FIX
+from hotfix.proofs.loading._written import CONFIGURATIONS, PLAIN, folder
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Logits of models with base, scaling and fraction of rotary embedding in `rope_parameters`, and of one of 4.x.
+
+    What the caller passes wins, and a configuration that is built in code is what it was.
+    """
+    import torch
+    import transformers
+
+    results = {}
+    for name, written in (*CONFIGURATIONS.items(), ("LlamaForCausalLM", PLAIN)):
+        with folder(config_json=written) as place:
+            config = transformers.AutoConfig.from_pretrained(place)
+        results[f"{name} {written['transformers_version']}"] = _logits(testbed, getattr(transformers, name), config)
+    own = type(config)(rope_theta=4321.0)
+    passed = type(config).from_dict(dict(PLAIN), rope_theta=1234.0)
+    # In 5.x the two are in rope_parameters.
+    bases = [(getattr(one, "rope_parameters", None) or vars(one))["rope_theta"] for one in (own, passed, config)]
+    results["built, passed, read"] = torch.tensor(bases)
+    return results
+
+
+def _logits(testbed: Testbed, cls: Any, config: Any) -> torch.Tensor:
+    import torch
+
+    model = testbed.model(cls, config, attn="eager", dtype=torch.float32)
+    with torch.no_grad():
+        logits: torch.Tensor = model(testbed.randint(3, 64, 2, 24, seed=1)).logits
+    return logits
