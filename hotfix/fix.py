@@ -172,9 +172,22 @@ class Fix:
         """
         return self._decorator("replace", targets, fingerprint_of)
 
-    def wraps(self, *targets: Named, fingerprint_of: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
-        """The decorated function takes the original and returns the closure that takes its place."""
-        return self._decorator("wrap", targets, fingerprint_of)
+    def wraps(
+        self, *targets: Named, fingerprint_of: tuple[str, ...] = (), converts: bool = False
+    ) -> Callable[[_Function], _Function]:
+        """The decorated function takes the original and returns the closure that takes its place.
+
+        Args:
+            targets: as in `replaces`.
+            fingerprint_of: as in `replaces`.
+            converts: whether it only brings what is read into the form of the release, where `converts` does not fit.
+        """
+
+        def decorate(implementation: _Function) -> _Function:
+            self._add("wrap", targets, implementation, fingerprint_of, converts=converts)
+            return implementation
+
+        return decorate
 
     @overload
     def edits(

@@ -1,7 +1,7 @@
 """What runs under one release for `tools.reading`: writes small checkpoints, or reads them.
 
-    python -m tools.reading_child write FOLDER        every family that the release has, each in a folder of its own
-    python -m tools.reading_child read FOLDER OUTPUT  what is in FOLDER/*/*, results as JSON
+    python -m tools.reading_child write FOLDER [FAMILY ...]  every family, or these, each in a folder of its own
+    python -m tools.reading_child read FOLDER OUTPUT         what is in FOLDER/*/*, results as JSON
 
 A checkpoint is a model, a tokenizer and, beside them, ``reference.pt``: what the release that wrote it computes of what
 it reads back. What `read` compares is logits, ids and the text of a chat.
@@ -14,7 +14,7 @@ import json
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def llava(transformers: Any) -> Any:
     sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2}
     vision = transformers.CLIPVisionConfig(image_size=28, patch_size=14, **sizes)
     text = transformers.LlamaConfig(**SMALL, rope_theta=5e5)
-    config = transformers.LlavaConfig(vision_config=vision, text_config=text, image_token_id=4, image_token_index=4)
+    config = transformers.LlavaConfig(vision_config=vision, text_config=text, image_token_index=4, image_seq_length=4)
     return transformers.LlavaForConditionalGeneration(config)
 
 
@@ -161,14 +161,16 @@ def tokenizer(transformers: Any) -> Any:
     return fast
 
 
-def write(folder: Path) -> None:
-    """Write every family that this release has."""
+def write(folder: Path, families: Collection[str] = ()) -> None:
+    """Write every family, or some."""
     import transformers
 
     from hotfix.proofs.testbed import Testbed
 
     testbed = Testbed(device="cpu")
     for name, make in FAMILIES.items():
+        if families and name not in families:
+            continue
         at = folder / name
         at.mkdir(parents=True, exist_ok=True)
         testbed.fill(make(transformers)).save_pretrained(at, safe_serialization=True)
@@ -199,6 +201,9 @@ def logits(at: Path) -> Any:
     lost = list(_lost(at, model))
     if lost:
         raise LookupError(f"{len(lost)} tensors of the file are nowhere in the model, {lost[0]} is one")
+    if architecture.startswith("Llava"):
+        ids[0, 1:5] = 4
+        inputs["pixel_values"] = torch.linspace(-1, 1, 3 * 28 * 28).reshape(1, 3, 28, 28)
     with torch.no_grad():
         return model(**inputs).logits
 
@@ -273,6 +278,6 @@ def compared(found: Any, wanted: Any) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1] == "write":
-        write(Path(sys.argv[2]))
+        write(Path(sys.argv[2]), sys.argv[3:])
     else:
         read(Path(sys.argv[2]), Path(sys.argv[3]))

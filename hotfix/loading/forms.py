@@ -456,10 +456,14 @@ class _Rope:
         self._scaling(kind, rest, at)
 
     def _base(self, name: str, base: Any, at: str) -> None:
-        read = name in self.understood.arguments or f".{name}" in self.understood.model
-        if read or (".rope_theta" in self.release.text(_ROPE) and "ROPE_INIT_FUNCTIONS" in self.understood.model):
+        by_all = ".rope_theta" in self.release.text(_ROPE) and "ROPE_INIT_FUNCTIONS" in self.understood.model
+        if name in self.understood.arguments:
             self._set(name, base, f"{at}rope_theta")
-        elif base != 10000.0:
+        elif base == 10000.0:
+            return  # what a class that has no such argument computes with
+        elif by_all or f".{name}" in self.understood.model:
+            self._set(name, base, f"{at}rope_theta")
+        else:
             self._unreadable(f"{at}rope_theta", f"is {base}, and {self.understood.name} of this release has no base")
 
     def _fraction(self, fraction: Any, at: str) -> None:

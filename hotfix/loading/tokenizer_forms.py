@@ -7,7 +7,7 @@ understands as it is comes back equal, without findings. Whether the release is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Optional
 
 from hotfix.loading.forms import Finding, Outcome
 
@@ -22,7 +22,7 @@ _WRITTEN_ALONG = ("backend", "is_local", "local_files_only")
 
 
 def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """The class under the name that it has in 4.x, and without what was written along.
+    """The class under the name that it has in 4.x, and without what was written along; blanks stay where they are.
 
     Args:
         config: what stands in ``tokenizer_config.json``; it is not changed.
@@ -31,6 +31,8 @@ def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fin
     if "backend" not in config and name not in _CLASSES:
         return dict(config), []
     found = {key: value for key, value in config.items() if key not in _WRITTEN_ALONG}
+    # What 5.x does where nothing is said; releases before 4.45.0 take blanks away before full stops.
+    found.setdefault("clean_up_tokenization_spaces", False)
     if name not in _CLASSES:
         return found, []
     found["tokenizer_class"] = _CLASSES[name]
@@ -54,6 +56,53 @@ def extra_special_tokens(config: Mapping[str, Any]) -> tuple[dict[str, Any], lis
         found["additional_special_tokens"] = listed
     sentence = "4.x takes a dictionary of names here; tokens without names are its additional_special_tokens."
     return found, [Finding("extra_special_tokens", Outcome.TRANSLATED, sentence, FILE)]
+
+
+def ends_of_template(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """Whether texts begin and end with a special token, said in words, where 5.x leaves it to tokenizer.json.
+
+    Args:
+        config: what stands in ``tokenizer_config.json``; it is not changed.
+        tokenizer: what stands in ``tokenizer.json`` beside it.
+
+    Returns:
+        The settings with ``add_bos_token`` and ``add_eos_token``, where the template is one that these two make; else,
+        and where the settings have one of them, the settings as they are.
+    """
+    if "backend" not in config or {"add_bos_token", "add_eos_token"} & config.keys():
+        return dict(config), []
+    found = _ends(tokenizer.get("post_processor"), _content(config, "bos_token"), _content(config, "eos_token"))
+    if found is None:
+        return dict(config), []
+    begins, ends = found
+    sentence = "4.x makes the template anew from add_bos_token and add_eos_token, which 5.x does not write."
+    finding = Finding("add_bos_token", Outcome.TRANSLATED, sentence, FILE)
+    return {**config, "add_bos_token": begins, "add_eos_token": ends}, [finding]
+
+
+def _ends(processor: Any, first: str, last: str) -> Optional[tuple[bool, bool]]:
+    """Whether a template adds a first and a last token to each text, or None where it does something else."""
+    if processor is None:
+        return False, False
+    if not isinstance(processor, Mapping) or processor.get("type") != "TemplateProcessing":
+        return None
+    single = [_piece(one) for one in processor.get("single", ())]
+    for begins, ends in ((True, False), (False, True), (True, True), (False, False)):
+        text = [*([first] if begins else []), "A", *([last] if ends else [])]
+        other = [*([first] if begins else []), "B", *([last] if ends else [])]
+        pair = [_piece(one) for one in processor.get("pair", ())]
+        if single == text and pair == text + other and (first or not begins) and (last or not ends):
+            return begins, ends
+    return None
+
+
+def _piece(one: Mapping[str, Any]) -> str:
+    return str(next(iter(one.values()))["id"])
+
+
+def _content(config: Mapping[str, Any], name: str) -> str:
+    token = config.get(name)
+    return str(token.get("content", "") if isinstance(token, Mapping) else token or "")
 
 
 class Unwritable(ValueError):

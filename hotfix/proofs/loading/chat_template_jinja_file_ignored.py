@@ -22,7 +22,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     skipped = ("backend", "extra_special_tokens", "tokenizer_class")
     plain = {**{key: value for key, value in SETTINGS.items() if key not in skipped}}
-    plain["tokenizer_class"] = "PreTrainedTokenizerFast"
+    plain.update(tokenizer_class="PreTrainedTokenizerFast", clean_up_tokenization_spaces=False)
     among = {**plain, "chat_template": "{{ messages[0]['content'] }}"}
     results = {}
     for name, settings, files in (

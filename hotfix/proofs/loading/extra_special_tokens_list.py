@@ -21,7 +21,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import PreTrainedTokenizerFast
 
     results = {}
-    listed = {**SETTINGS, "tokenizer_class": "PreTrainedTokenizerFast"}
+    said = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    listed = {**SETTINGS, **said}
     without = {key: value for key, value in listed.items() if key != "extra_special_tokens"}
     for name, settings in (("without", without), ("listed", listed)):
         with tokenizer(settings) as place:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(
-    raises="ValueError: Tokenizer class TokenizersBackend does not exist", with_fixes=("extra-special-tokens-list",)
-)
+@FIX.case(raises="ValueError: Tokenizer class TokenizersBackend does not exist")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Both are loaded, and read a text."""
     from transformers import AutoTokenizer
 
     results = {}
-    old = {key: value for key, value in SETTINGS.items() if key not in ("backend", "extra_special_tokens")}
-    for name, settings in (("old", {**old, "tokenizer_class": "PreTrainedTokenizerFast"}), ("new", SETTINGS)):
+    new = {key: value for key, value in SETTINGS.items() if key != "extra_special_tokens"}
+    old = {key: value for key, value in new.items() if key != "backend"}
+    old.update(tokenizer_class="PreTrainedTokenizerFast", clean_up_tokenization_spaces=False)
+    for name, settings in (("old", old), ("new", new)):
         with tokenizer(settings) as place:
             results.update(spoken(AutoTokenizer.from_pretrained(place), name))
     return results

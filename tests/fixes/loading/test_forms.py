@@ -205,7 +205,7 @@ def test_what_is_given_twice_is_taken_as_the_writers_take_it():
 
 def test_settings_of_a_tokenizer_get_the_names_of_4x():
     found, findings = tokenizer_forms.tokenizer_class({"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"})
-    assert found == {"tokenizer_class": "PreTrainedTokenizerFast"}
+    assert found == {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     assert [one.outcome for one in findings] == [Outcome.TRANSLATED]
     listed = {"extra_special_tokens": ["a", "b"], "additional_special_tokens": ["b", "c"]}
     assert tokenizer_forms.extra_special_tokens(listed)[0] == {"additional_special_tokens": ["b", "c", "a"]}
@@ -226,3 +226,41 @@ def test_merges_become_words_only_where_that_is_exact():
     assert tokenizer_forms.merges_in_words(words) == (words, [])
     with pytest.raises(tokenizer_forms.Unwritable, match=r"merges\[1\]"):
         tokenizer_forms.merges_in_words({"model": {"merges": [["a", "b"], ["a ", "b"]]}})
+
+
+def _template(*single: str) -> dict[str, Any]:
+    def piece(name: str, of: str) -> dict[str, Any]:
+        return {"Sequence": {"id": of}} if name == "A" else {"SpecialToken": {"id": name}}
+
+    pieces = [piece(one, "A") for one in single], [piece(one, "B") for one in single]
+    return {"post_processor": {"type": "TemplateProcessing", "single": pieces[0], "pair": pieces[0] + pieces[1]}}
+
+
+WRITTEN_BY_5X = {"backend": "tokenizers", "bos_token": "<s>", "eos_token": {"content": "</s>"}}
+
+
+@pytest.mark.parametrize(
+    ("single", "wanted"),
+    [(("A",), (False, False)), (("<s>", "A"), (True, False)), (("<s>", "A", "</s>"), (True, True))],
+)
+def test_what_stands_around_a_text_is_read_off_the_template(single, wanted):
+    found, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, _template(*single))
+    assert (found["add_bos_token"], found["add_eos_token"]) == wanted
+
+
+def test_no_template_adds_nothing():
+    found, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, {"post_processor": None})
+    assert (found["add_bos_token"], found["add_eos_token"]) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "tokenizer"),
+    [
+        (WRITTEN_BY_5X, _template("[CLS]", "A")),
+        (WRITTEN_BY_5X, {"post_processor": {"type": "Sequence"}}),
+        ({**WRITTEN_BY_5X, "add_bos_token": True}, _template("A")),
+        ({"bos_token": "<s>"}, _template("A")),
+    ],
+)
+def test_a_template_that_the_two_cannot_make_is_left_alone(settings, tokenizer):
+    assert tokenizer_forms.ends_of_template(settings, tokenizer) == (settings, [])

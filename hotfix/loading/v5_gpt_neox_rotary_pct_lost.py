@@ -1,0 +1,29 @@
+"""GPT-NeoX forgets how much of a head is rotated when it is read again.
+
+Symptom   Silent. A GPT-NeoX that was saved by 5.x with another fraction than a quarter computes wrong logits when it is
+          loaded: ``config.rope_parameters["partial_rotary_factor"]`` is 0.25.
+Cause     The configuration writes 0.25, or `rotary_pct` where that is given, over what `rope_parameters` says.
+Releases  5.0.0 to 5.4.0
+Upstream  setdefault in its place since 5.5.0
+Here      What `rope_parameters` says is kept. Bitwise equal to 5.5.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-gpt-neox-rotary-pct-lost",
+    title="GPT-NeoX forgets how much of a head is rotated when it is read again",
+    kind="silent",
+    fixed_in="5.5.0",
+)
+
+RELEASES = ">=5.0.0,<=5.4.0"
+CONFIG = "transformers.models.gpt_neox.configuration_gpt_neox:GPTNeoXConfig.convert_rope_params_to_dict"
+
+FIX.edits(
+    (CONFIG, RELEASES),
+    old='self.rope_parameters["partial_rotary_factor"] = kwargs.pop("rotary_pct", __DEFAULT)',
+    new='self.rope_parameters.setdefault("partial_rotary_factor", kwargs.pop("rotary_pct", __DEFAULT))',
+)

@@ -1,0 +1,58 @@
+"""Names that weights have in files of later releases, and those that a model of this release gives them.
+
+Pure, as `forms`: names in, names out; only the standard library is used, and no tensor is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+_TOWER = r"^((?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.|)"
+_OF_A_TOWER = r"(embeddings|encoder|pre_layrnorm|pre_layernorm|post_layernorm|head)\."
+
+RULES: tuple[tuple[str, str], ...] = (
+    # What 5.x takes for one module is two in 4.x: a tower, and the model of it.
+    (rf"{_TOWER}{_OF_A_TOWER}", r"\1vision_model.\2."),
+    # Since 4.52.1 a model of text and pictures has its parts in ``model``.
+    (r"^model\.language_model\.", "language_model.model."),
+    (r"^lm_head\.", "language_model.lm_head."),
+    (r"^model\.language_model\.", "model."),
+    (r"^model\.visual\.", "visual."),
+    (r"^model\.(vision_tower|multi_modal_projector|image_newline|vision_model|qformer)\b", r"\1"),
+)
+
+
+def candidates(name: str) -> Iterator[str]:
+    """What a name of a later release may be called in this one, by one or two of the rules."""
+    for pattern, replacement in RULES:
+        once = re.sub(pattern, replacement, name, count=1)
+        if once != name:
+            yield once
+            twice = re.sub(RULES[0][0], RULES[0][1], once, count=1)
+            if twice != once:
+                yield twice
+
+
+def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]:
+    """The names that change: each to the only one of this release that it can be.
+
+    Args:
+        names: for each name in a file the name that this release would look for; it is not changed.
+        expected: the names that the model has.
+
+    Returns:
+        For each name in the file that the model does not have, and that is one of its own by exactly one reading, that
+        one. A name that the file has already is never given twice.
+    """
+    wanted = set(expected)
+    free = wanted.difference(names.values())
+    changes: dict[str, str] = {}
+    for name, looked_for in names.items():
+        if looked_for in wanted:
+            continue
+        fitting = set(candidates(looked_for)) & free
+        if len(fitting) == 1:
+            changes[name] = fitting.pop()
+    twice = {one for one in changes.values() if list(changes.values()).count(one) > 1} if changes else set()
+    return {name: one for name, one in changes.items() if one not in twice}

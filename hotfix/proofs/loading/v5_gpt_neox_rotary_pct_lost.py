@@ -1,0 +1,32 @@
+"""GPT-NeoX as 5.x and as 4.x wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.loading.v5_gpt_neox_rotary_pct_lost import FIX
+from hotfix.proofs.loading._written import CONFIGURATIONS, folder
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The logits of both."""
+    import torch
+    from transformers import AutoConfig, GPTNeoXForCausalLM
+
+    new = CONFIGURATIONS["GPTNeoXForCausalLM"]
+    old = {key: value for key, value in new.items() if key != "rope_parameters"}
+    results = {}
+    for name, written in (("new", new), ("old", {**old, "rotary_pct": 1.0, "rotary_emb_base": 20000})):
+        with folder(config_json=written) as place:
+            config = AutoConfig.from_pretrained(place)
+        model = testbed.model(GPTNeoXForCausalLM, config, attn="eager", dtype=torch.float32)
+        with torch.no_grad():
+            results[name] = model(testbed.randint(3, 64, 2, 24, seed=1)).logits
+    return results

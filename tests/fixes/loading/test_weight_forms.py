@@ -1,0 +1,40 @@
+"""Names of weights in files of later releases."""
+
+from __future__ import annotations
+
+import pytest
+
+from hotfix.loading.weight_forms import renamed
+
+OLD = ["language_model.model.layers.0.w", "language_model.lm_head.w", "vision_tower.vision_model.encoder.w", "proj.w"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "wanted"),
+    [
+        ("vision_tower.encoder.w", OLD, OLD[2]),
+        ("model.vision_tower.encoder.w", OLD, OLD[2]),
+        ("model.language_model.layers.0.w", OLD, OLD[0]),
+        ("lm_head.w", OLD, OLD[1]),
+        ("model.visual.blocks.0.w", ["visual.blocks.0.w"], "visual.blocks.0.w"),
+        ("encoder.layers.0.w", ["vision_model.encoder.layers.0.w"], "vision_model.encoder.layers.0.w"),
+    ],
+)
+def test_a_name_of_a_later_release_is_the_one_that_the_model_has(name, expected, wanted):
+    assert renamed({name: name}, expected) == {name: wanted}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"proj.w": "proj.w"},
+        {"nothing.like.it": "nothing.like.it"},
+        {"vision_tower.encoder.w": "vision_tower.encoder.w", OLD[2]: OLD[2]},  # the file has it anyway
+        {
+            "vision_tower.encoder.w": "vision_tower.encoder.w",
+            "model.vision_tower.encoder.w": "model.vision_tower.encoder.w",
+        },
+    ],
+)
+def test_what_is_known_unknown_or_there_twice_stays(names):
+    assert renamed(names, OLD) == {}
