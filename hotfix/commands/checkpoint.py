@@ -22,7 +22,7 @@ from typing import Any, Optional
 
 from packaging.version import InvalidVersion, Version
 
-from ..loading import forms
+from ..loading import forms, tokenizer_forms
 from . import CommandError
 
 V5 = Version("5.0.0")
@@ -35,8 +35,13 @@ _CONFIG = "config.json"
 _TOKENIZER = "tokenizer.json"
 _TOKENIZER_CONFIG = "tokenizer_config.json"
 _PROCESSOR = "processor_config.json"
+_WITH_TEMPLATE = ("LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer")
 _OF_V5 = ("TokenizersBackend", "SentencePieceBackend", "PythonBackend")
 _NEW_LAYOUT = ("model.language_model.", "model.visual.", "model.vision_tower.", "model.multi_modal_projector.")
+_TOWER = re.compile(
+    r"^(?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.(?:embeddings|encoder)\."
+)
+_TOWERS = ("clip_vision_model", "siglip_vision_model")
 _FUSED = re.compile(r"\.experts\.(?:gate_up_proj|down_proj)$")
 
 
@@ -200,6 +205,15 @@ def configuration(checkpoint: Checkpoint, version: Version, release: forms.Relea
             yield Finding(one.file, one.key, Effect.MISREAD, one.sentence)
 
 
+def fraction(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """How much of a head GPT-NeoX rotates."""
+    said = _dictionary(checkpoint.config.get("rope_parameters")).get("partial_rotary_factor")
+    if checkpoint.model_type == "gpt_neox" and V5 <= version <= Version("5.4.0") and said not in (None, 0.25):
+        sentence = f"It is {said}, and this release writes {checkpoint.config.get('rotary_pct', 0.25)} over it."
+        key = "rope_parameters.partial_rotary_factor"
+        yield Finding(_CONFIG, key, Effect.MISREAD, sentence, ("v5-gpt-neox-rotary-pct-lost",))
+
+
 def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
     """Rotary embeddings, in the form of 4.x, of a type that the release does not compute."""
     understood = release.class_of(checkpoint.model_type)
@@ -245,6 +259,18 @@ def special_tokens(checkpoint: Checkpoint, version: Version, release: forms.Rele
         sentence = "It is a list, and this release asks for its keys: AttributeError."
         fixes = ("extra-special-tokens-list",)
         yield Finding(_TOKENIZER_CONFIG, "extra_special_tokens", Effect.REFUSED, sentence, fixes)
+
+
+def first_token(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """What is put around a text, where classes of 4.x go by settings that 5.x does not write."""
+    described = checkpoint.json.get(_TOKENIZER_CONFIG, {})
+    name = str(described.get("tokenizer_class", ""))
+    if version >= V5 or name.replace("TokenizerFast", "Tokenizer") not in _WITH_TEMPLATE:
+        return
+    meant, found = tokenizer_forms.ends_of_template(described, checkpoint.json.get(_TOKENIZER, {}))
+    if found and (meant["add_bos_token"], meant["add_eos_token"]) != (True, False):
+        sentence = f"{found[0].sentence} {name} of this release puts the token for the beginning before a text."
+        yield Finding(_TOKENIZER_CONFIG, "add_bos_token", Effect.MISREAD, sentence, ("v5-add-bos-token-not-written",))
 
 
 def chat_template(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
@@ -302,6 +328,11 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
     if new and version < Version("4.52.0"):
         sentence = "Weights are named so since 4.52; this release leaves them and initialises its own at random."
         yield Finding(file, new, Effect.MISREAD, sentence, ("vlm-checkpoint-key-layout-new-to-old",))
+    tower = next((key for key in sorted(checkpoint.keys) if _TOWER.search(key)), "")
+    kind = _dictionary(checkpoint.config.get("vision_config")).get("model_type", "clip_vision_model")
+    if tower and version < V5 and kind in _TOWERS and not tower.startswith("vision_model."):
+        sentence = "Towers have a module `vision_model` in 4.x, which looks for it and initialises the tower at random."
+        yield Finding(file, tower, Effect.MISREAD, sentence, ("vlm-checkpoint-key-layout-new-to-old",))
     fused = next((key for key in sorted(checkpoint.keys) if _FUSED.search(key)), "")
     understood = release.class_of(checkpoint.model_type)
     if fused and version < V5 and understood is not None and "gate_up_proj" not in understood.model:
@@ -321,10 +352,12 @@ RULES: tuple[Rule, ...] = (
     files,
     model,
     configuration,
+    fraction,
     scaling,
     heads,
     tokenizer_class,
     special_tokens,
+    first_token,
     chat_template,
     merges,
     large_vocabulary,

@@ -85,6 +85,37 @@ def test_weights_are_judged_by_their_names(tmp_path):
     assert found(tmp_path, "4.53.3") == []
 
 
+def test_a_tower_of_5_x_is_not_found_by_4_x(tmp_path):
+    config = {"model_type": "llava", "vision_config": {"model_type": "siglip_vision_model"}}
+    name = "vision_tower.encoder.layers.0.mlp.fc1.weight"
+    written(tmp_path, {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}, config=config)
+    assert found(tmp_path, "4.57.6") == [("misread", "model.safetensors", name)]
+    assert found(tmp_path, "5.3.0") == []
+
+
+def test_a_first_token_that_nobody_wrote(tmp_path):
+    described = {"tokenizer_class": "LlamaTokenizer", "backend": "tokenizers", "bos_token": "<s>"}
+    written(tmp_path, config=LLAMA, tokenizer_config=described, tokenizer={"post_processor": None})
+    assert found(tmp_path, "4.57.6") == [("misread", "tokenizer_config.json", "add_bos_token")]
+    assert found(tmp_path, "5.3.0") == []
+
+
+def test_a_fraction_that_gpt_neox_forgets(tmp_path):
+    rope = {"rope_theta": 10000.0, "rope_type": "default", "partial_rotary_factor": 0.5}
+    written(tmp_path, config={"model_type": "gpt_neox", "rope_parameters": rope})
+    assert found(tmp_path, "5.3.0") == [("misread", "config.json", "rope_parameters.partial_rotary_factor")]
+    assert found(tmp_path, "5.8.1") == []
+
+
+def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_llama_3_1(tmp_path):
+    scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    written(tmp_path, config={**LLAMA, "rope_scaling": {**scaling, "original_max_position_embeddings": 64}})
+    answer = check_model.examine(str(tmp_path), "4.41.2")
+    assert [(one.effect.value, one.key) for one in answer.findings] == [("refused", "rope_scaling")]
+    assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
+    assert answer.right[0].startswith("4.43.0 - ")
+
+
 def test_a_file_that_was_not_written_to_its_end_is_refused_by_every_release(tmp_path):
     written(tmp_path, {"weight": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, config={**LLAMA, **ROPE})
     answer = check_model.examine(str(tmp_path), "5.3.0")
