@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import json
 import lzma
 import re
@@ -176,8 +177,13 @@ def _is_wanted(module: str) -> bool:
 
 def _text(library: wheels.Library, content: int) -> str:
     one = library.contents[content]
-    with zipfile.ZipFile(one.wheel) as wheel:
-        return wheel.read(one.member).decode()
+    return _opened(one.wheel).read(one.member).decode()
+
+
+@functools.cache
+def _opened(wheel: Path) -> zipfile.ZipFile:
+    """A wheel; they stay open, since reading the list of files in one takes longer than a file."""
+    return zipfile.ZipFile(wheel)
 
 
 def _reader(library: wheels.Library, version: Any) -> forms.Reader:
