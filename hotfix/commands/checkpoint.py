@@ -261,6 +261,16 @@ def special_tokens(checkpoint: Checkpoint, version: Version, release: forms.Rele
         yield Finding(_TOKENIZER_CONFIG, "extra_special_tokens", Effect.REFUSED, sentence, fixes)
 
 
+def listed_tokens(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """What 4.47 to 4.57 write: a list of special tokens beside an empty dictionary of them."""
+    described = checkpoint.json.get(_TOKENIZER_CONFIG, {})
+    key = "additional_special_tokens"
+    empty = "extra_special_tokens" in described and not described["extra_special_tokens"]
+    if described.get(key) and empty and Version("5.1.0") <= version < Version("5.18.0"):
+        sentence = "This release takes the empty extra_special_tokens in its place: they are special no more."
+        yield Finding(_TOKENIZER_CONFIG, key, Effect.MISREAD, sentence, ("v5-additional-special-tokens-lost",))
+
+
 def first_token(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
     """What is put around a text, where classes of 4.x go by settings that 5.x does not write."""
     described = checkpoint.json.get(_TOKENIZER_CONFIG, {})
@@ -330,8 +340,8 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
         yield Finding(file, new, Effect.MISREAD, sentence, ("vlm-checkpoint-key-layout-new-to-old",))
     tower = next((key for key in sorted(checkpoint.keys) if _TOWER.search(key)), "")
     kind = _dictionary(checkpoint.config.get("vision_config")).get("model_type", "clip_vision_model")
-    if tower and version < V5 and kind in _TOWERS and not tower.startswith("vision_model."):
-        sentence = "Towers have a module `vision_model` in 4.x, which looks for it and initialises the tower at random."
+    if tower and version < Version("5.6.0") and kind in _TOWERS and not tower.startswith("vision_model."):
+        sentence = "Towers have a module `vision_model` before 5.6, which looks for it and initialises it at random."
         yield Finding(file, tower, Effect.MISREAD, sentence, ("vlm-checkpoint-key-layout-new-to-old",))
     fused = next((key for key in sorted(checkpoint.keys) if _FUSED.search(key)), "")
     understood = release.class_of(checkpoint.model_type)
@@ -357,6 +367,7 @@ RULES: tuple[Rule, ...] = (
     heads,
     tokenizer_class,
     special_tokens,
+    listed_tokens,
     first_token,
     chat_template,
     merges,

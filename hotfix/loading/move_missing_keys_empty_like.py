@@ -29,7 +29,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#45902", "transformers#48892", "transformers#48932"),
     optin=True,
-    prefilter='torch.device("meta")',
+    prefilter="is_deepspeed_zero3_enabled",
 )
 
 _EMPTY = "value = torch.empty_like(buffer, device=buffer_device)"

@@ -90,7 +90,16 @@ def test_a_tower_of_5_x_is_not_found_by_4_x(tmp_path):
     name = "vision_tower.encoder.layers.0.mlp.fc1.weight"
     written(tmp_path, {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}, config=config)
     assert found(tmp_path, "4.57.6") == [("misread", "model.safetensors", name)]
-    assert found(tmp_path, "5.3.0") == []
+    assert found(tmp_path, "5.5.0") == [("misread", "model.safetensors", name)]
+    assert found(tmp_path, "5.6.0") == []
+
+
+def test_a_list_of_special_tokens_beside_an_empty_key_is_lost_by_5_x(tmp_path):
+    described = {"additional_special_tokens": ["<a>"], "extra_special_tokens": {}}
+    written(tmp_path, config=LLAMA, tokenizer_config=described)
+    lost = [("misread", "tokenizer_config.json", "additional_special_tokens")]
+    releases = ("4.57.6", "5.0.0", "5.1.0", "5.17.0", "5.18.0")
+    assert [found(tmp_path, one) for one in releases] == [[], [], lost, lost, []]
 
 
 def test_a_first_token_that_nobody_wrote(tmp_path):
@@ -205,8 +214,8 @@ def test_what_it_says_is_what_4_46_really_does():
 
 @pytest.mark.testbed
 @pytest.mark.slow
-def test_what_it_says_of_sixty_checkpoints_is_what_three_releases_really_do():
+def test_what_it_says_of_sixty_checkpoints_is_what_four_releases_really_do():
     from tools.reading_child import FAMILIES
 
     writers = ("4.57.6", "5.0.0", "5.8.1", "5.23.0")
-    assert disagreements(writers, list(FAMILIES), ("4.46.3", "4.51.3", "4.57.6")) == []
+    assert disagreements(writers, list(FAMILIES), ("4.46.3", "4.51.3", "4.57.6", "5.3.0")) == []
