@@ -22,6 +22,7 @@ COMMANDS = {
     "doctor": "doctor",
     "config": "config",
     "scan": "scan",
+    "check-model": "check_model",
     "explain": "explain",
     "list": "listing",
     "diff": "diff",

@@ -1,0 +1,81 @@
+"""What every examined release understands of configurations, without its wheel: distilled source for `forms`.
+
+``by_release.json.xz`` is written by ``python -m tools.by_release`` from the wheels. Of each module that `forms` reads
+it has what that goes by (the tables of model types, classes with the arguments of their constructors, lines that are
+about rotary embeddings), as a text that gives the same answers as the whole. What is looked for elsewhere is not there.
+
+The standard library only. The file is read when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from pathlib import Path
+from typing import Any, Optional
+
+from packaging.version import Version
+
+from hotfix.loading.forms import Reader, Release
+from hotfix.memo import memo
+
+DATA = Path(__file__).with_suffix(".json.xz")
+
+
+@memo
+def releases() -> tuple[Version, ...]:
+    """The releases that are known, oldest first."""
+    return tuple(map(Version, _data()["releases"]))
+
+
+def reader(release: Version) -> Optional[Reader]:
+    """How to get the distilled source of a module of a release; None for a release that is not known.
+
+    Args:
+        release: of transformers.
+    """
+    if release not in releases():
+        return None
+    number = releases().index(release)
+
+    def read(module: str) -> Optional[str]:
+        runs = _data()["modules"].get(module, [])
+        at = bisect_right([first for first, _ in runs], number) - 1
+        text = runs[at][1] if at >= 0 else -1
+        return None if text < 0 else str(_data()["texts"][text])
+
+    return read
+
+
+@memo
+def source_of(release: Version) -> Release:
+    """The same as what `forms` takes; kept, since it keeps what it has read.
+
+    Args:
+        release: one of `releases`.
+
+    Raises:
+        LookupError: nothing is known of it.
+    """
+    read = reader(release)
+    if read is None:
+        raise LookupError(f"nothing is known of {release}")
+    return Release(read)
+
+
+@memo
+def model_types() -> dict[str, tuple[Version, Version]]:
+    """Every model type that some release has: the first release that has it, and the last."""
+    found: dict[str, tuple[Version, Version]] = {}
+    known = releases()
+    for model_type, runs in _data()["model_types"].items():
+        found[model_type] = (known[runs[0]], known[runs[1]])
+    return found
+
+
+@memo
+def _data() -> dict[str, Any]:
+    import lzma  # not every Python is built with it
+
+    data: dict[str, Any] = json.loads(lzma.decompress(DATA.read_bytes()))
+    return data

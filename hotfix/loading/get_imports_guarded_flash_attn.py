@@ -1,0 +1,66 @@
+"""Remote code that imports flash-attn only where it is available demands it everywhere.
+
+Symptom   ``ImportError: This modeling file requires the following packages that were not found in your environment:
+          flash_attn`` for Florence-2, Phi-3 and many more on machines without flash-attn, although their files import
+          it under ``if is_flash_attn_2_available():`` alone.
+Cause     What a file needs is found by regular expressions. Up to 4.44.2 they know no conditions, later they know
+          those whose block has nothing but lines that begin with ``from flash_attn``.
+Releases  4.36.0 to 4.50.3
+Upstream  transformers#36604 and others; fixed in 4.51.0, which reads the syntax tree
+Here      From what the release demands, that is taken away which the syntax tree has under such a condition, in a
+          ``try`` or in no statement at all (an import in a docstring). Nothing is demanded that was not before, as
+          4.51.0 would for ``import x as y``.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="get-imports-guarded-flash-attn",
+    title="Remote code that does without flash-attn is refused where flash-attn is not installed",
+    kind="loading",
+    fixed_in="4.51.0",
+    prefilter="def get_imports",
+)
+
+
+@FIX.wraps(("transformers.dynamic_module_utils:get_imports", ">=4.36.0,<=4.50.3"))
+def unconditional_imports(original: Any) -> Any:
+    """Packages that a file imports whatever is installed."""
+
+    def get_imports(filename: Any) -> list[str]:
+        demanded: list[str] = original(filename)
+        with open(filename, encoding="utf-8") as file:
+            text = file.read()
+        found: set[str] = set()
+        waiting: list[ast.AST] = [ast.parse(text)]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Try) or (isinstance(node, ast.If) and asks_for_flash_attn(node.test)):
+                continue
+            if isinstance(node, ast.Import):
+                found.update(one.name.partition(".")[0] for one in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+            waiting += ast.iter_child_nodes(node)
+        return [name for name in demanded if name in found]
+
+    return get_imports
+
+
+def asks_for_flash_attn(test: ast.expr) -> bool:
+    """Whether a condition calls one of the functions that tell of flash-attn."""
+    calls = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
+    return any(isinstance(one, ast.Name) and one.id.startswith("is_flash_attn") for one in calls)
+
+
+@FIX.recognises
+def is_broken(function: ast.FunctionDef) -> bool:
+    """It looks with regular expressions."""
+    return function.name == "get_imports" and any(
+        isinstance(node, ast.Attribute) and node.attr == "findall" for node in ast.walk(function)
+    )

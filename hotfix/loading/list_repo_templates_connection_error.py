@@ -1,0 +1,30 @@
+"""A tokenizer that is in the cache cannot be loaded without a network.
+
+Symptom   ``requests.exceptions.ConnectionError: … Max retries exceeded …/additional_chat_templates`` (4.52.1 to
+          4.55.4), or ``OfflineModeIsEnabled`` (4.56.0), from ``AutoTokenizer.from_pretrained`` of a cached model.
+Cause     Chat templates of the repository are listed on the Hub, and where that cannot be reached, in the cache. The
+          errors that say so are the wrong ones: Python's own ``ConnectionError`` is not that of ``requests``; later,
+          the one of ``HF_HUB_OFFLINE`` is forgotten.
+Releases  4.52.1 to 4.56.0
+Upstream  transformers#39873 (4.56.0), transformers#40956 (4.56.1)
+Here      Both errors lead to the cache. The list is that of 4.56.1; where the Hub answers, nothing changes.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="list-repo-templates-connection-error",
+    title="Cached tokenizers do not load without a network: the error of a missing connection is not expected",
+    kind="loading",
+    upstream=("transformers#39030", "transformers#39873", "transformers#40956"),
+    fixed_in="4.56.1",
+)
+
+FIX.edits(
+    ("transformers.utils.hub:list_repo_templates", ">=4.52.1,<=4.56.0"),
+    old=("(ConnectionError, HTTPError)", "(HTTPError, requests.exceptions.ConnectionError)"),
+    new=("(ConnectionError, HTTPError, OfflineModeIsEnabled, requests.exceptions.ConnectionError)",) * 2,
+    alternatives=True,
+)

@@ -1,0 +1,26 @@
+"""No model can be initialised with torch before 2.4.
+
+Symptom   ``AttributeError: module 'torch.nn' has no attribute 'RMSNorm'`` when a model is made, or loaded with weights
+          that the checkpoint lacks.
+Cause     The initialisation of weights names ``nn.RMSNorm``, which torch has from 2.4 on.
+Releases  4.54.0
+Upstream  fixed in 4.54.1
+Here      It is named where torch has it. A class of this name is initialised by its name anyway.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="nn-rmsnorm-old-torch",
+    title="Models cannot be initialised with torch before 2.4: module 'torch.nn' has no attribute 'RMSNorm'",
+    kind="loading",
+    fixed_in="4.54.1",
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel._init_weights", "==4.54.0"),
+    old="(nn.LayerNorm, nn.RMSNorm, *__OTHERS)",
+    new='(nn.LayerNorm, getattr(nn, "RMSNorm", nn.LayerNorm), *__OTHERS)',
+)

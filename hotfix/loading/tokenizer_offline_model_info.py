@@ -1,0 +1,57 @@
+"""A large tokenizer that is in the cache cannot be loaded offline.
+
+Symptom   ``OfflineModeIsEnabled`` (4.57.3), or ``FileNotFoundError`` with the name of the repository (4.57.2), from
+          ``AutoTokenizer.from_pretrained("organisation/model")`` with ``HF_HUB_OFFLINE=1`` or ``local_files_only=True``
+          on a machine that has it in its cache. Fast tokenizers with more than 100,000 tokens.
+Cause     The Hub is asked whether the model descends from one of Mistral's, also where nobody may ask it. In 4.57.2
+          the name of the repository is listed as if it were a folder, too.
+Releases  4.57.2 and 4.57.3
+Upstream  transformers#42528, transformers#43200 (fixed in 4.57.4)
+Here      What may not ask the Hub, looks into the ``config.json`` that is in the cache, as for a local folder. Ids are
+          those of 4.57.4. With ``local_files_only=True`` that holds here, too; upstream does it later than 4.57.6.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="tokenizer-offline-model-info",
+    title="Large tokenizers in the cache do not load offline: the Hub is asked about them",
+    kind="loading",
+    upstream=("transformers#42528", "transformers#43200"),
+    fixed_in="4.57.4",
+    order=1,  # after tokenizer-local-config-dict, which looks for another piece of the same function
+)
+
+_BASE = "transformers.tokenization_utils_base:PreTrainedTokenizerBase"
+
+FIX.edits(
+    (f"{_BASE}._from_pretrained", "==4.57.2"),
+    (f"{_BASE}._patch_mistral_regex", "==4.57.3"),
+    old="""
+        if _is_local or is_base_mistral(pretrained_model_name_or_path):
+            *__REST
+        """,
+    new="""
+        _is_local = _is_local or local_files_only or is_offline_mode()
+        if _is_local or is_base_mistral(pretrained_model_name_or_path):
+            *__REST
+        """,
+)
+
+FIX.edits(
+    (f"{_BASE}.from_pretrained", "==4.57.2"),
+    old="""
+        if not is_local and not local_files_only:
+            *__ASK
+        else:
+            remote_files = os.listdir(pretrained_model_name_or_path)
+        """,
+    new="""
+        if not is_local and not local_files_only:
+            *__ASK
+        else:
+            remote_files = os.listdir(pretrained_model_name_or_path) if is_local else []
+        """,
+)

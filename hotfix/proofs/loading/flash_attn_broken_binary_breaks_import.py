@@ -1,0 +1,67 @@
+"""A fresh interpreter in which the compiled part of flash-attn lacks a symbol imports a Llama and runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hotfix.loading.flash_attn_broken_binary_breaks_import import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+BROKEN = 'raise ImportError("flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE")'
+USER = """
+import json, torch
+from transformers import LlamaConfig, LlamaForCausalLM
+torch.manual_seed(0)
+sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
+results = {}
+for attention in ("eager", "sdpa"):
+    model = LlamaForCausalLM._from_config(LlamaConfig(**sizes), attn_implementation=attention).eval()
+    for number, one in enumerate(model.parameters()):
+        one.data = torch.linspace(-0.3, 0.3 + number / 100, one.numel()).reshape(one.shape)
+    results[attention] = model(torch.arange(9)[None]).logits.tolist()
+try:
+    config = LlamaConfig(**sizes)
+    model = LlamaForCausalLM._from_config(config, attn_implementation="flash_attention_2", torch_dtype=torch.bfloat16)
+    model(torch.arange(9)[None])
+except Exception as error:
+    results["asked for"] = f"{type(error).__name__}: {error}"  # of 4.55.0 another one: it asks a question first
+print(json.dumps(results))
+"""
+
+
+@FIX.case(raises="ImportError: .*undefined symbol", oracles={"*": "4.55.0"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Logits without flash-attn; and that who asks for it is not given another attention."""
+    import torch
+
+    with TemporaryDirectory() as folder:
+        Path(folder, "flash_attn_2_cuda.py").write_text(BROKEN)
+        path = os.pathsep.join([folder, *(one for one in sys.path if one)])
+        arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
+        done = subprocess.run(
+            [sys.executable, "-c", arm + USER],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise ImportError(done.stderr.strip().splitlines()[-1])
+    told = json.loads(done.stdout[done.stdout.index("{") :])  # after what else was printed
+    return {
+        "eager": torch.tensor(told["eager"]),
+        "sdpa": torch.tensor(told["sdpa"]),
+        "refused who asked for it": torch.tensor("asked for" in told),
+    }

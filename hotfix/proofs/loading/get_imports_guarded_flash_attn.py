@@ -1,0 +1,76 @@
+"""Remote code that guards its imports as published models do, and such that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hotfix.loading.get_imports_guarded_flash_attn import FIX
+from hotfix.proofs.names.asking import words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+# Each in the manner of a file that is on the Hub.
+GUARDED = {
+    "block": """
+if is_flash_attn_2_available():
+    from no_such_flash_attn import flash_attn_func, flash_attn_varlen_func
+    from no_such_flash_attn.bert_padding import index_first_axis, pad_input, unpad_input
+""",
+    "comment": """
+if is_flash_attn_2_available():
+    # the kernels
+    from no_such_flash_attn import flash_attn_func
+""",
+    "signature": """
+_flash_supports_window_size = False
+if is_flash_attn_2_available():
+    import inspect
+    from no_such_flash_attn import flash_attn_func
+    _flash_supports_window_size = "window_size" in list(inspect.signature(flash_attn_func).parameters)
+""",
+    "method": """
+class Attention:
+    def __init__(self):
+        if is_flash_attn_2_available() and not is_flash_attn_greater_or_equal_2_10():
+            from no_such_flash_attn import flash_attn_func
+""",
+    "try": """
+try:
+    from no_such_flash_attn import flash_attn_func
+except ImportError:
+    flash_attn_func = None
+""",
+    "docstring": '''
+"""How to use it:
+
+    from no_such_package import Model
+    import no_such_thing
+"""
+''',
+}
+HEAD = """
+import math
+import torch
+from transformers.utils import is_flash_attn_2_available
+from .configuration import X
+"""
+
+
+@FIX.case
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What each file needs, and what one needs that imports without a condition."""
+    from transformers.dynamic_module_utils import get_imports
+
+    results = {}
+    with TemporaryDirectory() as folder:
+        for name, text in {**GUARDED, "unguarded": "from no_such_flash_attn import flash_attn_func\n"}.items():
+            file = Path(folder, f"{name}.py")
+            file.write_text(text + HEAD if name == "docstring" else HEAD + text)
+            results[name] = words(*sorted(get_imports(file)))
+    return results

@@ -1,0 +1,60 @@
+"""Templates of a cached repository, where the Hub may not be asked, does not answer, and does."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.list_repo_templates_connection_error import FIX
+from hotfix.proofs.names.asking import words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="ConnectionError|OfflineModeIsEnabled")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What is listed. No network is used: what the Hub's client does without one stands in for it."""
+    import requests
+    from transformers.utils import hub
+
+    offline = import_module("huggingface_hub.utils").OfflineModeIsEnabled
+
+    class Entry:
+        path = "additional_chat_templates/rag.jinja"
+
+    def answering(outcome: Any) -> Any:
+        def list_repo_tree(**asked: Any) -> list[Any]:
+            if isinstance(outcome, Exception):
+                raise outcome
+            return [outcome]
+
+        return list_repo_tree
+
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    answers = {
+        "offline": offline("offline mode is enabled"),
+        "unreachable": requests.exceptions.ConnectionError("Max retries exceeded"),
+        "reachable": Entry,
+    }
+    own, results = hub.list_repo_tree, {}
+    with TemporaryDirectory() as folder:
+        repository = Path(folder, "models--organisation--model")
+        templates = repository / "snapshots" / commit / "additional_chat_templates"
+        templates.mkdir(parents=True)
+        (templates / "tool_use.jinja").write_text("{{ messages }}")
+        (repository / "refs").mkdir()
+        (repository / "refs" / "main").write_text(commit)
+        try:
+            for name, answer in answers.items():
+                hub.list_repo_tree = answering(answer)
+                listed = hub.list_repo_templates("organisation/model", local_files_only=False, cache_dir=folder)
+                results[name] = words(*(one[: -len(".jinja")] if one.endswith(".jinja") else one for one in listed))
+        finally:
+            hub.list_repo_tree = own
+    return results

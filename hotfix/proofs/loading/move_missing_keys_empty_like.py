@@ -1,0 +1,78 @@
+"""A custom model with rotary frequencies and a mask as buffers, and one of the library, saved and loaded."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.move_missing_keys_empty_like import FIX
+from hotfix.proofs.zoo import small_llama
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(oracles={"*": "4.57.6"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Buffers and logits after loading, in float32 and in bfloat16."""
+    import torch
+    from packaging.version import Version
+    from transformers import LlamaForCausalLM, __version__
+
+    keyword = "dtype" if Version(__version__) >= Version("4.56.0") else "torch_dtype"
+    ids = testbed.randint(0, 32, 2, 9)
+    # What is freed here is what an uninitialised buffer is likely to get.
+    torch.full((4096,), float("nan")).sum()
+    results = {}
+    with TemporaryDirectory() as folder:
+        cls = _custom()
+        testbed.fill(cls(cls.config_class())).save_pretrained(folder)
+        for dtype in (torch.float32, torch.bfloat16):
+            loaded = cls.from_pretrained(folder, **{keyword: dtype}).to(testbed.device).eval()
+            results[f"{dtype}, logits"] = loaded(ids).float()
+            results.update({f"{dtype}, {name}": one.float() for name, one in loaded.named_buffers()})
+    with TemporaryDirectory() as folder:
+        small_llama(testbed).save_pretrained(folder)
+        results["Llama"] = LlamaForCausalLM.from_pretrained(folder).to(testbed.device).eval()(ids).logits
+    return results
+
+
+def _custom() -> Any:
+    """A model as remote code has it: nothing in its ``_init_weights`` knows of its buffers."""
+    import torch
+    from transformers import PretrainedConfig, PreTrainedModel
+
+    class Configuration(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+        model_type = "hotfix-custom"
+
+    class Frequencies(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("inv_freq", 1.0 / 10000 ** (torch.arange(0, 16, 2).float() / 16), persistent=False)
+            self.register_buffer("mask", torch.ones(12, 12).tril(), persistent=False)
+
+    class Model(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+        config_class = Configuration
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.embed = torch.nn.Embedding(32, 16)
+            self.rotary = Frequencies()
+            self.head = torch.nn.Linear(16, 32)
+            self.post_init()
+
+        def _init_weights(self, module: Any) -> None:
+            if isinstance(module, torch.nn.Linear):
+                torch.nn.init.normal_(module.weight, std=0.02)
+
+        def forward(self, input_ids: torch.Tensor) -> Any:
+            length = input_ids.shape[1]
+            angles = torch.arange(length, device=input_ids.device)[:, None] * self.rotary.inv_freq
+            hidden = self.embed(input_ids) * torch.cat((angles.cos(), angles.sin()), -1).to(self.embed.weight.dtype)
+            mixed = self.rotary.mask[:length, :length].to(hidden.dtype) @ hidden
+            return self.head(mixed)
+
+    return Model

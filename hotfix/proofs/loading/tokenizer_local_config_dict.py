@@ -1,0 +1,41 @@
+"""Large tokenizers in local folders, beside configurations of several kinds and beside none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hotfix.loading.tokenizer_local_config_dict import FIX
+from hotfix.proofs.loading._large_tokenizers import WORDS, write
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+CONFIGURATIONS = {
+    "qwen2": {"model_type": "qwen2", "transformers_version": "4.51.0"},
+    "mistral": {"model_type": "mistral", "transformers_version": "4.51.0"},
+    "voxtral": {"model_type": "voxtral", "transformers_version": "4.56.0"},
+    "written by 5.x": {"model_type": "mistral", "transformers_version": "5.1.0"},
+    "no version": {"model_type": "qwen2"},
+    "no type": {"transformers_version": "4.40.0"},
+    "none": None,
+}
+
+
+@FIX.case(raises="AttributeError: 'dict' object has no attribute 'model_type'")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Ids, and whether the tokenizer was taken for an outdated one of Mistral's."""
+    import torch
+    from transformers import AutoTokenizer
+
+    results = {}
+    with TemporaryDirectory() as folder:
+        for name, config in CONFIGURATIONS.items():
+            tokenizer = AutoTokenizer.from_pretrained(write(Path(folder, name), config))
+            results[f"{name}: ids"] = torch.tensor(tokenizer(" ".join(WORDS))["input_ids"])
+            results[f"{name}: outdated"] = torch.tensor(hasattr(tokenizer, "fix_mistral_regex"))
+    return results

@@ -1,0 +1,32 @@
+"""Large tokenizers that are in the cache of a machine that may not ask the Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hotfix.loading.tokenizer_offline_model_info import FIX
+from hotfix.proofs.loading._large_tokenizers import REPOSITORY, WORDS, write_cache
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="OfflineModeIsEnabled|FileNotFoundError", with_fixes=("tokenizer-local-config-dict",))
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Ids, with and without a configuration in the cache; the testbed is offline."""
+    import torch
+    from transformers import AutoTokenizer
+
+    results = {}
+    configurations = {"with": {"model_type": "qwen2", "transformers_version": "4.51.0"}, "without": None}
+    with TemporaryDirectory() as folder:
+        for name, config in configurations.items():
+            cache = write_cache(Path(folder, name), config)
+            tokenizer = AutoTokenizer.from_pretrained(REPOSITORY, cache_dir=cache)
+            results[name] = torch.tensor(tokenizer(" ".join(WORDS))["input_ids"])
+    return results
