@@ -20,6 +20,8 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 from hotfix.names import caches
 
+MODULE = "transformers.cache_utils"
+
 FIX = Fix(
     id="cache-get-max-length-minus-one",
     title="A cache without a maximum says -1, and remote code drops the first column of the attention mask",
@@ -27,14 +29,12 @@ FIX = Fix(
     optin=True,
     group="removed-names",
     prefilter="get_max_",
+    exempt={f"{MODULE}:EncoderDecoderCache.get_max_length": "to 4.48.3 that cache refused to answer"},
 )
-
-MODULE = "transformers.cache_utils"
 
 
 @FIX.wraps(
     (f"{MODULE}:Cache.get_max_length", ">=5.13.0"),
-    (f"{MODULE}:EncoderDecoderCache.get_max_length", ">=5.13.0"),
     (f"{MODULE}:Cache.get_max_cache_shape", ">=4.54.0,<5.20.0"),
     (f"{MODULE}:EncoderDecoderCache.get_max_cache_shape", ">=5.13.0,<5.20.0"),
 )

@@ -47,7 +47,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
 
     import torch
-    from transformers import LlamaConfig
 
     code = remote(OLD)
     results: dict[str, Any] = {}
@@ -57,6 +56,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results[name] = code["kind"](config)
         with tempfile.TemporaryDirectory() as folder:
             config.save_pretrained(folder)
-            text = LlamaConfig.get_config_dict(folder)[0]
-        results[f"{name} saved"] = code["kind"](code["TinyConfig"](rope_scaling=text.get("rope_scaling")))
+            results[f"{name} saved"] = code["kind"](code["TinyConfig"].from_pretrained(folder))
     return {name: torch.tensor(value) for name, value in results.items()}

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 OLD = '''
 import torch
 from torch import nn
-from transformers import GenerationMixin, LlamaPreTrainedModel
+from transformers import GenerationMixin, LlamaConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 
-class Summing(LlamaPreTrainedModel, GenerationMixin):
+class Summing(PreTrainedModel, GenerationMixin):
     """Each token sees the mean of what came before; the past is a tuple of one pair of four axes."""
+
+    config_class = LlamaConfig
 
     def __init__(self, config):
         super().__init__(config)
