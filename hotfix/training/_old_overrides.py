@@ -73,11 +73,11 @@ def batches(trainer: Any, *arguments: Any) -> Any:
         trainer: its ``get_batch_samples`` may be that of TRL before 0.12, which generates texts with a model.
         arguments: iterator, number of batches, and device in 4.50.0 and later.
     """
-    import transformers
+    from transformers.trainer import Trainer  # by its own module: TRL and others put theirs in place of exported names
 
     method = trainer.get_batch_samples
     if is_override(method) and next(iter(_parameters(method.__func__, True))).name == "model":
-        return transformers.Trainer.get_batch_samples(trainer, *arguments)
+        return Trainer.get_batch_samples(trainer, *arguments)
     return with_as_many(method, *arguments)
 
 

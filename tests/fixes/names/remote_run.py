@@ -75,7 +75,7 @@ def padded(folder: Path) -> dict[str, torch.Tensor]:
     """A batch, padded by the tokenizer."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate("[PAD] [UNK] a cat sat".split())}))
+    core = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 2, "cat": 3, "sat": 4}))
     core.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = cls(folder, "tokenizer", "PaddingTokenizer")(tokenizer_object=core, pad_token="[PAD]")
     rows = [{"input_ids": [2, 3, 4]}, {"input_ids": [3]}]

@@ -1,4 +1,5 @@
-"""A decoder in the manner of DeepSeek-VL2 and Florence-2: tables of attention classes, flags read from a model inside."""
+# mypy: ignore-errors
+"""A decoder in the manner of DeepSeek-VL2 and Florence-2: tables of attention classes, flags of a model inside."""
 
 import torch
 from torch import nn
@@ -12,9 +13,8 @@ from transformers.utils.import_utils import is_torch_fx_available
 
 logger = logging.get_logger(__name__)
 
-if is_torch_fx_available():
-    if not is_torch_greater_or_equal_than_1_13:
-        import torch.fx
+if is_torch_fx_available() and not is_torch_greater_or_equal_than_1_13:
+    import torch.fx
 
 
 class AttentionConfig(PretrainedConfig):
@@ -82,7 +82,7 @@ class AttentionPreTrainedModel(PreTrainedModel):
 
 
 class AttentionForCausalLM(AttentionPreTrainedModel):
-    _tied_weights_keys = ["lm_head.weight"]
+    _tied_weights_keys = ["lm_head.weight"]  # noqa: RUF012
 
     def __init__(self, config):
         super().__init__(config)

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """A decoder in the manner of the first models with caches (Phi-3): what it asks of a cache is what 4.41 had."""
 
 import torch

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """A decoder in the manner of ChatGLM: a past of tuples, and an override of what happens between two steps."""
 
 import torch

