@@ -31,6 +31,6 @@ class PaddingTokenizer(PreTrainedTokenizerFast):
         if padding_strategy != PaddingStrategy.DO_NOT_PAD and length != max_length:
             short = max_length - length
             encoded_inputs["attention_mask"] = [0] * short + encoded_inputs["attention_mask"]
-            encoded_inputs["position_ids"]  # noqa: RUF012 = [0] * short + encoded_inputs["position_ids"]  # noqa: RUF012
+            encoded_inputs["position_ids"] = [0] * short + encoded_inputs["position_ids"]
             encoded_inputs["input_ids"] = [self.pad_token_id] * short + required
         return encoded_inputs
