@@ -58,6 +58,7 @@ WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "jit_mode_eval": (False,),
     "logging_dir": (None,),
     "mp_parameters": ("",),
+    "no_cuda": (),
     "overwrite_output_dir": (False, True),  # the Trainer never looked at it
     "past_index": (-1,),
     "per_gpu_eval_batch_size": (None,),
