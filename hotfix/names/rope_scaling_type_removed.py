@@ -17,6 +17,13 @@ from typing import Any, Callable
 
 from hotfix.fix import Fix
 
+_FILLS = "it fills the dictionary of one model; what is read is the property"
+_REPLACED_SINCE = (
+    "deepseek_v3.configuration_deepseek_v3:DeepseekV3Config",
+    "longcat_flash.configuration_longcat_flash:LongcatFlashConfig",
+    "mistral4.configuration_mistral4:Mistral4Config",
+)
+
 FIX = Fix(
     id="rope-scaling-type-removed",
     title="KeyError: 'type', from config.rope_scaling[\"type\"] of a configuration without scaling",
@@ -24,7 +31,8 @@ FIX = Fix(
     optin=True,
     group="removed-names",
     exempt={
-        "*Config.convert_rope_params_to_dict": "it fills the dictionary of one model; what is read is the property",
+        "*Config.convert_rope_params_to_dict": _FILLS,
+        **{f"transformers.models.{one}.convert_rope_params_to_dict": _FILLS for one in _REPLACED_SINCE},
     },
     prefilter="def convert_rope_params_to_dict",
 )
