@@ -22,7 +22,7 @@ def cls(folder: Path, file: str, name: str) -> Any:
     """A class of a file of remote code."""
     from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
-    return get_class_from_dynamic_module(f"{file}.{name}", str(folder / file))
+    return get_class_from_dynamic_module(f"{file}.{name}", str(folder))
 
 
 def filled(model: Any) -> Any:
