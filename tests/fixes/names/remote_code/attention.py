@@ -20,12 +20,22 @@ if is_torch_fx_available() and not is_torch_greater_or_equal_than_1_13:
 class AttentionConfig(PretrainedConfig):
     model_type = "tiny_attention"
 
-    def __init__(self, vocab_size=64, hidden_size=32, num_attention_heads=4, num_hidden_layers=2, **kwargs):
+    def __init__(
+        self,
+        vocab_size=64,
+        hidden_size=32,
+        num_attention_heads=4,
+        num_hidden_layers=2,
+        use_cache=True,
+        tie_word_embeddings=True,
+        **kwargs,
+    ):
+        self.use_cache = use_cache
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.num_attention_heads = num_attention_heads
         self.num_hidden_layers = num_hidden_layers
-        super().__init__(**kwargs)
+        super().__init__(tie_word_embeddings=tie_word_embeddings, **kwargs)
 
 
 class Norm(nn.Module):
@@ -104,7 +114,9 @@ class AttentionForCausalLM(AttentionPreTrainedModel):
         if self.config.tie_word_embeddings:
             self._tie_or_clone_weights(self.lm_head, self.embed_tokens)
 
-    def forward(self, input_ids, attention_mask=None, position_ids=None, past_key_values=None, use_cache=None):
+    def forward(
+        self, input_ids, attention_mask=None, position_ids=None, past_key_values=None, use_cache=None, **kwargs
+    ):
         use_cache = self.config.use_cache if use_cache is None else use_cache
         length = input_ids.shape[1]
         past_length = 0

@@ -12,7 +12,10 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 class CachesConfig(PretrainedConfig):
     model_type = "tiny_caches"
 
-    def __init__(self, vocab_size=64, hidden_size=32, num_attention_heads=4, num_hidden_layers=2, **kwargs):
+    def __init__(
+        self, vocab_size=64, hidden_size=32, num_attention_heads=4, num_hidden_layers=2, use_cache=True, **kwargs
+    ):
+        self.use_cache = use_cache
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.num_attention_heads = num_attention_heads
@@ -61,7 +64,14 @@ class CachesForCausalLM(PreTrainedModel):
         pass
 
     def forward(
-        self, input_ids, attention_mask=None, position_ids=None, past_key_values=None, use_cache=None, return_dict=None
+        self,
+        input_ids,
+        attention_mask=None,
+        position_ids=None,
+        past_key_values=None,
+        use_cache=None,
+        return_dict=None,
+        **kwargs,
     ):
         use_cache = self.config.use_cache if use_cache is None else use_cache
         rows, length = input_ids.shape

@@ -10,7 +10,8 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 class GenerationConfigOfOurs(PretrainedConfig):
     model_type = "tiny_generation"
 
-    def __init__(self, vocab_size=64, hidden_size=32, num_layers=2, **kwargs):
+    def __init__(self, vocab_size=64, hidden_size=32, num_layers=2, use_cache=True, **kwargs):
+        self.use_cache = use_cache
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers
@@ -66,6 +67,7 @@ class GenerationForConditionalGeneration(PreTrainedModel):
         use_cache=None,
         return_dict=None,
         return_last_logit=False,
+        **kwargs,
     ):
         use_cache = self.config.use_cache if use_cache is None else use_cache
         position_ids = self.get_position_ids(input_ids) if position_ids is None else position_ids

@@ -18,8 +18,10 @@ class RopeConfig(PretrainedConfig):
         rope_theta=10000,
         rope_scaling=None,
         tie_word_embeddings=True,
+        use_cache=True,
         **kwargs,
     ):
+        self.use_cache = use_cache
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.num_hidden_layers = num_hidden_layers
@@ -102,7 +104,14 @@ class RopeForCausalLM(RopePreTrainedModel):
         return self.output
 
     def forward(
-        self, input_ids, attention_mask=None, position_ids=None, past_key_values=None, use_cache=None, return_dict=None
+        self,
+        input_ids,
+        attention_mask=None,
+        position_ids=None,
+        past_key_values=None,
+        use_cache=None,
+        return_dict=None,
+        **kwargs,
     ):
         use_cache = self.config.use_cache if use_cache is None else use_cache
         rows, length = input_ids.shape
