@@ -34,19 +34,18 @@ def filled(model: Any) -> Any:
 
 
 def results_of(model: Any) -> dict[str, torch.Tensor]:
-    """Logits, and tokens by greedy and by beam search, the first row padded on the left; and a row alone."""
+    """Logits, and tokens by greedy and by beam search, the first row padded on the left."""
     with torch.no_grad():
         return {
             "logits": model(PROMPT, attention_mask=MASK).logits * MASK[..., None],
             "greedy": model.generate(PROMPT, attention_mask=MASK, **OPTIONS),
             "beams": model.generate(PROMPT, attention_mask=MASK, num_beams=3, **OPTIONS),
-            "alone": model.generate(PROMPT[1:], attention_mask=MASK[1:], **OPTIONS),
         }
 
 
 def models(folder: Path) -> dict[str, Any]:
     """Each model, made by a function."""
-    common = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    common = {"pad_token_id": 0, "bos_token_id": 1}
 
     def caches() -> Any:
         return cls(folder, "caches", "CachesForCausalLM")(cls(folder, "caches", "CachesConfig")(**common))
