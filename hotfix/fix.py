@@ -334,6 +334,20 @@ class Fix:
 
         return decorate
 
+    def cleans_up(self, function: _Function) -> _Function:
+        """The decorated function undoes what the cure has done to objects that are no targets.
+
+        For classes and modules of the user's that it was asked to change. It is called without arguments whenever the
+        last step of the fix has been taken out.
+        """
+        self._parts["clean_up"] = function
+        return function
+
+    @property
+    def clean_up(self) -> Optional[Callable[[], None]]:
+        """What undoes the changes to objects that are no targets, or None."""
+        return self._parts.get("clean_up")
+
     # -- what tells that it is needed ----------------------------------------------------------------------------------
 
     def recognises(self, matcher: _Function) -> _Function:

@@ -72,6 +72,7 @@ class Journal:
             The steps that could not be undone.
         """
         stranded = []
+        gone: dict[str, Fix] = {}
         with self._lock:
             for operation in reversed(list(self._operations)):
                 going = [step for step in operation.steps if fix_ids is None or step.fix.id in fix_ids]
@@ -84,6 +85,11 @@ class Journal:
                 operation.change([step for step in operation.steps if step not in going])
                 if not operation.steps:
                     self._operations.remove(operation)
+                gone.update({step.fix.id: step.fix for step in going})
+            standing = {step.fix.id for operation in self._operations for step in operation.steps}
+            for fix in gone.values():
+                if fix.clean_up is not None and fix.id not in standing:
+                    fix.clean_up()
         return stranded
 
     def is_in_place(self, target: Target) -> bool:
@@ -330,6 +336,8 @@ class _Wrapping:
             ours.append(wanted)
         if isinstance(self.original, (staticmethod, classmethod)):
             wanted = type(self.original)(wanted)
+        elif isinstance(self.original, property):
+            wanted = self.original.getter(wanted)
         return wanted, tuple(ours)
 
     def sentence(self, target: Target, late: bool) -> str:

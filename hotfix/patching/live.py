@@ -83,7 +83,9 @@ def lazy_names(module: Any) -> dict[str, str]:
 
 
 def below_descriptor(raw: Any) -> Any:
-    """What a staticmethod or classmethod is of; anything else as it is."""
+    """What a staticmethod or classmethod is of, or what reads a property; anything else as it is."""
+    if isinstance(raw, property):
+        return raw.fget
     return raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
 
 
@@ -95,7 +97,7 @@ def function_inside(raw: Any) -> Optional[types.FunctionType]:
 
 def layers(raw: Any) -> list[Any]:
     """What decorators that keep __wrapped__ have put around a function, outermost first, and last the function."""
-    found = [below_descriptor(raw.fget if isinstance(raw, property) else raw)]
+    found = [below_descriptor(raw)]
     while True:
         # Not hasattr: an object may make up attributes. A proxy of wrapt has a descriptor for it.
         if inspect.getattr_static(found[-1], "__wrapped__", None) is None:
@@ -113,7 +115,7 @@ def is_below(inner: Any, raw: Any) -> bool:
 
 def place_of(thing: Any) -> str:
     """Where an object was written, as ``FILE:LINE`` as far as that can be told."""
-    inner = below_descriptor(thing.fget if isinstance(thing, property) else thing)
+    inner = below_descriptor(thing)
     if type(inner) is not types.FunctionType:  # a proxy has the code of what it stands for
         inner = getattr(inner, "_self_wrapper", None) or inner
     code = getattr(inner, "__code__", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import World
+from .conftest import TOY, World
 
 EDIT = """
 import ast
@@ -158,6 +158,45 @@ def test_a_static_method_stays_one(world: World) -> None:
     plant_wrap(world, "Layer.halve", "x")
     code = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.Layer.halve(4), toy.Layer().halve(4))\n"
     assert world.run(code).stdout == "['wrapped', 2] ['wrapped', 2]\n"
+
+
+def test_what_reads_a_property_is_wrapped_and_what_writes_it_stays(world: World) -> None:
+    member = "    @property\n    def size(x):\n        return x._size\n\n    @size.setter\n    def size(x, value):\n"
+    world.write("transformers/toy.py", f"{TOY}\n{member}        x._size = value + 1\n")
+    text = WRAP.replace("{name}", "Layer.size").replace("{arguments}", "x")
+    text = text.replace('.size")', '.size", fingerprint_of=("Layer.halve",))')
+    world.plant("toy-wrap", text, {"transformers.toy:Layer.size": ""}, {"transformers.toy:Layer.size": "Layer.halve"})
+    code = """
+    import transformers.toy as toy
+    original = toy.Layer.size
+    import hotfix
+    with hotfix.apply(only=["toy-wrap"]):
+        layer = toy.Layer()
+        layer.size = 3
+        print(layer.size, toy.Layer.size.fset is original.fset)
+    print(layer.size, toy.Layer.size is original)
+    """
+    assert world.run(code).stdout == "['wrapped', 4] True\n4 True\n"
+
+
+def test_a_fix_cleans_up_when_the_last_of_its_steps_is_gone(world: World) -> None:
+    more = '@FIX.cleans_up\ndef clean():\n    print("cleaned")\n'
+    world.plant(
+        "toy-wrap",
+        WRAP.replace("{name}", "scale").replace("{arguments}", "x, factor=2") + more,
+        {"transformers.toy:scale": ""},
+        {"transformers.toy:scale": "scale"},
+    )
+    code = """
+    import transformers.toy as toy
+    import hotfix
+    first, second = hotfix.apply(only=["toy-wrap"]), hotfix.apply(only=["toy-wrap"])
+    first.revert()
+    print("still", toy.scale(1))
+    second.revert()
+    print("gone", toy.scale(1))
+    """
+    assert world.run(code).stdout == "still ['wrapped', 3]\ncleaned\ngone 3\n"
 
 
 def test_a_wrapper_whose_signature_does_not_fit_is_refused(world: World) -> None:

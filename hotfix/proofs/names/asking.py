@@ -41,3 +41,14 @@ def same_when_pickled(thing: Any) -> torch.Tensor:
     import torch
 
     return torch.tensor(pickle.loads(pickle.dumps(thing)) is thing)
+
+
+def remote(text: str) -> dict[str, Any]:
+    """What a file of remote code defines.
+
+    Args:
+        text: the file.
+    """
+    namespace: dict[str, Any] = {"__name__": "transformers_modules.tiny.modeling_tiny"}
+    exec(text, namespace)
+    return namespace

@@ -1,0 +1,42 @@
+"""Caches have no lists ``key_cache`` and ``value_cache`` any more.
+
+Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'key_cache'`` from code that compresses caches
+          (MInference, KVPress), VibeVoice, peft 0.17 with prefix tuning, and older decoders.
+Cause     The tensors moved into layers.
+Releases  4.56.0 to 5.23.0; in 4.54.0 to 4.55.4 a stand-in for each list went by these names.
+Upstream  peft#2821 (not put back)
+Here      A view that is used as the list was: by index and slice, in loops, with ``len`` and ``append``; what is set is
+          set in the layer. Layers that hold nothing yet are not in it, as in 4.53.3. A cache that has dropped tokens
+          (a sliding window, a quantized rest) is refused with a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names import caches
+
+FIX = Fix(
+    id="cache-key-cache-removed",
+    title="AttributeError: 'DynamicCache' object has no attribute 'key_cache'",
+    kind="removed-api",
+    upstream=("peft#2821",),
+    optin=True,
+    group="removed-names",
+)
+
+LACKING = ">=4.56.0"
+CACHE = "transformers.cache_utils:Cache"
+
+
+@FIX.adds_made((f"{CACHE}.key_cache", LACKING))
+def key_cache(cache_utils: Any) -> caches.ReadOnly:
+    """The keys of all layers."""
+    return caches.ReadOnly(lambda cache: caches.Tensors(cache, "keys"))
+
+
+@FIX.adds_made((f"{CACHE}.value_cache", LACKING))
+def value_cache(cache_utils: Any) -> caches.ReadOnly:
+    """The values of all layers."""
+    return caches.ReadOnly(lambda cache: caches.Tensors(cache, "values"))

@@ -1,0 +1,157 @@
+"""What the fixes of old cache names share: what a cache holds, and who is asking.
+
+Until 4.53.3 a growing cache held every token that it had seen, in two lists of tensors; its maximum was None. Since
+4.54.0 a cache is a list of layers, and since 4.56.0 some of these keep a window only.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any, Callable, Optional
+
+from hotfix.names.refusing import Gone
+
+# A function that uses one of these was written before 4.54.0, wherever it stands.
+_OLD_NAMES = {"seen_tokens", "_seen_tokens", "get_usable_length"}
+
+
+def maximum(cache: Any) -> Optional[int]:
+    """How many tokens a cache can hold, as before 4.49.0: None where it grows.
+
+    Args:
+        cache: any `Cache`; of an `EncoderDecoderCache` the one for self-attention is meant.
+    """
+    cache = getattr(cache, "self_attention_cache", cache)
+    if not hasattr(cache, "layers"):  # to 4.53.3, and caches of remote code
+        shape: Optional[int] = cache.get_max_cache_shape()
+        return shape
+    lengths = [layer.max_cache_len for layer in cache.layers if hasattr(layer, "max_cache_len")]
+    return max(lengths, default=None)
+
+
+def usable_length(cache: Any, new_seq_length: int, layer_idx: Optional[int] = 0) -> Any:
+    """How many tokens of a layer stay when new ones come.
+
+    Args:
+        cache: any `Cache`.
+        new_seq_length: how many come.
+        layer_idx: number of the layer.
+
+    Raises:
+        Gone: the layer has dropped tokens already.
+    """
+    refuse_a_window(cache, layer_idx or 0)
+    limit, length = maximum(cache), cache.get_seq_length(layer_idx)
+    return limit - new_seq_length if limit is not None and length + new_seq_length > limit else length
+
+
+def filled(cache: Any) -> list[Any]:
+    """The layers of a cache up to the last that holds something: what was in its lists before 4.54.0.
+
+    Layers that were made before the first token came are not among them.
+    """
+    layers = list(cache.layers)
+    while layers and getattr(layers[-1], "keys", None) is None:
+        layers.pop()
+    return layers
+
+
+def refuse_a_window(cache: Any, layer_idx: Optional[int] = None) -> None:
+    """Raise `Gone` where a layer has dropped tokens: old code takes what is left for all of them.
+
+    Args:
+        cache: any `Cache`.
+        layer_idx: number of the layer; None for all.
+    """
+    layers = getattr(getattr(cache, "self_attention_cache", cache), "layers", [])
+    chosen = layers if layer_idx is None else layers[layer_idx : layer_idx + 1]
+    if any(_has_dropped(layer) for layer in chosen):
+        raise Gone(
+            "This cache keeps the last tokens only (a sliding window, or a quantized rest), and the code that asks "
+            "was written for one that keeps all. Pass past_key_values=DynamicCache(), made without a configuration, "
+            "to generate()."
+        )
+
+
+def is_asked_the_old_way(caller: types.FrameType) -> bool:
+    """Whether who calls expects what a cache answered before 4.54.0: remote code, or code that uses older names too.
+
+    Args:
+        caller: its frame.
+    """
+    module = str(caller.f_globals.get("__name__", ""))
+    return module.startswith("transformers_modules.") or not _OLD_NAMES.isdisjoint(caller.f_code.co_names)
+
+
+class ReadOnly:
+    """An attribute that is computed, and gives way to one of the instance that has its name.
+
+    A property would not: classes that set the attribute themselves would fail where they did not.
+    """
+
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self.read = read
+        self.__doc__ = read.__doc__
+
+    def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
+        """The value; of the class this descriptor."""
+        return self if instance is None else self.read(instance)
+
+
+class Tensors(Sequence[Any]):
+    """The keys or the values of a cache as the list that they were before 4.54.0: what is set is set in the layer.
+
+    Args:
+        cache: whose.
+        name: ``keys`` or ``values``.
+    """
+
+    def __init__(self, cache: Any, name: str) -> None:
+        refuse_a_window(cache)
+        self._cache, self._name = cache, name
+
+    def __len__(self) -> int:
+        """How many layers hold something."""
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The tensors, of shape ``(batch, heads, tokens, head_dim)``; an empty one for a layer that was skipped."""
+        import torch
+
+        for layer in filled(self._cache):
+            tensor = getattr(layer, self._name, None)
+            yield torch.tensor([]) if tensor is None else tensor
+
+    def __getitem__(self, index: Any) -> Any:
+        """One of them, or a list for a slice."""
+        return list(self)[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Put another tensor, or those of a slice, in the place of what is there."""
+        layers = filled(self._cache)[index]
+        for layer, tensor in zip(layers, value) if isinstance(index, slice) else [(layers, value)]:
+            setattr(layer, self._name, tensor)
+
+    def append(self, tensor: Any) -> None:
+        """Hold a tensor for one layer more."""
+        layers = self._cache.layers
+        number = next((n for n, one in enumerate(layers) if getattr(one, self._name, None) is None), len(layers))
+        if number == len(layers):
+            layers.append(self._cache.layer_class_to_replicate())
+        layer = layers[number]
+        if getattr(layer, "keys", None) is None and getattr(layer, "values", None) is None:
+            layer.dtype, layer.device, layer.is_initialized = tensor.dtype, tensor.device, True
+        setattr(layer, self._name, tensor)
+
+    def __repr__(self) -> str:
+        """As a list."""
+        return repr(list(self))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _has_dropped(layer: Any) -> bool:
+    keys = getattr(layer, "keys", None)
+    return keys is not None and keys.dim() > 1 and bool(layer.get_seq_length() > keys.shape[-2])

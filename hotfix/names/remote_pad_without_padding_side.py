@@ -1,0 +1,78 @@
+"""Tokenizers that override ``_pad`` are handed an argument that they do not know.
+
+Symptom   ``TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'`` from every call that
+          pads: ChatGLM3, GLM-4, Kolors, CogVLM tokenizers.
+Cause     ``pad`` was given an argument ``padding_side`` and hands it on.
+Releases  4.45.0 to 5.23.0; the tokenizers named above fail earlier on 5.x, others get there
+Upstream  GLM-4#578, ChatGLM3#1324, ms-swift#2151 and nine more (not repaired)
+Here      An override is called by its own signature: without the argument it pads on its own side, as in 4.44.2. Where
+          the caller asks for the other side, that is a ValueError, since the override could not know.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="remote-pad-without-padding-side",
+    title="TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'",
+    kind="loading",
+    upstream=("GLM-4#578", "ChatGLM3#1324", "ms-swift#2151"),
+    optin=True,
+    group="removed-names",
+    exempt={
+        "transformers.tokenization_mistral_common:MistralCommonTokenizer.pad": (
+            "it calls the _pad of its own class, which knows the argument"
+        ),
+    },
+)
+
+_CALL = """
+    self._pad(
+        __ONE,
+        max_length=max_length,
+        padding_strategy=padding_strategy,
+        pad_to_multiple_of=pad_to_multiple_of,
+        padding_side=padding_side,
+        return_attention_mask=return_attention_mask,
+    )
+"""
+
+FIX.edits(
+    ("transformers.tokenization_utils_base:PreTrainedTokenizerBase.pad", ">=4.45.0"),
+    old=[f"{name} = {_CALL.strip()}" for name in ("encoded_inputs", "outputs")],
+    new=[
+        f"from {__name__} import by_signature\n{name} = {_CALL.strip().replace('self._pad', 'by_signature(self)')}"
+        for name in ("encoded_inputs", "outputs")
+    ],
+)
+
+
+def by_signature(tokenizer: Any) -> Callable[..., Any]:
+    """The ``_pad`` of a tokenizer, or what calls it by its signature.
+
+    Args:
+        tokenizer: the tokenizer. One that is to pad on another side than its own, and cannot be told, is a ValueError.
+    """
+    if _knows_sides(type(tokenizer)._pad):
+        return tokenizer._pad  # type: ignore[no-any-return]
+
+    def pad(inputs: Any, *, padding_side: Any, **how: Any) -> Any:
+        if padding_side not in (None, tokenizer.padding_side):
+            raise ValueError(
+                f"{type(tokenizer).__name__}._pad does not know padding_side={padding_side!r}: it pads on the "
+                f"{tokenizer.padding_side}. Set tokenizer.padding_side instead."
+            )
+        return tokenizer._pad(inputs, **how)
+
+    return pad
+
+
+@cache
+def _knows_sides(method: Any) -> bool:
+    parameters = inspect.signature(method).parameters.values()
+    return any(one.name == "padding_side" or one.kind is one.VAR_KEYWORD for one in parameters)

@@ -1,0 +1,31 @@
+"""Classes that ask a model inside of them what it supports die while they are built.
+
+Symptom   ``AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'`` from
+          ``from_pretrained(..., trust_remote_code=True)``.
+Cause     ``_supports_sdpa`` is a property there that reads ``self.language_model``. Since attention is chosen when the
+          instance is made, it is read before that model exists; before, the class was asked.
+Releases  4.54.0 to 5.23.0
+Upstream  ComfyUI-Florence2#174, ComfyUI#9101 and four more (not repaired)
+Here      Where it cannot be read yet and is a property, the answer is that of 4.53.3, to which a property of a class
+          was true. The model inside decides for itself when it is built.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="remote-supports-sdpa-property",
+    title="AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'",
+    kind="loading",
+    upstream=("ComfyUI-Florence2#174", "ComfyUI#9101"),
+    optin=True,
+    group="removed-names",
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel._sdpa_can_dispatch", ">=4.54.0"),
+    ("transformers.modeling_utils:PreTrainedModel.get_correct_attn_implementation", ">=4.55.0,<4.56.0"),
+    old="not self._supports_sdpa",
+    new="not getattr(self, '_supports_sdpa', isinstance(getattr(type(self), '_supports_sdpa', None), property))",
+)

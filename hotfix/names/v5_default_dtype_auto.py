@@ -1,0 +1,36 @@
+"""``from_pretrained`` gives a model the dtype of its checkpoint where it gave float32.
+
+Symptom   Silent: scripts for 4.x train weights in bfloat16 or float16 without float32 copies, and small updates are
+          rounded away; numbers of inference differ.
+Cause     Where no dtype is said, it is ``"auto"``.
+Releases  5.0.0 to 5.23.0
+Upstream  transformers#42883, sentence-transformers#3773 (by design)
+Here      Off unless asked for, by id or by the group ``v4-defaults``. Then it is torch's default dtype, as in 4.57.6.
+          What is quantized, by the call or in the checkpoint, keeps what the release gives. Memory doubles.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-default-dtype-auto",
+    title="from_pretrained loads in the dtype of the checkpoint where code for 4.x expects float32",
+    kind="silent",
+    upstream=("transformers#42883", "sentence-transformers#3773"),
+    optin=True,
+    group="v4-defaults",
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel.from_pretrained", ">=5.0.0"),
+    old=['dtype = "auto"', "config, dtype = _get_dtype(*__ARGUMENTS)"],
+    new=[
+        "dtype = None",
+        """
+        if dtype is None and hf_quantizer is not None:
+            dtype = "auto"
+        config, dtype = _get_dtype(*__ARGUMENTS)
+        """,
+    ],
+)

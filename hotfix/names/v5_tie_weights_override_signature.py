@@ -1,0 +1,84 @@
+"""Overrides of ``tie_weights`` without arguments are called with two, and what they call is gone.
+
+Symptom   ``TypeError: Tiny.tie_weights() got an unexpected keyword argument 'recompute_mapping'`` while a model is
+          built or loaded, or ``AttributeError: 'Tiny' object has no attribute '_tie_or_clone_weights'``.
+Cause     The method got two arguments, and the library hands them over. The helper was removed.
+Releases  5.0.0 to 5.23.0
+Upstream  not repaired
+Here      An override is called by its own signature. What it has tied counts as loaded, as the release's own method
+          sees to. ``_tie_or_clone_weights`` ties one module's weight to another's, as in 4.57.6.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-tie-weights-override-signature",
+    title="TypeError: tie_weights() got an unexpected keyword argument 'recompute_mapping', of an override for 4.x",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+MODEL = "transformers.modeling_utils:PreTrainedModel"
+
+FIX.edits(
+    (f"{MODEL}.init_weights", ">=5.0.0"),
+    old="self.tie_weights(recompute_mapping=False)",
+    new=f"""
+        from {__name__} import tie
+        tie(self, recompute_mapping=False)
+    """,
+)
+FIX.edits(
+    (f"{MODEL}._finalize_model_loading", ">=5.1.0"),
+    (f"{MODEL}._finalize_load_state_dict", "==5.0.0"),
+    old="model.tie_weights(missing_keys=__MISSING, recompute_mapping=False)",
+    new=f"""
+        from {__name__} import tie
+        tie(model, missing_keys=__MISSING, recompute_mapping=False)
+    """,
+)
+
+
+@FIX.adds((f"{MODEL}._tie_or_clone_weights", ">=5.0.0"))
+def _tie_or_clone_weights(self: Any, output_embeddings: Any, input_embeddings: Any) -> None:
+    """Give a head the weight of the embeddings, and its bias as many elements.
+
+    Args:
+        self: the model.
+        output_embeddings: the head; its bias, if it has one, is filled up with zeros.
+        input_embeddings: the embeddings.
+    """
+    import torch
+
+    output_embeddings.weight = input_embeddings.weight
+    bias = getattr(output_embeddings, "bias", None)
+    if bias is not None:
+        more = output_embeddings.weight.shape[0] - bias.shape[0]
+        bias.data = torch.nn.functional.pad(bias.data, (0, more), "constant", 0)
+    if hasattr(output_embeddings, "out_features") and hasattr(input_embeddings, "num_embeddings"):
+        output_embeddings.out_features = input_embeddings.num_embeddings
+
+
+def tie(model: Any, recompute_mapping: bool, missing_keys: Optional[set[str]] = None) -> None:
+    """Tie the weights of a model by a method that may take no arguments.
+
+    Args:
+        model: a `PreTrainedModel`.
+        recompute_mapping: handed on where it is taken.
+        missing_keys: names of what was not in the checkpoint; what is tied to something that was is taken out.
+    """
+    if "recompute_mapping" in inspect.signature(model.tie_weights).parameters:
+        more = {} if missing_keys is None else {"missing_keys": missing_keys}
+        model.tie_weights(recompute_mapping=recompute_mapping, **more)
+        return
+    model.tie_weights()
+    if missing_keys:
+        named = dict(model.named_parameters(remove_duplicate=False))
+        loaded = {id(one) for name, one in named.items() if name not in missing_keys}
+        missing_keys -= {name for name in missing_keys if id(named.get(name)) in loaded}

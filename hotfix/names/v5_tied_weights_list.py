@@ -1,0 +1,71 @@
+"""Models whose ``_tied_weights_keys`` is a list, as it had to be before 5.0.0, cannot be built, loaded or saved.
+
+Symptom   ``AttributeError: 'list' object has no attribute 'keys'`` from ``post_init()`` and ``save_pretrained()`` where
+          ``config.tie_word_embeddings`` is true.
+Cause     The attribute became a mapping from the name of a tied weight to that of its source.
+Releases  5.0.0 to 5.23.0
+Upstream  not repaired
+Here      A list is read as 4.57.6 acted on it: the head's weight is that of the input embeddings. Further names in the
+          list have to be the embeddings already, as where modules share them; one that is neither is refused with a
+          ValueError, since a list does not say what it was tied to.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-tied-weights-list",
+    title="AttributeError: 'list' object has no attribute 'keys', of _tied_weights_keys in code for 4.x",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+MODULE = "transformers.modeling_utils"
+
+FIX.edits(
+    (f"{MODULE}:PreTrainedModel.get_expanded_tied_weights_keys", ">=5.0.0"),
+    old="tied_mapping = self._tied_weights_keys",
+    new=f"""
+        from {__name__} import as_mapping
+        tied_mapping = as_mapping(self)
+    """,
+)
+FIX.edits(
+    (f"{MODULE}:_get_tied_weight_keys", ">=5.0.0"),
+    old="tied.keys()",
+    new="(tied.keys() if isinstance(tied, dict) else tied)",
+)
+
+
+def as_mapping(model: Any) -> Any:
+    """The ``_tied_weights_keys`` of a model, a list of them as a mapping.
+
+    Args:
+        model: a `PreTrainedModel`.
+
+    Raises:
+        ValueError: a name in the list is neither the head nor the embeddings.
+    """
+    keys = model._tied_weights_keys
+    if not isinstance(keys, (list, tuple, set)) or not getattr(model.config, "tie_word_embeddings", False):
+        return keys if keys is None or isinstance(keys, dict) else {}
+    named = dict(model.named_parameters(remove_duplicate=False))
+    embeddings = getattr(model.get_input_embeddings(), "weight", None)
+    head = getattr(model.get_output_embeddings(), "weight", None)
+    source = next((name for name, one in named.items() if one is embeddings), None)
+    mapping = {}
+    for name, parameter in named.items():
+        if name == source or not any(re.search(pattern, name) for pattern in keys):
+            continue
+        if source is None or (parameter is not head and parameter is not embeddings):
+            raise ValueError(
+                f"{type(model).__name__}._tied_weights_keys is a list that has {name}, which is neither the head nor "
+                'the input embeddings. Say what it is tied to, as {"name of the tied": "name of the source"}.'
+            )
+        mapping[name] = source
+    return mapping

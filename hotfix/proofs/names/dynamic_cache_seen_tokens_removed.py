@@ -1,0 +1,29 @@
+"""The proof: what remote code asks of a cache before and in a forward pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.names.dynamic_cache_seen_tokens_removed import FIX
+from hotfix.proofs.names.small_caches import dynamic, number, static, tensors
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="AttributeError: 'DynamicCache' object has no attribute '(seen_tokens|get_usable_length)'")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Empty, after five tokens, after two more, after some were taken back; and of a fixed size."""
+    cache, empty = dynamic(testbed), dynamic(testbed, tokens=0)
+    if target.qualname.endswith("seen_tokens"):
+        results = {"empty": number(empty.seen_tokens), "filled": number(cache.seen_tokens)}
+        for layer in range(2):
+            cache.update(*tensors(testbed, 2, seed=layer), layer)
+        results["longer"] = number(cache.seen_tokens)
+        return {**results, "static": number(static(testbed).seen_tokens)}
+    results = {"empty": number(empty.get_usable_length(3)), "filled": number(cache.get_usable_length(2))}
+    results["of a layer"] = number(cache.get_usable_length(1, 1))
+    return {**results, "of none": number(cache.get_usable_length(1, 7))}

@@ -1,0 +1,24 @@
+"""The proof: generation with an override of remote code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.names.extract_past_from_model_output_changed import FIX
+from hotfix.proofs.names.extract_past import generated
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(
+    raises="TypeError: |AttributeError: |ValueError: |IndexError: ",
+    packages={"flash-attn": None},
+    oracles={"*": "4.41.2"},
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Tokens."""
+    return generated(testbed)

@@ -1,0 +1,38 @@
+"""The proof: a class in the manner of Florence-2 is built, and asks the model inside of it after that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.names.remote_supports_sdpa_property import FIX
+from hotfix.proofs.zoo import llama
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="AttributeError: 'Florence' object has no attribute '_supports_sdpa'", packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """A model inside of another one."""
+    import torch
+    from transformers import PreTrainedModel
+
+    small = llama(testbed, attn="sdpa", dtype=torch.float32)
+
+    class Florence(PreTrainedModel):  # type: ignore[misc]
+        config_class = type(small.config)
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.language_model = small
+
+        @property
+        def _supports_sdpa(self) -> bool:
+            return bool(self.language_model._supports_sdpa)
+
+    ids = testbed.randint(3, 60, 1, 4, seed=2)
+    model = Florence._from_config(small.config, attn_implementation="sdpa")
+    return {"logits": model.language_model(ids).logits, "supports": torch.tensor(model._supports_sdpa)}

@@ -1,0 +1,56 @@
+"""The proof: four texts with equally many labels, in micro-batches and as one batch, with overrides of 4.45."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from hotfix.proofs.training._old_trainers import trained_with
+from hotfix.proofs.training._steps import LATER_PACKAGES, both_ways
+from hotfix.proofs.zoo import small_llama, texts
+from hotfix.training.trainer_compute_loss_arity import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(
+    raises="TypeError: .*(got an unexpected keyword argument 'num_items_in_batch'|takes 3 positional arguments but 4)",
+    packages=LATER_PACKAGES,
+    with_fixes=("trainer-ga-multiplied-loss", "v5-trainer-ga-double-division"),
+    # The reported loss of 4.45.2 is the oracle of all releases, whichever name the model got.
+    oracles={"*": "4.45.2"},
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Train, or evaluate."""
+
+    def old(trainer: Any) -> type:
+        class Old(trainer):  # type: ignore[misc]
+            def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False) -> Any:
+                outputs = model(**inputs)
+                return (outputs.loss, outputs) if return_outputs else outputs.loss
+
+        class OldStep(trainer):  # type: ignore[misc]
+            def training_step(self, model: Any, inputs: Any) -> Any:
+                return super().training_step(model, inputs)
+
+        return OldStep if target.qualname in ("Trainer._inner_training_loop", "Trainer._run_epoch") else Old
+
+    samples = texts(testbed, (1, 1, 1, 1))
+    with trained_with(old) as kind:
+        if target.qualname == "Trainer.prediction_step":
+            return _evaluated(kind, small_llama(testbed), samples)
+        return both_ways(lambda: small_llama(testbed), samples)
+
+
+def _evaluated(kind: Any, model: Any, samples: Any) -> dict[str, torch.Tensor]:
+    import torch
+    from transformers import TrainingArguments
+
+    with tempfile.TemporaryDirectory() as folder:
+        quiet: dict[str, Any] = {"report_to": [], "disable_tqdm": True, "use_cpu": True}
+        trainer = kind(model=model, args=TrainingArguments(folder, **quiet), eval_dataset=list(samples))
+        return {"loss": torch.tensor(trainer.evaluate()["eval_loss"])}

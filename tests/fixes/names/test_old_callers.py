@@ -1,0 +1,144 @@
+"""Caches, classes and Trainers of older code: what is refused, what stays as it is, and that all of it goes.
+
+That they give what they gave is what the cases prove.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hotfix.training import _old_overrides as calls
+from tools.testbed.run import run_script
+
+pytest.importorskip("torch")
+
+CACHES = """
+import hotfix.auto, torch
+from transformers import DynamicCache, MistralConfig, PreTrainedModel, PretrainedConfig
+from transformers.cache_utils import EncoderDecoderCache
+
+def refuses(kind, words, function, *args, **kwargs):
+    try:
+        function(*args, **kwargs)
+    except kind as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"{function} did not refuse")
+
+states = torch.zeros(1, 2, 3, 4)
+config = MistralConfig(num_hidden_layers=1, sliding_window=4)
+cache = DynamicCache(config=config)
+assert len(cache.key_cache) == 0 and cache.seen_tokens == 0 and cache.to_legacy_cache() == ()
+cache.update(states, states, 0)
+assert cache.get_usable_length(1) == 3 and len(cache.key_cache) == 1 and cache[0][0].shape == (1, 2, 3, 4)
+cache.update(states, states, 0)
+assert cache.seen_tokens == 6
+for function in (cache.get_usable_length, lambda one: cache.key_cache, cache.__getitem__):
+    refuses(NotImplementedError, "DynamicCache()", function, 0)
+
+def new(cache):
+    return cache.get_max_length()
+
+def old(cache):
+    return cache.get_max_length(), cache.seen_tokens
+
+assert new(DynamicCache(config=MistralConfig(num_hidden_layers=1, sliding_window=None))) == -1
+assert old(DynamicCache()) == (None, 0)
+
+class Marked(DynamicCache):
+    def __init__(self):
+        super().__init__()
+        self.seen_tokens = 7
+
+assert Marked().seen_tokens == 7
+"""
+
+CLASSES = """
+class Talker(PreTrainedModel):
+    config_class = PretrainedConfig
+
+    def prepare_inputs_for_generation(self, input_ids, **kwargs):
+        return {"input_ids": input_ids}
+
+class Silent(PreTrainedModel):
+    config_class = PretrainedConfig
+
+bases = Talker.__bases__
+assert not hasattr(Talker, "generate")
+assert hasattr(Talker(PretrainedConfig()), "generate") and Talker.can_generate()
+assert not hasattr(Silent(PretrainedConfig()), "generate") and not Silent.can_generate()
+"""
+
+TRAINERS = """
+from transformers import TrainingArguments
+args = TrainingArguments("x", evaluation_strategy="no", warmup_ratio=0.25, no_cuda=True, report_to=[])
+assert args.eval_strategy == "no" and args.get_warmup_steps(100) == 25 and args.use_cpu and args.warmup_ratio == 0.25
+for name, value in (("save_safetensors", False), ("half_precision_backend", "apex"), ("no_such_thing", 1)):
+    refuses(TypeError, name, TrainingArguments, "x", **{name: value})
+refuses(ValueError, "warmup_ratio", TrainingArguments, "x", warmup_ratio=1.5)
+"""
+
+GONE = """
+import hotfix
+hotfix.revert()
+assert Talker.__bases__ == bases and not hasattr(Talker, "generate")
+assert not hasattr(DynamicCache(), "seen_tokens") and not hasattr(DynamicCache, "from_legacy_cache")
+assert DynamicCache(config=config).get_max_length() == 4
+refuses(TypeError, "evaluation_strategy", TrainingArguments, "x", evaluation_strategy="no")
+print("gone")
+"""
+
+
+@pytest.mark.testbed
+def test_what_old_code_asks_for_is_there_refused_where_it_would_mislead_and_goes() -> None:
+    everything = {"HOTFIX_OPTIN": "removed-names", "PYTHONWARNINGS": "ignore::FutureWarning"}
+    extras = ("accelerate==1.15.0",)
+    text = CACHES + CLASSES + TRAINERS + GONE
+    result = run_script("-c", [text], transformers="5.23.0", flash_attn=None, env=everything, extras=extras)
+    assert result.require().stdout == "gone\n"
+
+
+class Trainer:
+    compute_loss_func: Any = None
+
+    def __init__(self, micro_batches: int = 2) -> None:
+        self.args = SimpleNamespace(gradient_accumulation_steps=micro_batches)
+
+
+def test_a_step_that_divides_nothing_is_not_called_with_several_micro_batches() -> None:
+    class Divides(Trainer):
+        accelerator: Any = None
+
+        def training_step(self, model: Any, inputs: Any) -> None:
+            self.accelerator.backward(inputs)
+
+    several, one = Divides(2), Divides(1)
+    assert calls.step(several) == several.training_step
+    assert calls.step(one) != one.training_step
+
+
+def test_an_override_is_called_as_it_wants_to_be() -> None:
+    class Asks(Trainer):
+        def training_step(self, model: Any, inputs: Any) -> Any:
+            return inputs
+
+        def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False) -> Any:
+            return inputs
+
+        def log(self, logs: Any) -> Any:
+            return logs
+
+    class Takes(Asks):
+        def compute_loss(self, model: Any, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+            return kwargs
+
+    asks, takes = Asks(), Takes()
+    assert calls.step(asks)("model", "inputs", 3) == "inputs"
+    assert calls.loss(asks)("model", "inputs", num_items_in_batch=3) == "inputs"
+    assert calls.loss(takes)("model", "inputs", num_items_in_batch=3) == {"num_items_in_batch": 3}
+    assert calls.with_as_many(asks.log, "logs", 3) == "logs"
+    asks.compute_loss_func = len  # its loss would not be divided
+    assert calls.loss(asks) == asks.compute_loss
