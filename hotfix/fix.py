@@ -15,6 +15,7 @@ from typing import Any, Callable, Optional, TypeVar, Union, overload
 from .pattern import Rewrite
 
 KINDS = ("security", "crash", "silent", "loading", "training", "removed-api", "api", "performance")
+"""The kinds of bugs, in the order in which lists show them: what lets others in stands first."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Named = Union[str, "tuple[str, str]"]

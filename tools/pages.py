@@ -52,7 +52,10 @@ class Source:
 
     def in_order(self) -> list[tuple[str, Fix]]:
         """The fixes with their modules: those that are on first, crashes before wrong numbers, then by id."""
-        return sorted(self.fixes.items(), key=lambda item: (item[1].optin, item[1].kind != "crash", item[1].id))
+        return sorted(
+            self.fixes.items(),
+            key=lambda item: (item[1].kind != "security", item[1].optin, item[1].kind != "crash", item[1].id),
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -36,6 +36,7 @@ def run(chosen: argparse.Namespace) -> int:
         and chosen.kind in (None, bug.kind)
         and any(_is_about(chosen.model, where) for where in bug.where or ("",))
     ]
+    found.sort(key=lambda bug: bug.kind != KINDS[0])  # what lets others in stands first
     if chosen.json:
         screen.print_json([bug.to_dict() for bug in found])
         return 0

@@ -10,8 +10,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from hotfix.proofs.training._steps import compared, on_two_ranks, one_step
-from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained
+from hotfix.proofs.training._steps import compared, on_two_ranks, one_step, padded_ways
+from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained, whole_texts
 
 KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
 DECODERS = KINDS[1:3]
@@ -261,4 +261,21 @@ def swallowed_and_divided(testbed, target):
         for way, steps in ways.items():
             values = one_step(trained(testbed, cls), samples_for(testbed, cls), **steps)
             told.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
+    return told
+
+
+def whole_texts_both_ways(testbed, target):
+    """Texts of ten, four, seven and two tokens, all of them labels, in four micro-batches and in one padded batch.
+
+    Returns:
+        ``SIDE: accumulated …`` and ``SIDE: whole batch …`` for padding on the right and on the left, of a Llama. On the
+        left the first label of each text is masked: in a batch it would be predicted from the padding before it.
+    """
+    told = {}
+    for side in ("right", "left"):
+        data = whole_texts(testbed)
+        for one in data:
+            one["labels"][: side == "left"] = -100
+        ways = padded_ways(partial(small_llama, testbed), data, pads=side)
+        told.update({f"{side}: {name}": value for name, value in ways.items()})
     return told

@@ -1,0 +1,28 @@
+"""A model does not save its configuration if that carries generation parameters.
+
+Symptom   ``ValueError: Some non-default generation parameters are set in the model config`` at the first checkpoint of
+          the Trainer, for BART, T5 and many fine-tuned models
+Cause     What had been a warning was made an error.
+Releases  4.45.0 and 4.45.1
+Upstream  transformers#33886 (fixed in 4.45.2)
+Here      It is a warning again, with the same words.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="config-save-generation-params-error",
+    title="Saving raises: Some non-default generation parameters are set in the model config",
+    kind="crash",
+    upstream=("transformers#33886",),
+    fixed_in="4.45.2",
+)
+
+FIX.edits(
+    ("transformers.configuration_utils:PretrainedConfig.save_pretrained", ">=4.45.0,<=4.45.1"),
+    old="raise ValueError(__WORDS)",
+    new="warnings.warn(__WORDS, UserWarning)",
+    beside="non_default_generation_parameters = self._get_non_default_generation_parameters()",
+)

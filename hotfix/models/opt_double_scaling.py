@@ -1,0 +1,32 @@
+"""OPT scales its queries and has the attention scale them once more.
+
+Symptom   Silent. Attention is almost uniform, all logits are wrong, with every attention.
+Cause     The queries are multiplied by ``head_dim ** -0.5``, and the attention function is told to do so as well.
+Releases  4.52.1 to 4.52.3
+Upstream  transformers#38277, transformers#38290 (fixed in 4.52.4)
+Here      The attention function does not scale. Equal to 4.52.4.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="opt-double-scaling",
+    title="OPT: attention is scaled twice, all logits are wrong",
+    kind="silent",
+    upstream=("transformers#38277", "transformers#38290"),
+    fixed_in="4.52.4",
+)
+
+_CALL = (
+    "attention_interface("
+    "self, query_states, key_states, value_states, attention_mask, dropout=__RATE, scaling={}, **kwargs)"
+)
+
+FIX.edits(
+    ("transformers.models.opt.modeling_opt:OPTAttention.forward", ">=4.52.1,<=4.52.3"),
+    old=_CALL.format("self.scaling"),
+    new=_CALL.format("1.0"),
+    beside="self.q_proj(hidden_states) * self.scaling",
+)

@@ -1,0 +1,56 @@
+"""The tokenizer of DeBERTa-v2 and v3 puts no [CLS] and no [SEP] around a text.
+
+Symptom   Silent. The ids lack the special tokens; classifiers and GLiNER give low or near-uniform scores.
+Cause     The class builds the tokenizer anew, without what puts them around a text.
+Releases  5.0.0 to 5.3.0
+Upstream  transformers#44568, transformers#44570, transformers#44618 (fixed in 5.4.0)
+Here      They are put around one text and around a pair. Equal to 5.4.0.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.pattern import occurs
+
+FIX = Fix(
+    id="v5-debertav2-no-special-tokens",
+    title="DeBERTa-v2 and v3: texts are encoded without [CLS] and [SEP]",
+    kind="silent",
+    upstream=("transformers#44568", "transformers#44570", "transformers#44618"),
+    fixed_in="5.4.0",
+    prefilter="split_by_punct",
+)
+
+FIX.edits(
+    ("transformers.models.deberta_v2.tokenization_deberta_v2:DebertaV2Tokenizer.__init__", ">=5.0.0,<=5.3.0"),
+    old="super().__init__(**__REST)",
+    new=f"""
+        super().__init__(**__REST)
+        from {__name__} import template
+        self._tokenizer.post_processor = template(self)
+    """,
+)
+
+
+@FIX.recognises
+def is_broken(constructor: ast.AST) -> bool:
+    """It builds a Unigram tokenizer for a model that splits at punctuation, and says nothing of special tokens."""
+    names = {node.attr for node in ast.walk(constructor) if isinstance(node, ast.Attribute)}
+    takes = {node.arg for node in ast.walk(constructor) if isinstance(node, ast.arg)}
+    builds = occurs("self._tokenizer.normalizer = normalizers.Sequence(__ALL)", constructor)
+    return builds and "split_by_punct" in takes and "post_processor" not in names
+
+
+def template(tokenizer: Any) -> Any:
+    """What puts [CLS] and [SEP] around a text and around a pair, with types 0 and 1."""
+    from tokenizers.processors import TemplateProcessing
+
+    first, last = str(tokenizer.cls_token), str(tokenizer.sep_token)
+    return TemplateProcessing(
+        single=f"{first}:0 $A:0 {last}:0",
+        pair=f"{first}:0 $A:0 {last}:0 $B:1 {last}:1",
+        special_tokens=[(first, tokenizer.cls_token_id or 0), (last, tokenizer.sep_token_id or 0)],
+    )

@@ -1,0 +1,30 @@
+"""The configuration of a BART that says how to generate is saved and loaded again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.loading.config_save_generation_params_error import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(
+    packages={"flash-attn": None},
+    raises="ValueError: Some non-default generation parameters are set in the model config",
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What was loaded."""
+    import tempfile
+
+    import torch
+    from transformers import BartConfig
+
+    with tempfile.TemporaryDirectory() as folder:
+        BartConfig(d_model=32, num_beams=4, max_length=142, length_penalty=2.0).save_pretrained(folder)
+        config = BartConfig.from_pretrained(folder)
+    return {"said": torch.tensor([float(config.d_model), config.num_beams, config.max_length, config.length_penalty])}

@@ -1,0 +1,52 @@
+"""Five byte-level tokenizers in the layouts that people publish: ids of awkward texts, loaded by both ways, and saved.
+
+The last of them is GPT-2's own layout, in which nothing may change.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hotfix.processing.v5_byte_level_tokenizer_overridden import FIX
+from hotfix.proofs.processing._tokenizers import LAYOUTS, TEXTS, folder_of
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages={"flash-attn": None}, oracles={"*": "4.57.6"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Ids of all texts, and the bytes of what is decoded from them, by layout."""
+    import transformers
+    from transformers import AutoTokenizer
+
+    told: dict[str, torch.Tensor] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for layout in LAYOUTS:
+            tokenizer = AutoTokenizer.from_pretrained(folder_of(layout, Path(folder, layout)))
+            told.update({f"{layout}: {name}": value for name, value in _encoded(tokenizer).items()})
+            tokenizer.save_pretrained(Path(folder, f"{layout} again"))
+            again = AutoTokenizer.from_pretrained(Path(folder, f"{layout} again"))
+            told.update({f"{layout}, saved: {name}": value for name, value in _encoded(again).items()})
+            # Late releases route around the class; whoever names it gets it.
+            named = getattr(transformers, LAYOUTS[layout][0]).from_pretrained(Path(folder, layout))
+            told.update({f"{layout}, by its class: {name}": value for name, value in _encoded(named).items()})
+    return told
+
+
+def _encoded(tokenizer: Any) -> dict[str, torch.Tensor]:
+    import torch
+
+    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in TEXTS]
+    decoded = [*"\0".join(tokenizer.decode(one) for one in ids).encode()]
+    ends = [len(one) for one in ids]
+    return {
+        "lengths": torch.tensor(ends),
+        "ids": torch.tensor([number for one in ids for number in one]),
+        "decoded": torch.tensor(decoded),
+    }

@@ -1,0 +1,31 @@
+"""A tiny model of each class, two texts of different lengths as labels, their padding masked: loss and a gradient.
+
+Without labels nothing may change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.proofs.training._writers import writer
+from hotfix.proofs.zoo import class_of
+from hotfix.training.labels_shifted_twice import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Loss, logits and the gradient of the head; and the logits without labels."""
+    model, inputs = writer(testbed, class_of(target))
+    output = model(**inputs)
+    output.loss.backward()
+    told = {"loss": output.loss, "logits": output.logits, "gradient": model.get_output_embeddings().weight.grad}
+    labels = inputs.pop("labels")
+    if model.config.is_encoder_decoder:
+        inputs["decoder_input_ids"] = labels.clamp(min=0)
+    return {**told, "logits without labels": model(**inputs).logits}

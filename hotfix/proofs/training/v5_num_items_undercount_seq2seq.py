@@ -1,0 +1,41 @@
+"""A T5 with a loss function that divides by the number of labels: four micro-batches of eight labels, and one batch.
+
+Nothing may change for a Llama.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hotfix.proofs.training._steps import LATER_PACKAGES, one_step, padded_ways
+from hotfix.proofs.training.num_items_off_by_one import summed
+from hotfix.proofs.zoo import samples_for, small_llama, trained, whole_texts
+from hotfix.training.v5_num_items_undercount_seq2seq import FIX
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages=LATER_PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Loss and gradients of one optimizer step of both models."""
+    from transformers import T5ForConditionalGeneration
+
+    data = samples_for(testbed, T5ForConditionalGeneration)
+    told: dict[str, torch.Tensor] = {}
+    for argument in ("gradient_accumulation_steps", "per_device_train_batch_size"):
+        arguments: dict[str, Any] = {argument: len(data)}
+        values = one_step(trained(testbed, T5ForConditionalGeneration), data, _summed, **arguments)
+        told.update({f"T5, {argument}: {name}": value for name, value in values.items()})
+    causal = padded_ways(partial(small_llama, testbed), whole_texts(testbed))
+    return {**told, **{f"Llama: {name}": value for name, value in causal.items()}}
+
+
+def _summed(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
+    return summed({"logits": outputs["logits"].flatten(0, 1)}, labels.flatten(), num_items_in_batch)

@@ -1,0 +1,34 @@
+"""The Trainer leaves out the first label of each text of an encoder-decoder, where every label is predicted.
+
+Symptom   Silent. Loss and gradients of encoder-decoders are too large by one label a text: 8/6 of the right ones for
+          two texts of four labels. It matters for short ones: answers, classes that are written out, commands.
+Cause     Since 5.10.1 ``num_items_in_batch`` leaves out the first label of each row where the loss moves the labels.
+          Encoder-decoders have the same loss by name, and their labels stand below their logits.
+Releases  5.10.1 to 5.14.1
+Upstream  transformers#46903 (fixed in 5.15.0)
+Here      All labels of an encoder-decoder are counted. Equal to 5.15.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-num-items-undercount-seq2seq",
+    title="Loss and gradients of encoder-decoders are too large: the first label of each text is not counted",
+    kind="silent",
+    upstream=("transformers#46903",),
+    fixed_in="5.15.0",
+)
+
+_CAUSAL = "LOSS_MAPPING.get(getattr(model_to_inspect, 'loss_type', None)) is ForCausalLMLoss"
+
+FIX.edits(
+    ("transformers.trainer:Trainer.__init__", ">=5.10.1,<=5.14.1"),
+    old=f"self._loss_shifts_labels = {_CAUSAL}",
+    new=f"""
+        self._loss_shifts_labels = {_CAUSAL} and not getattr(
+            getattr(model_to_inspect, 'config', None), 'is_encoder_decoder', False
+        )
+    """,
+)
