@@ -21,6 +21,7 @@ COMMANDS = {
     "status": "status",
     "doctor": "doctor",
     "scan": "scan",
+    "scan-code": "scan_code",
     "explain": "explain",
     "list": "listing",
     "diff": "diff",
