@@ -38,7 +38,7 @@ KEYWORDS = {
 }
 """Classes whose keyword arguments are recorded, by module; what a subclass does not declare it has of its base."""
 BASES = {"Seq2SeqTrainingArguments": "TrainingArguments", "Seq2SeqTrainer": "Trainer"}
-LEFT_OUT = re.compile(r"(^|\.)(convert_\w+|dummy_\w+_objects|testing_utils|test_\w+)$")
+LEFT_OUT = re.compile(r"(^|\.)(convert_(?!slow_tokenizer$)\w+|dummy_\w+_objects|testing_utils|test_\w+)$")
 Names = Mapping[str, frozenset[str]]
 
 
