@@ -49,7 +49,8 @@ class Session:
         catalogue: the fixes that there are; those of hotfix and of plugins if None.
 
     Attributes:
-        policy, catalogue, selection, ledger, journal, hints, log: see the modules in `hotfix.engine` and `hotfix.patching`.
+        policy, catalogue, selection, ledger, journal, hints, log: see the modules in `hotfix.engine` and
+            `hotfix.patching`.
     """
 
     def __init__(self, switches: Policy, catalogue: Optional[Catalogue] = None) -> None:
@@ -311,9 +312,10 @@ class Session:
                 continue
             for key, releases in entry.targets.items():
                 there, _, qualname = key.partition(":")
-                if there == name and qualname.isidentifier() and not self.catalogue.is_known_good(name, releases):
-                    if not live.has(module, qualname):
-                        lines[qualname] = HINT.format(entry.group or entry.id)
+                if there != name or not qualname.isidentifier() or live.has(module, qualname):
+                    continue
+                if not self.catalogue.is_known_good(name, releases):
+                    lines[qualname] = HINT.format(entry.group or entry.id)
         with self._lock:
             if not self.selection.is_empty:
                 self.hints.put(module, lines)

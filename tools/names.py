@@ -19,11 +19,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import decode_source
-from itertools import groupby
 from pathlib import Path
 from typing import Optional
-
-from packaging.version import Version
 
 from hotfix.versions import names
 
@@ -136,9 +133,8 @@ class Surface:
             for one in (node for target in targets for node in ast.walk(target)):
                 if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
                     self.bound[one.id] = ""
-            if any(_name(target) == "SLOW_TO_FAST_CONVERTERS" for target in targets):
-                if isinstance(statement.value, ast.Dict):
-                    self.converters = _strings(ast.Tuple([one for one in statement.value.keys if one], ast.Load()))
+            if isinstance(statement.value, ast.Dict) and _name(targets[0]) == "SLOW_TO_FAST_CONVERTERS":
+                self.converters = _strings(ast.Tuple([one for one in statement.value.keys if one], ast.Load()))
             if any(_name(target) == "__all__" for target in targets) and statement.value is not None:
                 self.exported.update(_strings(statement.value))
 
@@ -206,7 +202,7 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
             found = surface.declared | children[module] | surface.legacy
             if surface.by_files:
                 found |= {name for one in _files(module) for name in here[one].exported}
-            return found | _made_up(found)
+            return found | _made_up(found) | (converted if module == PACKAGE else set())
         found = {*surface.bound, *children.get(module, ())}
         for star in surface.stars:
             there = _absolute(star, package)
@@ -220,12 +216,11 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
 
     def _made_up(found: set[str]) -> set[str]:
         """The names for which a lazy package answers with another one."""
-        fast = {f"{name}Fast" for name in found for end in fallbacks if f"{name}Fast".endswith(end)}
-        return fast | converted if fallbacks else set()
+        return {f"{name}Fast" for name in found for end in fallbacks if f"{name}Fast".endswith(end)}
 
     fallbacks = here[f"{PACKAGE}.utils.import_utils"].fallbacks
-    converted = here[f"{PACKAGE}.convert_slow_tokenizer"].converters
-    converted |= {f"{name}Fast" for name in converted}
+    converters = here[f"{PACKAGE}.convert_slow_tokenizer"].converters if fallbacks else set()
+    converted = converters | {f"{name}Fast" for name in converters}
 
     names: dict[str, frozenset[str]] = {}
     legacy: dict[str, set[str]] = {}
@@ -233,7 +228,9 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
         found = all_of(module)
         if surface.is_open or surface.legacy:
             legacy[module] = surface.legacy
-        names[module] = frozenset(one for one in found if not one.startswith("__")) | {"*" for _ in range(surface.is_open)}
+        names[module] = frozenset(one for one in found if not one.startswith("__")) | {
+            "*" for _ in range(surface.is_open)
+        }
     if f"{PACKAGE}.models" in here and here[PACKAGE].by_files:
         files = _files(f"{PACKAGE}.models")
         exported = {name for one in files for name in here[one].exported}
@@ -266,7 +263,9 @@ _OUTSIDE = re.compile(r"^(?!\.|transformers\b|flash_attn\b).")
 _INTERNAL = re.compile(
     r"(^|\.)(agents|benchmark|cli|commands|data\.test_\w+|onnx|sagemaker|tools|exporters|models\.deprecated\.\w+)\."
 )
-_OF_DOCUMENTATION = re.compile(r"_(CHECKPOINT|EXPECTED|SEQ|QA|IMAGE_CLASS|TOKEN_CLASS|PRETRAINED|REAL|FEAT|CTC|FRAME|XVEC)_")
+_OF_DOCUMENTATION = re.compile(
+    r"_(CHECKPOINT|EXPECTED|SEQ|QA|IMAGE_CLASS|TOKEN_CLASS|PRETRAINED|REAL|FEAT|CTC|FRAME|XVEC)_"
+)
 
 
 def rendered(library: wheels.Library, surfaces: Mapping[int, Surface]) -> str:
@@ -295,9 +294,11 @@ def rendered(library: wheels.Library, surfaces: Mapping[int, Surface]) -> str:
         if not _INTERNAL.search(module) and module != f"{PACKAGE}.models":
             for name, bound in rows.items():
                 present = bound | answering
-                if present != exists and (arguments or _is_gone(present, exists)):
-                    if arguments or _is_asked_for(module, name, origins.get(module, {}).get(name, "")):
-                        gone[name] = frozenset(present)
+                counts = arguments or (
+                    _is_gone(present, exists) and _is_asked_for(module, name, origins.get(module, {}).get(name, ""))
+                )
+                if present != exists and counts:
+                    gone[name] = frozenset(present)
         for pattern, prefix in PATTERNS.items():
             members = [name for name in gone if name.startswith(prefix) and max(gone[name]) == _LAST_OF_4]
             if len(members) > 1:
@@ -307,9 +308,8 @@ def rendered(library: wheels.Library, surfaces: Mapping[int, Surface]) -> str:
         for name, present in sorted(gone.items()):
             groups[names.written(present)].append(name)
         whole = names.written(exists) if last not in exists or len(exists) != last + 1 - min(exists) else ""
-        if re.search(r"\.modeling_(tf|flax)_", module):
-            if max(exists) == _LAST_OF_4:
-                whole = ""
+        if re.search(r"\.modeling_(tf|flax)_", module) and max(exists) == _LAST_OF_4:
+            whole = ""
         if whole or groups:
             parts = [f"{runs} {' '.join(found)}" for runs, found in sorted(groups.items())]
             lines.append("|".join([f"{module.partition('.')[2]} {whole}".rstrip(), *parts]))
@@ -328,7 +328,9 @@ def _is_asked_for(module: str, name: str, origin: str) -> bool:
     if not origin:
         return name != "logger"
     if module.startswith(f"{PACKAGE}.models."):
-        return origin.rpartition(".")[2] in _ASKED_OF_MODELS or origin.startswith(("flash_attn", ".modeling", ".config"))
+        return origin.rpartition(".")[2] in _ASKED_OF_MODELS or origin.startswith(
+            ("flash_attn", ".modeling", ".config")
+        )
     return module.partition(".")[2] in _FACADES
 
 

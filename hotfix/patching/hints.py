@@ -109,7 +109,9 @@ def _asking(base: Any, lines: Mapping[str, str]) -> Any:
 def _cannot_import(module: types.ModuleType, name: str) -> ImportError:
     file = getattr(module, "__file__", None)
     where = file if isinstance(file, str) else "unknown location"
-    error = ImportError(f"cannot import name {name!r} from {module.__name__!r} ({where})", name=module.__name__, path=file)
+    error = ImportError(
+        f"cannot import name {name!r} from {module.__name__!r} ({where})", name=module.__name__, path=file
+    )
     if hasattr(error, "name_from"):  # of Python 3.12
         error.name_from = name
     return error

@@ -60,7 +60,9 @@ class Table:
         row = self.modules.get(module)
         named = None
         if row is not None:
-            named = next((row.names[one] for one in (name, "TF*", "Flax*") if _fits(name, one) and one in row.names), None)
+            named = next(
+                (row.names[one] for one in (name, "TF*", "Flax*") if _fits(name, one) and one in row.names), None
+            )
         if named is None:
             named = self.with_module(f"{module}.{name}")
         if there is None or named is None:
