@@ -1,8 +1,8 @@
 """``isin_mps_friendly`` and ``_tie_or_clone_weights`` are gone.
 
-Symptom   ``ImportError: cannot import name 'isin_mps_friendly' from 'transformers.pytorch_utils'`` (Coqui XTTS and others
-          with a copy of ``generate``), or ``AttributeError: ... has no attribute '_tie_or_clone_weights'`` from remote
-          code that ties its own weights.
+Symptom   ``ImportError: cannot import name 'isin_mps_friendly' from 'transformers.pytorch_utils'`` (Coqui XTTS and
+          others with a copy of ``generate``), or ``AttributeError: ... has no attribute '_tie_or_clone_weights'``
+          from remote code that ties its own weights.
 Cause     The first was for torch before 2.4; weights are tied by a table of names since 5.0.0.
 Releases  ``isin_mps_friendly`` 5.1.0 to 5.23.0; ``_tie_or_clone_weights`` 5.0.0 to 5.23.0
 Upstream  not put back
