@@ -26,7 +26,12 @@ from .taken import Taken, taken
 
 MAX_BYTES, MAX_FILES = 4 * 1024 * 1024, 50_000
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "dist-packages"}
-_ROOTS = ("PreTrainedModel", "PreTrainedTokenizerBase", "PreTrainedTokenizer", "PreTrainedTokenizerFast")
+_INHERITED = {
+    "PreTrainedModel": ("PreTrainedModel", "ModuleUtilsMixin"),
+    "PreTrainedTokenizer": ("PreTrainedTokenizer", "PreTrainedTokenizerBase"),
+    "PreTrainedTokenizerFast": ("PreTrainedTokenizerFast", "PreTrainedTokenizerBase"),
+}
+"""What a class has whose base has a name that ends so."""
 _KEYWORD_BUGS = {
     "TrainingArguments(evaluation_strategy=)": "training-args-evaluation-strategy-removed",
     "TrainingArguments(eval_strategy=)": "training-args-eval-strategy-missing",
@@ -165,7 +170,7 @@ def releases() -> tuple[str, ...]:
 def text_of(numbers: Iterable[int]) -> str:
     """Releases as runs: ``4.36.0 to 4.47.1, 4.49.0``."""
     parts = []
-    for run in filter(None, names.written(frozenset(numbers)).split(",")):
+    for run in _runs(frozenset(numbers)):
         begin, _, end = run.partition("-")
         parts.append(releases()[int(begin)] + (f" to {releases()[int(end)]}" if end else ""))
     return ", ".join(parts)
@@ -175,7 +180,7 @@ def gone_in(finding: Finding) -> str:
     """Which releases lack a name, in words."""
     lacking = frozenset(range(len(releases()))) - finding.releases
     parts = []
-    for run in filter(None, names.written(lacking).split(",")):
+    for run in _runs(lacking):
         begin, _, end = run.partition("-")
         first, last = int(begin), int(end or begin)
         if first == 0:
@@ -185,6 +190,10 @@ def gone_in(finding: Finding) -> str:
         else:
             parts.append(releases()[first] + (f" to {releases()[last]}" if last > first else ""))
     return ", ".join(parts)
+
+
+def _runs(numbers: frozenset[int]) -> list[str]:
+    return names.written(numbers).split(",") if numbers else []
 
 
 def to_dict(scan: Scan) -> dict[str, Any]:
@@ -310,10 +319,7 @@ def _members(module: str, name: str) -> list[str]:
     if "[" in name:
         return [full for full in _targets() if full.partition(":")[2] == name][:1]
     owner, _, member = name.partition(".")
-    # What inherits from a class of the library inherits from its roots, too.
-    owners = {owner, *(root for root in _ROOTS if owner.endswith(root))}
-    if owner.startswith("PreTrainedTokenizer"):
-        owners |= {root for root in _ROOTS if "Tokenizer" in root}
+    owners = {owner, *(one for end, above in _INHERITED.items() if owner.endswith(end) for one in above)}
     return [full for full in _targets() if full.partition(":")[2] in {f"{one}.{member}" for one in owners}][:1]
 
 

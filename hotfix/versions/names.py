@@ -105,18 +105,18 @@ def table() -> Table:
 def read(runs: str) -> frozenset[int]:
     """Numbers from runs: ``0-2,5`` are 0, 1, 2 and 5."""
     found: set[int] = set()
-    for run in runs.split(","):
+    for run in runs.split(",") if runs != "-" else ():
         begin, _, end = run.partition("-")
         found.update(range(int(begin), int(end or begin) + 1))
     return frozenset(found)
 
 
 def written(numbers: frozenset[int]) -> str:
-    """Runs from numbers."""
+    """Runs from numbers; ``-`` for none."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:
             runs[-1] = [runs[-1][0], number]
         else:
             runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs)
+    return ",".join("-".join(map(str, run)) for run in runs) or "-"
