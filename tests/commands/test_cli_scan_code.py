@@ -90,7 +90,7 @@ def test_attributes_members_and_arguments_are_found(scan):
     assert names[".models.llama.modeling_llama:LLAMA_ATTENTION_CLASSES"]["gone"] == "from 4.48.0 on"
     assert names[":BeamSearchScorer"]["needed"]
     assert any(name.endswith(".get_head_mask") for name in names)
-    assert names[":TrainingArguments(evaluation_strategy=)"]["gone"] == "from 4.50.0 on"
+    assert names[":TrainingArguments(evaluation_strategy=)"]["gone"] == "from 4.51.0 on"
 
 
 def test_what_stands_behind_a_guard_is_told_apart(scan):
