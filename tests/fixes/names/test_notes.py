@@ -1,4 +1,4 @@
-"""What an error says of a name that an opt-in fix would give back, in a real release; and names of the package itself."""
+"""What an error says of a name that an opt-in fix would give back, in a real release."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ ASK = """
         try:
             exec(ask, {})
         except (ImportError, AttributeError) as error:
-            print(type(error).__name__, "\\n".join([str(error), *getattr(error, "__notes__", ())]).count("removed-names"))
+            said = [str(error), *getattr(error, "__notes__", ())]
+            print(type(error).__name__, str(said).count("removed-names"))
     import hotfix
     hotfix.revert()
     try:
