@@ -27,7 +27,8 @@ from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
 from .fix import Fix, Target
 from .locks import Lock
-from .patching import compiled
+from .patching import compiled, live
+from .patching.hints import Hints, is_hinting
 from .patching.journal import Journal
 from .versions import installed
 from .versions.verdict import Verdict
@@ -35,6 +36,9 @@ from .versions.verdict import Verdict
 if TYPE_CHECKING:
     from .reports.record import Record
     from .reports.report import Report
+
+
+HINT = "hotfix can give this name its old meaning: HOTFIX_OPTIN={}"
 
 
 class Session:
@@ -45,7 +49,8 @@ class Session:
         catalogue: the fixes that there are; those of hotfix and of plugins if None.
 
     Attributes:
-        policy, catalogue, selection, ledger, journal, log: see the modules in `hotfix.engine` and `hotfix.patching`.
+        policy, catalogue, selection, ledger, journal, hints, log: see the modules in `hotfix.engine` and
+            `hotfix.patching`.
     """
 
     def __init__(self, switches: Policy, catalogue: Optional[Catalogue] = None) -> None:
@@ -55,6 +60,7 @@ class Session:
         self.selection = Selection()
         self.ledger = Ledger(switches, self.log)
         self.journal = Journal()
+        self.hints = Hints()
         self._applier = Applier(switches, self.journal)
         # What is asked for, what is in place and what is written down change together under it. Nothing is imported
         # under it: what is imported may be waiting for it in another thread.
@@ -63,6 +69,7 @@ class Session:
         self._record: Optional[Record] = None
         self._stopped: set[tuple[str, str]] = set()
         self._matter: Optional[tuple[frozenset[str], set[str]]] = None
+        self._roots: dict[str, int] = {}
 
     # -- which fixes are on --------------------------------------------------------------------------------------------
 
@@ -99,6 +106,8 @@ class Session:
             gone = self.selection.release(request)
             stranded = self._uninstall(gone)
             changed = len(self.journal) != before
+            if self.selection.is_empty:
+                self.hints.clear()
         if gone:
             self._after_uninstalling(changed, stranded)
 
@@ -107,6 +116,7 @@ class Session:
         with self._lock:
             self._from_environment = None
             self.selection.clear()
+            self.hints.clear()
             before = len(self.journal)
             stranded = self._uninstall(None)
             changed = len(self.journal) != before
@@ -175,10 +185,23 @@ class Session:
         if module is None or (late and not installed.is_executed(name)):
             return
         try:
+            if "." not in name:
+                self._roots[name] = id(module)
             self._handle(module, late)
+            self._handle_again(name.partition(".")[0])
+            self._hint(name)
             self._catch_up()
         finally:
             self.publish(pinned=True)
+
+    def _handle_again(self, root: str) -> None:
+        """Handle a package anew that has put another module into its own place: transformers executes itself twice."""
+        module = sys.modules.get(root)
+        if module is None or self._roots.get(root) in (None, id(module)):
+            return
+        self._roots[root] = id(module)
+        self._handle(module, late=False)
+        self._hint(root)
 
     def catch_up(self) -> None:
         """Repair what was loaded past the watcher, by a finder that answers first: late, and said so."""
@@ -257,8 +280,47 @@ class Session:
                 if "*" in module or module in modules or self.catalogue.is_known_good(module, releases):
                     continue
                 modules.add(module)
+        modules.update(self._modules_that_hint(ids))
         self._matter = ids, modules
         return modules
+
+    def _modules_that_hint(self, on: frozenset[str]) -> set[str]:
+        """The modules that lack a name which a fix that is off, and only for want of an opt-in, would give back."""
+        if not on:
+            return set()
+        found = set()
+        for entry in self.catalogue.entries.values():
+            if entry.id in on or not self._is_waiting(entry):
+                continue
+            for key, releases in entry.targets.items():
+                module = key.partition(":")[0]
+                if "*" not in module and not self.catalogue.is_known_good(module, releases):
+                    found.add(module)
+        return found
+
+    def _is_waiting(self, entry: Entry) -> bool:
+        """Whether a fix gives a name back as soon as the user asks for it."""
+        is_name = entry.optin and entry.kind == "removed-api"
+        return is_name and self.policy.disabled(entry.id, entry.kind, False, "") is None
+
+    def _hint(self, name: str) -> None:
+        """Have a module say of the names that it lacks which fix gives them back."""
+        module = sys.modules.get(name)
+        if module is None or is_hinting(module) or self.selection.is_empty:
+            return
+        lines = {}
+        for entry in self.catalogue.aiming_at(name):
+            if entry.id in self.selection or not self._is_waiting(entry):
+                continue
+            for key, releases in entry.targets.items():
+                there, _, qualname = key.partition(":")
+                if there != name or not qualname.isidentifier() or live.has(module, qualname):
+                    continue
+                if not self.catalogue.is_known_good(name, releases):
+                    lines[qualname] = HINT.format(entry.group or entry.id)
+        with self._lock:
+            if not self.selection.is_empty:
+                self.hints.put(module, lines)
 
     def _check_required(self, id: str, module: str) -> None:
         in_place = [Verdict.FIXED, Verdict.ABSENT]

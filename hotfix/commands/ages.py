@@ -1,7 +1,7 @@
 """Which releases have a name: a model type, a class, a module.
 
 Half of the error messages that people paste come from no bug: the release is too old for the model, or too new for the
-code that asks. ``versions/names.json`` has the names that came or went within the examined releases (`tools.names`).
+code that asks. ``versions/names.json`` has the names that came or went within the examined releases (`tools.ages`).
 """
 
 from __future__ import annotations

@@ -226,6 +226,20 @@ def known_bugs() -> Iterator[Finding]:
         yield Finding("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
 
 
+def neighbours() -> Iterator[Finding]:
+    """Which library beside transformers is of a version that does not go with the release, and which one does."""
+    from . import bugs
+
+    release = installed.version(bugs.PACKAGE)
+    for bug in bugs.known().values() if release else ():
+        if not bug.why_not.startswith("Only another version of") or not bug.is_in(release):
+            continue
+        here = {name: installed.version(name) for name in bug.needs}
+        if all(here[name] and needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()):
+            found = " and ".join(f"{name} {version}" for name, version in here.items())
+            yield Finding("warning", "neighbours", f"{found} beside transformers {release}: {bug.error}", bug.why_not)
+
+
 def flash_attention() -> Iterator[Finding]:
     """Whether flash-attn can be imported: built for another torch, it makes whole models unimportable."""
     version = installed.version("flash-attn")
@@ -295,6 +309,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     switches,
     transformers,
     known_bugs,
+    neighbours,
     flash_attention,
     sources,
     foreign,

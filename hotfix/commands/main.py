@@ -22,6 +22,7 @@ COMMANDS = {
     "doctor": "doctor",
     "config": "config",
     "scan": "scan",
+    "scan-code": "scan_code",
     "check-model": "check_model",
     "explain": "explain",
     "list": "listing",

@@ -1,0 +1,26 @@
+"""DeepSpeed refuses the configuration that the Trainer fills in: a prefetch bucket of half an element.
+
+Symptom   ``ValidationError: 1 validation error for DeepSpeedZeroConfig stage3_prefetch_bucket_size Input should be a
+          valid integer, got a number with a fractional part`` with ZeRO-3 and ``"auto"``.
+Cause     Nine tenths of the square of the hidden size are handed on as they are; DeepSpeed 0.15 and later check types.
+Releases  4.36.0 to 4.44.2
+Upstream  first fixed in 4.45.0
+Here      The whole part of it, as since 4.45.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="deepspeed-prefetch-bucket-float",
+    title="ValidationError: stage3_prefetch_bucket_size Input should be a valid integer",
+    kind="crash",
+    fixed_in="4.45.0",
+)
+
+FIX.edits(
+    ("transformers.integrations.deepspeed:HfTrainerDeepSpeedConfig.trainer_config_finalize", "<=4.44.2"),
+    old='self.fill_only("zero_optimization.stage3_prefetch_bucket_size", 0.9 * hidden_size * hidden_size)',
+    new='self.fill_only("zero_optimization.stage3_prefetch_bucket_size", int(0.9 * hidden_size * hidden_size))',
+)

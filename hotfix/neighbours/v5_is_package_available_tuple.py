@@ -1,0 +1,52 @@
+"""``_is_package_available`` is always true: import guards of TRL and others are inverted.
+
+Symptom   ``ModuleNotFoundError`` for ``weave``, ``vllm_ascend`` and others that are not installed, from guards
+          such as ``if _is_package_available("weave")``.
+Cause     It returns a pair since, also where no version is asked for; a pair is true, whatever is in it.
+Releases  5.3.0 to 5.23.0
+Upstream  not changed back
+Here      A pair that is false where the package is missing. It can be unpacked and indexed as the other one.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import wraps
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-is-package-available-tuple",
+    title="_is_package_available of what is not installed is (False, None), which is true",
+    kind="silent",
+    prefilter="def _is_package_available",
+)
+
+
+class Found(tuple[bool, Any]):
+    """Whether there is a package, and its version: as true as the former."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return bool(self[0])
+
+
+@FIX.recognises
+def returns_pairs(node: ast.AST) -> bool:
+    """Whether it returns a pair where no version is asked for."""
+    named = isinstance(node, ast.FunctionDef) and node.name == "_is_package_available"
+    return named and "return (package_exists, None)" in ast.unparse(node)
+
+
+@FIX.wraps(("transformers.utils.import_utils:_is_package_available", ">=5.3.0"))
+def as_true_as_it_says(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a pair that says what it means."""
+
+    @wraps(original)
+    def _is_package_available(*args: Any, **kwargs: Any) -> Any:
+        found = original(*args, **kwargs)
+        return Found(found) if isinstance(found, tuple) else found
+
+    return _is_package_available

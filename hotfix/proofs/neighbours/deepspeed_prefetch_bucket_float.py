@@ -1,0 +1,43 @@
+"""The proof: the Trainer's part of a ZeRO-3 configuration is filled in, and checked as DeepSpeed checks it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.deepspeed_prefetch_bucket_float import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+KEYS = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
+
+
+@FIX.case(raises="TypeError: .*stage3_prefetch_bucket_size Input should be a valid integer")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Fill in "auto" for a hidden size whose nine tenths are no whole number, and leave numbers alone."""
+    from types import SimpleNamespace
+
+    import torch
+    from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig
+
+    class Filled(HfTrainerDeepSpeedConfig):  # type: ignore[misc,unused-ignore]
+        def __init__(self, value: Any) -> None:  # without accelerate and deepspeed, which only read the file
+            self.config = {"zero_optimization": {"stage": 3, **dict.fromkeys(KEYS, value)}}
+            self.mismatches: list[str] = []
+            self._stage = 3
+
+    results = {}
+    for name, value in (("auto", "auto"), ("given", 1234)):
+        filled = Filled(value)
+        model = SimpleNamespace(config=SimpleNamespace(hidden_size=33))
+        arguments = SimpleNamespace(get_warmup_steps=lambda steps: 0)
+        filled.trainer_config_finalize(arguments, model, 10)
+        for key in KEYS:
+            found = filled.config["zero_optimization"][key]
+            if not isinstance(found, int):
+                raise TypeError(f"DeepSpeedZeroConfig: {key} Input should be a valid integer, not {found}")
+            results[f"{name} {key}"] = torch.tensor(found)
+    return results

@@ -1,0 +1,50 @@
+"""The proof: remote code with a text part that the library does not know, and a model of the library's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.florence2_auto_text_config import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="ValueError: Unrecognized configuration class")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Build both from their configurations."""
+    import torch
+    from transformers import AutoModelForCausalLM, LlamaConfig, PretrainedConfig, PreTrainedModel
+
+    class TextConfig(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+        model_type = "florence_of_the_test_text"
+
+    class WholeConfig(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+        model_type = "florence_of_the_test"
+
+        def __init__(self, width: int = 4, **kwargs: Any) -> None:
+            self.width = width
+            self.text_config = TextConfig()
+            super().__init__(**kwargs)
+
+    class Whole(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+        config_class = WholeConfig
+
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.layer = torch.nn.Linear(config.width, 3)
+
+        def forward(self, hidden: Any) -> Any:
+            return self.layer(hidden)
+
+    AutoModelForCausalLM.register(WholeConfig, Whole)
+    whole = testbed.fill(AutoModelForCausalLM.from_config(WholeConfig())).to(testbed.device)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    plain = testbed.fill(AutoModelForCausalLM.from_config(LlamaConfig(vocab_size=32, **sizes))).to(testbed.device)
+    return {
+        "remote": whole(testbed.randn(2, 4)),
+        "own": plain(input_ids=testbed.randint(0, 32, 1, 5)).logits,
+    }

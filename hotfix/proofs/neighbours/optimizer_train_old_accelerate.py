@@ -1,0 +1,65 @@
+"""The proof: one step of training and one evaluation beside an old accelerate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.optimizer_train_old_accelerate import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="AttributeError: .* object has no attribute '(train|eval)'", packages={"accelerate": "0.33.0"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Train with torch's optimizer, and with one that wants to be told; evaluate with each."""
+    import tempfile
+
+    import torch
+    from transformers import Trainer, TrainingArguments
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 1)
+
+        def forward(self, x: Any, labels: Any = None) -> Any:
+            out = self.layer(x)
+            return {"loss": ((out - labels) ** 2).mean(), "logits": out}
+
+    class Told(torch.optim.SGD):
+        modes: tuple[str, ...] = ()
+
+        def train(self) -> None:
+            self.modes += ("train",)
+
+        def eval(self) -> None:
+            self.modes += ("eval",)
+
+    data = [{"x": testbed.randn(4, seed=one).cpu(), "labels": torch.ones(1)} for one in range(4)]
+    results = {}
+    for name, kind in (("plain", torch.optim.SGD), ("told", Told)):
+        model = testbed.fill(Model())
+        optimizer = kind(model.parameters(), lr=0.1)
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = TrainingArguments(
+                output_dir=folder, max_steps=1, use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True
+            )
+            trainer = Trainer(
+                model=model, args=arguments, train_dataset=data, eval_dataset=data, optimizers=(optimizer, None)
+            )
+            if not target.qualname.endswith("training_step"):
+                trainer.optimizer = trainer.accelerator.prepare(optimizer)
+            if target.qualname.endswith("prediction_loop"):
+                loop = trainer.prediction_loop(trainer.get_eval_dataloader(), "evaluation")
+                results[f"{name} loss"] = torch.tensor(loop.metrics["eval_loss"])
+            elif target.qualname.endswith("evaluation_loop"):
+                results[f"{name} loss"] = torch.tensor(trainer.evaluate()["eval_loss"])
+            else:
+                trainer.train()
+        results[f"{name} weight"] = model.layer.weight.detach().clone()
+        results[f"{name} modes"] = torch.tensor(["train" in getattr(optimizer, "modes", ())])
+    return results

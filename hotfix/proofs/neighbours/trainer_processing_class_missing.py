@@ -1,0 +1,42 @@
+"""The proof: a Trainer is built with the new name, and with the old one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.trainer_processing_class_missing import FIX
+from hotfix.proofs.names.asking import words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="TypeError: .*unexpected keyword argument 'processing_class'|AttributeError: .*'processing_class'")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Build both trainers, and ask for the attribute."""
+    import tempfile
+    from dataclasses import replace
+
+    import torch
+    from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, Trainer, default_data_collator
+
+    class Processing:
+        """What a tokenizer is to a Trainer that does not train."""
+
+        model_input_names = ("input_ids",)
+
+    def told(cls: Any, arguments: Any, **given: Any) -> list[str]:
+        model = torch.nn.Linear(2, 2)
+        trainer = cls(model=model, args=replace(arguments), data_collator=default_data_collator, **given)
+        return [str(trainer.processing_class is one) for one in (Processing, None)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = Seq2SeqTrainingArguments(output_dir=folder, use_cpu=True, report_to=[])
+        said = []
+        for cls in (Trainer, Seq2SeqTrainer):
+            said += told(cls, arguments, processing_class=Processing)
+            said += told(cls, arguments)
+    return {"told": words(*said)}

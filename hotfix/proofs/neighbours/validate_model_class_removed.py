@@ -1,0 +1,38 @@
+"""The proof: a copy of `generate` asks a model that can generate and one that cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.validate_model_class_removed import FIX
+from hotfix.proofs.names.asking import words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="AttributeError: .* has no attribute '_validate_model_class'")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Ask both."""
+    from transformers.generation.utils import GenerationMixin
+
+    class Able(GenerationMixin):  # type: ignore[misc,unused-ignore]
+        @classmethod
+        def can_generate(cls) -> bool:
+            return True
+
+    class Unable(GenerationMixin):  # type: ignore[misc,unused-ignore]
+        @classmethod
+        def can_generate(cls) -> bool:
+            return False
+
+    def said(model: Any) -> str:
+        try:
+            return str(model._validate_model_class())
+        except TypeError as error:
+            return str(error)
+
+    return {"able": words(said(Able())), "unable": words(said(Unable()))}

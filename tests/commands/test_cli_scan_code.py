@@ -1,0 +1,152 @@
+"""``hotfix scan-code`` on code in the manner of real repositories: what is gone, guarded, given back."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import pytest
+
+from tests.commands.cli_runs import hotfix
+
+REMOTE = """
+    import transformers
+    import transformers.models.llama.modeling_llama as llama
+    from transformers import AdamW as Adam, LlamaConfig, PreTrainedModel, TrainingArguments
+    from transformers.models.llama.modeling_llama import (
+        LlamaFlashAttention2,
+        LlamaRMSNorm,
+    )
+    from transformers.utils import is_flash_attn_2_available, logging
+
+    try:
+        from transformers.utils import is_torch_fx_available
+    except ImportError:
+        is_torch_fx_available = None
+
+    try:
+        from transformers.image_utils import VideoInput
+    except ImportError:
+        from transformers.video_utils import VideoInput
+
+    if is_flash_attn_2_available():
+        from transformers.modeling_flash_attention_utils import index_first_axis
+
+    logger = logging.get_logger(__name__)
+
+
+    class Model(PreTrainedModel):
+        def forward(self, mask):
+            return self.get_head_mask(mask, 2), self.config, self.own
+
+        def own(self):
+            return llama.LLAMA_ATTENTION_CLASSES, transformers.BeamSearchScorer
+
+
+    def train():
+        from transformers import shard_nothing_that_ever_was
+        from transformers.deepspeed import is_deepspeed_zero3_enabled
+
+        return TrainingArguments("out", evaluation_strategy="steps")
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A repository: remote code, a file of Python 2, and what is not looked into."""
+    top = tmp_path_factory.mktemp("repository")
+    (top / "modeling.py").write_text(textwrap.dedent(REMOTE))
+    (top / "old.py").write_text("print 'transformers'\n")
+    for hidden in (".git", "site-packages"):
+        (top / hidden).mkdir()
+        (top / hidden / "x.py").write_text("from transformers import AdamW\n")
+    return top
+
+
+@pytest.fixture(scope="module")
+def scan(folder):
+    return hotfix("scan-code", "--json", str(folder)).json["scans"][0]
+
+
+def found(scan):
+    return {one["name"].removeprefix("transformers"): one for one in scan["findings"]}
+
+
+def test_names_that_are_gone_are_found_with_the_fix_that_gives_them_back(scan):
+    names = found(scan)
+    flash = names[".models.llama.modeling_llama:LlamaFlashAttention2"]
+    assert flash["gone"] == "from 4.48.0 on"
+    assert flash["fix"] == "llama-flash-attention2-removed"
+    assert flash["optin"]
+    assert flash["needed_at_import"]
+    assert [use["line"] for use in flash["uses"]] == [6]
+    assert names[":AdamW"]["fix"] == "adamw-removed"
+    assert names[".deepspeed"]["fix"] == "transformers-deepspeed-module-removed"
+    assert not names[".deepspeed"]["needed_at_import"]
+
+
+def test_attributes_members_and_arguments_are_found(scan):
+    names = found(scan)
+    assert names[".models.llama.modeling_llama:LLAMA_ATTENTION_CLASSES"]["gone"] == "from 4.48.0 on"
+    assert names[":BeamSearchScorer"]["needed"]
+    assert any(name.endswith(".get_head_mask") for name in names)
+    assert names[":TrainingArguments(evaluation_strategy=)"]["gone"] == "from 4.51.0 on"
+
+
+def test_what_stands_behind_a_guard_is_told_apart(scan):
+    names = found(scan)
+    assert not names[".utils:is_torch_fx_available"]["needed"]
+    assert not names[".image_utils:VideoInput"]["needed"]
+    assert not any("index_first_axis" in name and one["needed"] for name, one in names.items())
+
+
+def test_what_is_everywhere_or_unknown_or_own_is_no_finding(scan):
+    names = found(scan)
+    for quiet in ("LlamaRMSNorm", "LlamaConfig", "shard_nothing", "own", "config", "logging", "PreTrainedModel"):
+        assert not any(name.endswith((f":{quiet}", f".{quiet}")) for name in names), quiet
+
+
+def test_it_says_where_the_code_runs(scan):
+    assert scan["newest"] == "4.45.2"  # transformers.deepspeed
+    assert scan["imports_on"][-1] == "4.47.1"
+    assert scan["files_with_names"] == 1
+    assert any("old.py" in note for note in scan["notes"])
+
+
+def test_the_exit_status_follows_fail_on(folder):
+    path = str(folder / "modeling.py")
+    assert hotfix("scan-code", path).status == 0
+    assert hotfix("scan-code", path, "--release", "5.3.0", "--fail-on", "any").status == 1
+    assert hotfix("scan-code", path, "--release", "4.41.2", "--fail-on", "any").status == 0
+    wrong = hotfix("scan-code", path, "--release", "1.2")
+    assert wrong.status == 2
+    assert "examined releases" in wrong.stderr
+
+
+def test_sarif_names_the_lines(folder):
+    log = json.loads(hotfix("scan-code", str(folder), "--format", "sarif").stdout)
+    results = log["runs"][0]["results"]
+    levels = {one["ruleId"].rpartition(":")[2]: one["level"] for one in results}
+    assert levels["LlamaFlashAttention2"] == "warning"
+    assert levels["LLAMA_ATTENTION_CLASSES"] == "error"
+    assert levels["is_torch_fx_available"] == "note"
+    lines = [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in results]
+    assert all(line > 0 for line in lines)
+
+
+def test_what_fixes_add_is_lacking_where_the_table_says_so():
+    """The table comes from the wheels, the fixes' ranges from the sweep: they have to agree."""
+    from hotfix.commands import code_names
+
+    everywhere = frozenset(range(len(code_names.releases())))
+    compared = 0
+    for full, (bug, releases) in code_names._targets().items():
+        module, _, name = full.partition(":")
+        there = code_names._table().with_name(module, name) if name.isidentifier() else None
+        if there is None:
+            continue
+        lacking = {code_names.releases()[one] for one in everywhere - there}
+        declared = {one for one in code_names.releases() if releases.contains(one)}
+        compared += 1
+        assert declared <= lacking, (bug.id, full, sorted(declared - lacking))
+    assert compared > 60

@@ -1,0 +1,130 @@
+"""The line that an error about a name says more, where a fix that is off would give it back."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import types
+
+import pytest
+
+from hotfix.patching import live
+from hotfix.patching.hints import Hints, is_hinting
+
+LINE = "hotfix can give this name its old meaning: HOTFIX_OPTIN=removed-names"
+
+
+class Lazy(types.ModuleType):
+    """A package in the manner of transformers: it imports what it is asked for."""
+
+    def __getattr__(self, name):
+        if name == "given":
+            return 5
+        raise AttributeError(f"module {self.__name__} has no attribute {name}")
+
+    def __reduce__(self):
+        return (self.__class__, (self.__name__,))
+
+
+@pytest.fixture
+def hints():
+    made = Hints()
+    yield made
+    made.clear()
+
+
+@pytest.fixture(params=[types.ModuleType, Lazy])
+def module(request, hints, monkeypatch):
+    made = request.param("a_module_of_the_test")
+    made.__file__ = "where/it/is.py"
+    made.there = 3
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    hints.put(made, {"Gone": LINE, "given": LINE})
+    return made
+
+
+def said(error):
+    return getattr(error, "__notes__", None) or str(error).split("\n")[1:]
+
+
+def test_an_import_of_a_name_that_is_gone_says_one_line_more(module):
+    with pytest.raises(ImportError) as caught:
+        exec("from a_module_of_the_test import there, Gone", {})
+    plain = "cannot import name 'Gone' from 'a_module_of_the_test' (where/it/is.py)"
+    assert str(caught.value).split("\n")[0] == plain
+    assert type(caught.value) is ImportError
+    assert (caught.value.name, caught.value.path) == ("a_module_of_the_test", "where/it/is.py")
+    assert said(caught.value) == [LINE]
+
+
+def test_other_names_are_what_they_were(module):
+    with pytest.raises(ImportError) as caught:
+        exec("from a_module_of_the_test import Other", {})
+    assert said(caught.value) == []
+    assert module.there == 3
+    assert not hasattr(module, "Gone")
+    assert getattr(module, "Gone", 7) == 7
+
+
+def test_a_lazy_package_says_it_of_an_attribute_too_and_gives_what_it_has(hints, monkeypatch):
+    made = Lazy("another_module_of_the_test")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    hints.put(made, {"Gone": LINE, "given": LINE})
+    with pytest.raises(AttributeError) as caught:
+        made.Gone  # noqa: B018 - it is asked for
+    assert said(caught.value) == [LINE]
+    namespace = {}
+    exec("from another_module_of_the_test import given", namespace)
+    assert namespace["given"] == made.given == 5
+
+
+def test_a_name_that_comes_later_wins(module):
+    module.Gone = 4
+    namespace = {}
+    exec("from a_module_of_the_test import Gone", namespace)
+    assert namespace["Gone"] == module.Gone == 4
+    del module.Gone
+    assert not hasattr(module, "Gone")
+
+
+def test_a_submodule_of_that_name_is_imported(module, monkeypatch):
+    monkeypatch.setitem(sys.modules, "a_module_of_the_test.Gone", sys)
+    namespace = {}
+    exec("from a_module_of_the_test import Gone", namespace)
+    assert namespace["Gone"] is sys
+
+
+def test_everything_is_as_it_was_when_it_is_cleared(hints, module):
+    base = type(module).__mro__[1]
+    assert is_hinting(module)
+    assert (type(module).__name__, type(module).__module__) == (base.__name__, base.__module__)
+    assert repr(module) == "<module 'a_module_of_the_test' from 'where/it/is.py'>"
+    hints.clear()
+    assert type(module) is base
+    assert not len(hints)
+    with pytest.raises(ImportError) as caught:
+        exec("from a_module_of_the_test import Gone", {})
+    assert said(caught.value) == []
+
+
+def test_a_module_that_has_got_another_class_since_keeps_it(hints, module):
+    other = type("Another", (type(module),), {})
+    module.__class__ = other
+    hints.clear()
+    assert type(module) is other
+
+
+def test_names_are_rebound_in_such_a_module(module):
+    old, new = object(), object()
+    module.held = old
+    live.rebind(old, new)
+    assert module.held is (new if type(module).__base__ is types.ModuleType else old)
+
+
+def test_a_plain_module_is_pickled_by_its_name(hints, monkeypatch):
+    import tests.engine as known
+
+    hints.put(known, {"Gone": LINE})
+    assert pickle.loads(pickle.dumps(known)) is known
+    assert copy.deepcopy(known) is known
