@@ -37,7 +37,8 @@ if sys.argv[2] == "armed":
 import json, resource, time
 import transformers, transformers.models.llama.modeling_llama
 wall, processor = time.perf_counter(), time.process_time()
-model = transformers.LlamaForCausalLM.from_pretrained(sys.argv[1], torch_dtype="bfloat16")  # so that all is read
+# Another dtype than that of the file, so that all of it is read.
+model = transformers.LlamaForCausalLM.from_pretrained(sys.argv[1], torch_dtype="bfloat16")
 took = time.perf_counter() - wall, time.process_time() - processor
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"wall": took[0], "processor": took[1], "peak MB": peak, "base": model.config.rope_theta}))
