@@ -16,7 +16,7 @@ HELP = "whether a release reads a checkpoint as it was saved, and what hotfix do
 EXAMPLES = (
     "hotfix check-model ./my-finetune",
     "hotfix check-model ./my-finetune --release 4.51.3",
-    "hotfix check-model organisation/model --json      a repository in the cache; nothing is downloaded",
+    "hotfix check-model organisation/model --json",
 )
 PACKAGE = "transformers"
 
