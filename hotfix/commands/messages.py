@@ -430,12 +430,22 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
             return False
         # The class of forward, or of a Trainer of one's own, is an example; that of a constructor is not.
         classes = ours.rpartition(".")[0], theirs.rpartition(".")[0]
-        return last != "__init__" or not all(classes) or _of_a_kind(*classes)
+        if last != "__init__" or not all(classes):
+            return True
+        broken = _classes(bug)
+        return classes[0] in broken if classes[1] in broken else _of_a_kind(*classes)
     if asked.form == "arity":
         return True
+    if theirs in _classes(bug) and not _of_a_kind(ours, theirs):
+        return False  # what is broken is that class, not one that stands for many
     # In a bug of one model, another class with the same attribute is another bug.
     models = {target.split(".")[2] for target in bug.where if target.startswith("transformers.models.")}
     return len(models) != 1
+
+
+def _classes(bug: Bug) -> set[str]:
+    """The classes whose methods are broken."""
+    return {qualname.rpartition(".")[0] for _, _, qualname in (one.partition(":") for one in bug.where)}
 
 
 def _of_a_kind(one: str, other: str) -> bool:
