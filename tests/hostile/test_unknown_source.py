@@ -25,10 +25,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from tests.commands import schemas
 from tests.commands.cli_runs import ROOT, stack
 from tests.engine.conftest import TOY, World
+from tools import evidence
 from tools.testbed import overlay
 
 IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
@@ -123,7 +125,7 @@ def test_what_looks_broken_is_one_short_warning_a_fix(world: World) -> None:
     targets = {f"transformers.{name}:scale": "==1.0" for name in ("toy", "another_module_of_the_release")}
     text = (world.folder / "toy_scale.py").read_text()
     places = ", ".join(f'("{key}", "==1.0")' for key in targets)
-    id = "qwen25vl-v5-temporal-position-collapses"  # longer than those that there are
+    id = "training-args-evaluation-strategy-removed-"  # longer than those that there are
     text = text.replace('("transformers.toy:scale", "==1.0")', places).replace("toy-scale", id)
     world.fixes.clear()
     world.plant(id, text, targets, {})
@@ -143,7 +145,7 @@ def test_the_ids_that_there_are_fit_into_the_warning() -> None:
     from hotfix.engine.catalogue import Catalogue
 
     longest = max(len(id) for id in Catalogue(print).entries)
-    assert longest <= len("qwen25vl-v5-temporal-position-collapses")
+    assert longest <= len("training-args-evaluation-strategy-removed-")
 
 
 def test_a_maintainer_gets_what_is_needed(tomorrow: World) -> None:
@@ -204,6 +206,16 @@ def run_beyond_the_evidence(
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=300)
 
 
+def still_broken() -> dict[str, set[str]]:
+    """What 5.23.0 has not repaired, by the evidence that is not cut: targets by fix."""
+    found = dict[str, set[str]]()
+    for fix in evidence.discover(print).values():
+        for target in fix.targets:
+            if evidence.has_releases(target) and evidence.declared(target, [Version("5.23.0")]):
+                found.setdefault(fix.id, set()).add(str(target))
+    return found
+
+
 @pytest.mark.testbed
 def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
 
@@ -219,18 +231,22 @@ def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
     unknown = [one for one in told["outcomes"] if one["verdict"] == "unknown" and one["state"] != "disabled"]
     assert {one["state"] for one in unknown} == {"skipped"}
     assert len({one["target"] for one in unknown}) == row["functions"]
-    assert [one["target"] for one in unknown if not one["harmless"]] == []
-    assert row["look_broken"] == 0
+    broken = still_broken()
+    looks_broken = [one for one in unknown if not one["harmless"]]
+    assert [one for one in looks_broken if one["target"] not in broken.get(one["fix"], ())] == []
+    assert row["look_broken"] == len({one["target"] for one in looks_broken})
     assert run().stdout.count("is newer than the evidence (5.22.2)") == 1
     # Upstream has not repaired it: it does look broken to the one who asks for it.
     asked = json.loads(run("--json", HOTFIX_OPTIN="*").stdout)
     loud = {one["fix"] for one in asked["outcomes"] if one["verdict"] == "unknown" and not one["harmless"]}
-    assert loud == {"ga-loss-kwargs-swallowed-seq2seq-v5", "processor-optional-attributes-removed"}
+    assert {"ga-loss-kwargs-swallowed-seq2seq-v5", "processor-optional-attributes-removed"} <= loud <= broken.keys()
 
 
 @pytest.mark.testbed
 def test_importing_a_real_release_beyond_the_evidence_says_nothing(tmp_path):
-    done = run_beyond_the_evidence(tmp_path, IMPORT_ALL, *IMPORTED, env={"HOTFIX_STRICT": "1"})
+    done = run_beyond_the_evidence(
+        tmp_path, IMPORT_ALL, *IMPORTED, env={"HOTFIX_STRICT": "1", "HOTFIX_SKIP": ",".join(still_broken())}
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -243,7 +259,8 @@ def test_a_function_of_it_that_has_the_bug_again_is_one_short_warning(tmp_path):
     file.unlink()
     file.write_text(text.replace("vocab_size=self.config.vocab_size, **kwargs)", "vocab_size=self.config.vocab_size)"))
     assert file.read_text() != text
-    done = run_beyond_the_evidence(tmp_path, IMPORT_ALL, *IMPORTED, first=(tmp_path,))
+    env = {"HOTFIX_SKIP": ",".join(still_broken().keys() - {"ga-loss-kwargs-swallowed-vlm"})}
+    done = run_beyond_the_evidence(tmp_path, IMPORT_ALL, *IMPORTED, first=(tmp_path,), env=env)
     assert (done.returncode, done.stdout) == (0, "")
     [line] = done.stderr.splitlines()
     assert line.startswith("hotfix: ga-loss-kwargs-swallowed-vlm: looks broken in transformers 5.23.0")
