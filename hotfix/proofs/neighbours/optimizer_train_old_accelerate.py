@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(raises="AttributeError: .* object has no attribute '(train|eval)'", packages={"accelerate": "0.33.0"})
+@FIX.case(
+    raises="AttributeError: .* object has no attribute '(train|eval)'",
+    packages={"accelerate": "0.33.0", "flash-attn": None},
+    oracles={"*": "4.44.2"},
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Train with torch's optimizer, and with one that wants to be told; evaluate with each."""
     import tempfile
