@@ -23,7 +23,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
 
     import torch
-    from transformers import Trainer, TrainingArguments
+    from packaging.version import Version
+    from transformers import Trainer, TrainingArguments, __version__
 
     class Model(torch.nn.Module):
         def __init__(self) -> None:
@@ -65,5 +66,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             else:
                 trainer.train()
         results[f"{name} weight"] = model.layer.weight.detach().clone()
-        results[f"{name} modes"] = torch.tensor(["train" in getattr(optimizer, "modes", ())])
+        if (
+            name == "told" and not optimizer.modes and Version(__version__) >= Version("4.45.0")
+        ):  # the oracle tells none
+            raise AssertionError("the optimizer was not told")
     return results
