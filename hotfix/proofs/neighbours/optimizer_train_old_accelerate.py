@@ -24,9 +24,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     import torch
     from packaging.version import Version
-    from transformers import Trainer, TrainingArguments, __version__
+    from transformers import Trainer, TrainingArguments, __version__, default_data_collator
 
-    class Model(torch.nn.Module):
+    class Model(torch.nn.Module):  # type: ignore[misc,unused-ignore]
         def __init__(self) -> None:
             super().__init__()
             self.layer = torch.nn.Linear(4, 1)
@@ -35,7 +35,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             out = self.layer(x)
             return {"loss": ((out - labels) ** 2).mean(), "logits": out}
 
-    class Told(torch.optim.SGD):
+    class Told(torch.optim.SGD):  # type: ignore[misc,unused-ignore]
         modes: tuple[str, ...] = ()
 
         def train(self) -> None:
@@ -59,7 +59,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             if not target.qualname.endswith("training_step"):
                 trainer.optimizer = trainer.accelerator.prepare(optimizer)
             if target.qualname.endswith("prediction_loop"):
-                loop = trainer.prediction_loop(trainer.get_eval_dataloader(), "evaluation")
+                # That of the Trainer does not say its batch size, which this loop asks for.
+                batches = torch.utils.data.DataLoader(data, batch_size=2, collate_fn=default_data_collator)
+                loop = trainer.prediction_loop(batches, "evaluation")
                 results[f"{name} loss"] = torch.tensor(loop.metrics["eval_loss"])
             elif target.qualname.endswith("evaluation_loop"):
                 results[f"{name} loss"] = torch.tensor(trainer.evaluate()["eval_loss"])
