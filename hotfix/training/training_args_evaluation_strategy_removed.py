@@ -89,7 +89,8 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments under the names that the release has for them."""
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        known = {one.name for one in fields(type(self))}
+        # Where its default is None, the ratio is taken for a number of steps, 1.0 for one step, and wins over steps.
+        known = {one.name for one in fields(type(self)) if one.name != "warmup_ratio" or one.default is not None}
         old = {name: kwargs.pop(name) for name in list(kwargs) if name in WITHOUT_EFFECT and name not in known}
         for name, value in old.items():
             if not any(value is one or value == one for one in WITHOUT_EFFECT[name]):
