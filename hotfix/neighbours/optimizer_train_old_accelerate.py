@@ -4,8 +4,8 @@ Symptom   ``AttributeError: 'AdamW' object has no attribute 'train'`` (or ``'eva
           0.26 to 0.33.
 Cause     The Trainer asks whether its optimizer has the method. What accelerate puts around an optimizer always has it,
           and hands the call on without asking.
-Releases  4.45.0 to 4.57.6
-Upstream  accelerate#3055, first there in accelerate 0.34.0; 5.x requires accelerate 1.1
+Releases  4.45.0 to 4.51.3
+Upstream  accelerate#3055, first there in accelerate 0.34.0; 4.52.1 and later do not train with one that old
 Here      The optimizer inside is asked, which is what accelerate does since.
 """
 
@@ -19,17 +19,23 @@ FIX = Fix(
     kind="crash",
     needs={"accelerate": "<0.34"},
     upstream=("transformers#33620",),
-    fixed_in="5.0.0",
+    fixed_in="4.52.1",
 )
 
-BROKEN = ">=4.45.0,<=4.57.6"
+BROKEN = ">=4.45.0,<=4.51.3"
 INSIDE = 'getattr(getattr(self.optimizer, "optimizer", self.optimizer), "{0}", None)'
 
 
 def _asked(mode: str, *methods: str) -> None:
-    old = f'hasattr(self.optimizer, "{mode}") and callable(self.optimizer.{mode})'
-    targets = [(f"transformers.trainer:Trainer.{one}", BROKEN) for one in methods]
-    FIX.edits(*targets, old=old, new=f"callable({INSIDE.format(mode)})")
+    for one in methods:
+        FIX.edits(
+            (f"transformers.trainer:Trainer.{one}", BROKEN),
+            old=f'hasattr(self.optimizer, "{mode}") and callable(self.optimizer.{mode})',
+            new=f"callable({INSIDE.format(mode)})",
+            # Later releases ask the same, and need a newer accelerate here, before they train or evaluate.
+            beside="self.accelerator.unwrap_model(model) is not model",
+            fingerprint_of=(f"Trainer.{one}", "Trainer._wrap_model"),
+        )
 
 
 _asked("train", "training_step")

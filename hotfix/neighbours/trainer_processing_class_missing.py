@@ -5,8 +5,8 @@ Symptom   ``TypeError: Trainer.__init__() got an unexpected keyword argument 'pr
 Cause     The argument was renamed in 4.46.1.
 Releases  4.36.0 to 4.45.2
 Upstream  transformers#32385, first there in 4.46.1
-Here      ``processing_class`` is taken for ``tokenizer``, and the attribute gives what that one has; both together are
-          refused, as in 4.46.1.
+Here      ``processing_class`` is taken for ``tokenizer``, and a Trainer has it as an attribute; both arguments together
+          are refused, as in 4.46.1. What is assigned to the attribute later is not what these releases save.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#32385",),
     fixed_in="4.46.1",
-    prefilter="class Trainer",
+    prefilter="compute_metrics",
 )
 
 BROKEN = "<=4.45.2"
@@ -40,7 +40,7 @@ def knows_only_tokenizers(node: ast.AST) -> bool:
 
 @FIX.wraps(("transformers.trainer:Trainer.__init__", BROKEN))
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
-    """Rename the argument."""
+    """Rename the argument, and give the attribute."""
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -52,6 +52,8 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
                 )
             kwargs["tokenizer"] = given
         original(self, *args, **kwargs)
+        # Of the instance, as in 4.46.1, and not in the way of a class that has an attribute of this name.
+        vars(self).setdefault("processing_class", self.tokenizer)
 
     return initialise
 
@@ -60,16 +62,3 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 def initialised_seq2seq(original: Callable[..., None]) -> Callable[..., None]:
     """The same; what it hands on has the old name."""
     return initialised(original)
-
-
-@FIX.adds_made(("transformers.trainer:Trainer.processing_class", BROKEN))
-def attribute(trainer: Any) -> property:
-    """The attribute."""
-
-    def get(self: Any) -> Any:
-        return self.tokenizer
-
-    def put(self: Any, value: Any) -> None:
-        self.tokenizer = value
-
-    return property(get, put, doc="Another name of `tokenizer`.")

@@ -5,7 +5,8 @@ Symptom   ``ModuleNotFoundError`` for ``weave``, ``vllm_ascend`` and others that
 Cause     It returns a pair since, also where no version is asked for; a pair is true, whatever is in it.
 Releases  5.3.0 to 5.23.0
 Upstream  not changed back
-Here      A pair that is false where the package is missing. It can be unpacked and indexed as the other one.
+Here      Off unless asked for by id. Then a pair that is false where the package is missing. It can be unpacked and
+          indexed as the other one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ FIX = Fix(
     id="v5-is-package-available-tuple",
     title="_is_package_available of what is not installed is (False, None), which is true",
     kind="silent",
+    optin=True,
     prefilter="def _is_package_available",
 )
 

@@ -7,11 +7,11 @@ Cause     They were renamed, or removed.
 Releases  ``evaluation_strategy``, ``dispatch_batches`` and ``split_batches`` from 4.51.0 on, most of the others from
           5.0.0 on, ``group_by_length`` from 5.2.0 on, ``warmup_ratio`` and ``logging_dir`` from 5.15.0 on
 Upstream  Whisper-Finetune#112, course#987, llm-book#56 and three more (not put back)
-Here      What has another name goes by it, a ratio becomes the fraction that ``warmup_steps`` takes, and what says what
-          is the case anyway is left out. What has no successor raises as before, and so does what the release refuses.
-          What was given can be read from the object under its old name. `Seq2SeqTrainingArguments` as well; dataclasses
-          that inherit from either have constructors of their own, which are not changed, and neither is what a script
-          parses from its command line.
+Here      What has another name goes by it, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x before 5.15.0
+          as well, which take 1.0 for one step), and what says what is the case anyway is left out. What has no
+          successor raises as before, and so does what the release refuses. What was given can be read from the object
+          under its old name. `Seq2SeqTrainingArguments` as well; dataclasses that inherit from either have constructors
+          of their own, which are not changed, and neither is what a script parses from its command line.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments under the names that the release has for them."""
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        known = {one.name for one in fields(type(self))}
+        # Where its default is None, the ratio is taken for a number of steps, 1.0 for one step, and wins over steps.
+        known = {one.name for one in fields(type(self)) if one.name != "warmup_ratio" or one.default is not None}
         old = {name: kwargs.pop(name) for name in list(kwargs) if name in WITHOUT_EFFECT and name not in known}
         for name, value in old.items():
             if not any(value is one or value == one for one in WITHOUT_EFFECT[name]):

@@ -29,4 +29,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         for name, said in {"nothing": {}, "auto": {"torch_dtype": "auto"}, "half": {"torch_dtype": torch.half}}.items():
             again = type(model).from_pretrained(folder, attn_implementation="sdpa", **said).eval()
             results[name] = again.get_input_embeddings()(ids)
+            # Numbers are compared without their dtype, and embeddings are the same in each that holds them.
+            results[f"{name} bits"] = torch.tensor(torch.finfo(results[name].dtype).bits)
     return results

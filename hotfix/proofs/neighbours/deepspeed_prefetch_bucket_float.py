@@ -24,10 +24,24 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig
 
     class Filled(HfTrainerDeepSpeedConfig):  # type: ignore[misc,unused-ignore]
-        def __init__(self, value: Any) -> None:  # without accelerate and deepspeed, which only read the file
+        def __init__(self, value: Any) -> None:
             self.config = {"zero_optimization": {"stage": 3, **dict.fromkeys(KEYS, value)}}
             self.mismatches: list[str] = []
-            self._stage = 3
+
+        # What accelerate's part of the class does, which is not there without deepspeed.
+        def find_config_node(self, long: str) -> Any:
+            *path, key = long.split(".")
+            node: Any = self.config
+            for one in path:
+                node = (node or {}).get(one)
+            return node, key
+
+        def get_value(self, long: str) -> Any:
+            node, key = self.find_config_node(long)
+            return (node or {}).get(key)
+
+        def is_zero3(self) -> bool:
+            return True
 
     results = {}
     for name, value in (("auto", "auto"), ("given", 1234)):

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 @FIX.case(raises="ValueError: Unrecognized configuration class")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Build both from their configurations."""
+    """Save both, and load them as any causal language model."""
+    import tempfile
+
     import torch
-    from transformers import AutoModelForCausalLM, LlamaConfig, PretrainedConfig, PreTrainedModel
+    from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, PretrainedConfig, PreTrainedModel
 
     class TextConfig(PretrainedConfig):  # type: ignore[misc,unused-ignore]
         model_type = "florence_of_the_test_text"
@@ -41,10 +43,15 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             return self.layer(hidden)
 
     AutoModelForCausalLM.register(WholeConfig, Whole)
-    whole = testbed.fill(AutoModelForCausalLM.from_config(WholeConfig())).to(testbed.device)
     sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    plain = testbed.fill(AutoModelForCausalLM.from_config(LlamaConfig(vocab_size=32, **sizes))).to(testbed.device)
-    return {
-        "remote": whole(testbed.randn(2, 4)),
-        "own": plain(input_ids=testbed.randint(0, 32, 1, 5)).logits,
-    }
+    results = {}
+    for name, model, inputs in (
+        ("remote", Whole(WholeConfig()), testbed.randn(2, 4)),
+        ("own", LlamaForCausalLM(LlamaConfig(vocab_size=32, **sizes)), testbed.randint(0, 32, 1, 5)),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            testbed.fill(model).save_pretrained(folder)
+            again = AutoModelForCausalLM.from_pretrained(folder, config=model.config).to(testbed.device)
+        found = again(inputs)
+        results[name] = found if name == "remote" else found.logits
+    return results

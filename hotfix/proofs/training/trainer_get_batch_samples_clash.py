@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     raises="AttributeError: 'generator' object has no attribute 'generate'"
     "|TypeError: .*get_batch_samples\\(\\) takes 3 positional arguments but 4",
     packages=LATER_PACKAGES,
+    with_fixes=("num-items-off-by-one",),
     oracles={"*": "4.45.2"},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:

@@ -1,1 +1,1 @@
-"""Tests of the fixes in `hotfix.names`."""
+"""Tests of the fixes in `hotfix.neighbours`."""
