@@ -499,7 +499,9 @@ class Trials:
         # A bug may move to a module that the target's imports: what was repaired there may have been touched.
         rows = (probe.report or {})["outcomes"]
         applied = [row["target"].partition(":")[0] for row in rows if row["state"] == "applied"]
-        counts["operations"] -= sum(module != cell.target.module for module in applied)
+        elsewhere = sum(module != cell.target.module for module in applied)
+        counts["operations"] -= elsewhere
+        counts["ours"] = max(0, counts["ours"] - elsewhere)  # one around each method that was wrapped
         if counts["changed"] or counts["ours"] or counts["operations"]:
             raise Failed(f"something was touched: {counts}")
         if cell.verdict == "fixed":

@@ -17,15 +17,19 @@ FIX = Fix(
     title="GPT-NeoX forgets how much of a head is rotated when it is read again",
     kind="silent",
     fixed_in="5.5.0",
+    exempt={
+        "transformers.models.gpt_neox_japanese.configuration_gpt_neox_japanese:"
+        "GPTNeoXJapaneseConfig.convert_rope_params_to_dict": (
+            "its embedding is of whole heads: with another fraction, where it is kept, the model raises"
+        ),
+    },
 )
 
-RELEASES = ">=5.0.0,<=5.4.0"
-MODELS = "transformers.models"
-METHOD = "Config.convert_rope_params_to_dict"
-
 FIX.edits(
-    (f"{MODELS}.gpt_neox.configuration_gpt_neox:GPTNeoX{METHOD}", RELEASES),
-    (f"{MODELS}.gpt_neox_japanese.configuration_gpt_neox_japanese:GPTNeoXJapanese{METHOD}", RELEASES),
+    (
+        "transformers.models.gpt_neox.configuration_gpt_neox:GPTNeoXConfig.convert_rope_params_to_dict",
+        ">=5.0.0,<=5.4.0",
+    ),
     old='self.rope_parameters["partial_rotary_factor"] = kwargs.pop("rotary_pct", __DEFAULT)',
     new='self.rope_parameters.setdefault("partial_rotary_factor", kwargs.pop("rotary_pct", __DEFAULT))',
 )

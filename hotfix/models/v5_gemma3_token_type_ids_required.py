@@ -18,6 +18,11 @@ FIX = Fix(
     kind="crash",
     upstream=("trl#5032", "trl#5807"),
     fixed_in="5.6.0",
+    exempt={
+        "transformers.models.paligemma.modeling_paligemma:create_causal_mask_mapping": (
+            "without the types every token of its mask sees every other: it would be trained on what it is to predict"
+        ),
+    },
 )
 
 for _model, _name, _releases in (

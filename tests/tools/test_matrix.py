@@ -40,6 +40,7 @@ class Pretender:
         self.ran: list[tuple[str, str, bool]] = []
         self.results: dict[tuple[str, bool], Result] = {}
         self.touched = 0
+        self.elsewhere: list[dict[str, str]] = []
         self.report = {"4.40.0": ("absent", "skipped"), "4.42.0": ("fixed", "skipped")}
         self.interrupt_at: int | None = None
         self.armed: set[tuple[str, str]] = set()
@@ -53,7 +54,7 @@ class Pretender:
         self.ran.append((case.partition(":")[2], transformers, hotfix))
         result = Result(tensors={"out": torch.tensor([1.0, 2.0])}, versions={"python": "3", "flash_attn": "2.7"})
         if case == matrix.PROBE:
-            counts = {"functions": 9, "changed": 0, "ours": self.touched, "operations": 0}
+            counts = {"functions": 9, "changed": 0, "ours": self.touched, "operations": len(self.elsewhere)}
             result.tensors = {name: torch.tensor(count) for name, count in counts.items()}
         elif transformers.startswith("4.41") and not hotfix:
             result = Result(error=("AssertionError", "same dtype\nmore", ""))
@@ -61,7 +62,8 @@ class Pretender:
             self.armed.add((transformers, env["HOTFIX_ONLY"]))
             assert env["HOTFIX_ONLY"] == env["HOTFIX_OPTIN"]
             verdict, state = self.report.get(transformers, ("broken", "applied"))
-            result.report = {"outcomes": [{"fix": "rotary", "target": KEY, "verdict": verdict, "state": state}]}
+            own = {"fix": "rotary", "target": KEY, "verdict": verdict, "state": state}
+            result.report = {"outcomes": [own, *self.elsewhere]}
         return result if case == matrix.PROBE else self.results.get((transformers, hotfix), result)
 
 
@@ -197,6 +199,13 @@ def test_a_neighbour_that_was_touched_is_a_failure(testbed, tmp_path):
     testbed.touched = 1
     entry = carried_out(testbed, tmp_path)["4.40.0"]
     assert "something was touched" in entry["reason"]
+
+
+@pytest.mark.parametrize(("touched", "result"), [(1, "untouched"), (2, "failed")])
+def test_what_was_wrapped_in_another_module_is_not_of_the_neighbour(testbed, tmp_path, touched, result):
+    testbed.touched = touched
+    testbed.elsewhere = [{"fix": "rotary", "target": "package.other:turn", "verdict": "broken", "state": "applied"}]
+    assert carried_out(testbed, tmp_path)["4.40.0"]["result"] == result
 
 
 @pytest.mark.parametrize("armed", [False, True])

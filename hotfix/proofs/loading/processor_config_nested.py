@@ -43,6 +43,19 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         with folder(**files) as place:
             extractor, left = FeatureExtractionMixin.get_feature_extractor_dict(place, revision="main", other=1)
             images, more = ImageProcessingMixin.get_image_processor_dict(place, local_files_only=True, other=1)
+            if name == "new" and target.qualname.startswith("ProcessorMixin"):
+                results["what is left to a processor"] = _left_to_a_processor(place)
         results[f"{name}, extractor"] = torch.tensor([extractor["feature_size"], extractor["hop_length"], len(left)])
         results[f"{name}, images"] = torch.tensor([images["size"]["shortest_edge"], len(more)])
     return results
+
+
+def _left_to_a_processor(place: str) -> torch.Tensor:
+    import torch
+    from transformers.processing_utils import ProcessorMixin
+
+    class Processor(ProcessorMixin):  # type: ignore[misc]
+        attributes = ("image_processor", "feature_extractor")
+
+    settings, left = Processor.get_processor_dict(place, other=1)
+    return torch.tensor([len(settings), "processor_class" in settings, len(left)])

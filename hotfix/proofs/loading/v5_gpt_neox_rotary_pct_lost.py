@@ -20,16 +20,13 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     import transformers
 
-    japanese = "japanese" in target.module
-    model_type = "gpt_neox_japanese" if japanese else "gpt_neox"
-    cls = transformers.GPTNeoXJapaneseModel if japanese else transformers.GPTNeoXModel
-    new = {**CONFIGURATIONS["GPTNeoXForCausalLM"], "model_type": model_type, "intermediate_multiple_size": 2}
+    new = CONFIGURATIONS["GPTNeoXForCausalLM"]
     old = {key: value for key, value in new.items() if key != "rope_parameters"}
     results = {}
     for name, written in (("new", new), ("old", {**old, "rotary_pct": 1.0, "rotary_emb_base": 20000})):
         with folder(config_json=written) as place:
             config = transformers.AutoConfig.from_pretrained(place)
-        model = testbed.model(cls, config, attn="eager", dtype=torch.float32)
+        model = testbed.model(transformers.GPTNeoXModel, config, attn="eager", dtype=torch.float32)
         with torch.no_grad():
             results[name] = model(testbed.randint(3, 64, 2, 24, seed=1)).last_hidden_state
     return results

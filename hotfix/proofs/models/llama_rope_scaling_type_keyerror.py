@@ -1,4 +1,4 @@
-"""A tiny Llama with the scaling of Llama 3.1: logits. One that says `type`, as older ones do, is as it was."""
+"""A tiny Llama with the scaling of Llama 3.1: logits. One that goes by both names is as it was."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     ids, told = testbed.randint(5, 48, 2, 30, seed=1), {}
     llama3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
-    for scaling in ({"type": "linear", "factor": 2.0}, {"rope_type": "llama3", **llama3}):
+    for scaling in ({"type": "linear", "rope_type": "linear", "factor": 2.0}, {"rope_type": "llama3", **llama3}):
         config = LlamaConfig(
             vocab_size=48, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
             max_position_embeddings=128, rope_scaling=scaling,
         )  # fmt: skip
         model = testbed.model(LlamaForCausalLM, config, "sdpa", torch.float32)
-        told[f"{scaling.get('rope_type')}"] = model(ids).logits
+        told[str(scaling["rope_type"])] = model(ids).logits
     return told

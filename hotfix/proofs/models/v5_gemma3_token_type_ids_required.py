@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from hotfix.models.v5_gemma3_token_type_ids_required import FIX
@@ -41,9 +42,17 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     mask[1, :3] = 0
     types = torch.zeros_like(mask)
     types[:, 4:7] = 1
+    takes = signature(module.create_causal_mask_mapping).parameters
+    earlier = {"cache_position": torch.arange(9)} if "cache_position" in takes else {}  # up to 5.3.0
     told = {}
     for what, given in (("with an image", {name: types, "pixel_values": states}), ("text", {})):
-        arguments: dict[str, Any] = {"past_key_values": None, "position_ids": None, "is_training": True, **given}
+        arguments: dict[str, Any] = {
+            "past_key_values": None,
+            "position_ids": None,
+            "is_training": True,
+            **earlier,
+            **given,
+        }
         config = _configuration(target.module)
         config._attn_implementation = config.get_text_config()._attn_implementation = "eager"
         masks = module.create_causal_mask_mapping(config, states, mask, **arguments)
