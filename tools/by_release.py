@@ -33,7 +33,8 @@ _BASE, _ROPE = "transformers.configuration_utils", "transformers.modeling_rope_u
 _BASES = (*forms.THETA, *(name for pair in forms.LAYERS for name in pair))
 _SIZES = ("hidden_size", "num_hidden_layers", "vocab_size")
 _ASKED_FOR = ("dtype", "head_dim", "rope_parameters", "text_config")
-_DEFAULTS = (*_BASES, *forms.FRACTION, "rope_scaling", "original_max_position_embeddings")
+_LENGTHS = ("max_position_embeddings", "original_max_position_embeddings")
+_DEFAULTS = (*_BASES, *forms.FRACTION, "rope_scaling", *_LENGTHS)
 _WORDS = r"su|longrope|\w*(?:factor|mscale|beta_|truncate|original_max|section|alpha|freq|rope_theta)\w*"
 _KEYS = re.compile(rf"\"(?:{_WORDS})\"|'(?:{_WORDS})'")
 _ORIGINAL = (re.compile(r"config[.,] ?\"?original_max_position_embeddings"), "config.original_max_position_embeddings")
@@ -266,8 +267,6 @@ def _classes(module: str, text: str, is_new: bool) -> Iterator[str]:
         arguments.update({name: one.arguments[name] for name in _DEFAULTS if name in one.arguments})
         if one.arguments.keys() >= {*_SIZES}:
             arguments.update(dict.fromkeys(_SIZES))
-        if "rope_scaling" in one.text or "rope_scaling" in arguments:
-            arguments["max_position_embeddings"] = one.arguments.get("max_position_embeddings")
         below = {key: cls for key, cls in one.subordinate.items() if key == "text_config" or cls != "AutoConfig"}
         comments = [f" #{found}" for found in _found(_OF_CLASSES, one.text)]
         yield "\n".join([f"class {one.name}:", *comments, *_parts(arguments, below)])

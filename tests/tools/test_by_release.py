@@ -88,7 +88,8 @@ def test_the_tables_of_model_types_are_those_of_the_release():
     source = by_release.source_of(by_release.releases()[0])
     assert source.class_of("qwen3") is None
     llama = source.class_of("llama")
-    assert llama is not None and llama.name == "LlamaConfig"
+    assert llama is not None
+    assert llama.name == "LlamaConfig"
     assert source.class_of("mctct") is not None, "one of models.deprecated"
 
 
