@@ -314,8 +314,8 @@ def rendered(library: wheels.Library, surfaces: Mapping[int, Surface]) -> str:
                 gone[pattern] = frozenset(range(_LAST_OF_4 + 1)) & exists
                 for name in members:
                     del gone[name]
-        for name, present in sorted(gone.items()):
-            groups[names.written(present)].append(name)
+        for name, holding in sorted(gone.items()):
+            groups[names.written(holding)].append(name)
         whole = names.written(exists) if last not in exists or len(exists) != last + 1 - min(exists) else ""
         if re.search(r"\.modeling_(tf|flax)_", module) and max(exists) == _LAST_OF_4:
             whole = ""

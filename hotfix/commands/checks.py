@@ -231,11 +231,16 @@ def neighbours() -> Iterator[Finding]:
     from . import bugs
 
     release = installed.version(bugs.PACKAGE)
-    for bug in bugs.known().values() if release else ():
+    if release is None:
+        return
+    for bug in bugs.known().values():
         if not bug.why_not.startswith("Only another version of") or not bug.is_in(release):
             continue
-        here = {name: installed.version(name) for name in bug.needs}
-        if all(here[name] and needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()):
+        found_here = {name: installed.version(name) for name in bug.needs}
+        here = {name: version for name, version in found_here.items() if version is not None}
+        if here.keys() == bug.needs.keys() and all(
+            needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()
+        ):
             found = " and ".join(f"{name} {version}" for name, version in here.items())
             yield Finding("warning", "neighbours", f"{found} beside transformers {release}: {bug.error}", bug.why_not)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
@@ -211,8 +211,8 @@ def to_dict(scan: Scan) -> dict[str, Any]:
         "release": scan.asked,
         "imports_on": listed(scan.imports_on),
         "runs_on": listed(scan.runs_on),
-        "newest": (listed(scan.runs_on) or [None])[-1],
-        "newest_with_hotfix": (listed(scan.repaired_on) or [None])[-1],
+        "newest": _newest(listed(scan.runs_on)),
+        "newest_with_hotfix": _newest(listed(scan.repaired_on)),
         "findings": [
             {
                 "name": one.name,
@@ -434,3 +434,7 @@ def _taken_by(file: str, notes: list[str]) -> list[Taken]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         notes.append(f"{file}: not the Python of this interpreter, not read")
     return []
+
+
+def _newest(found: Sequence[str]) -> Optional[str]:
+    return found[-1] if found else None

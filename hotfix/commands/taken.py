@@ -150,7 +150,6 @@ class _Reader:
             self._call(node, place)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             origin, key = self._origin_of(node.value), node.slice
-            key = getattr(key, "value", None) if type(key).__name__ == "Index" else key  # Python 3.8 to 3.9
             if origin and origin.name and isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._take(origin.module, f"{origin.name}[{key.value!r}]", node.lineno, place)
         for part in ast.iter_child_nodes(node):

@@ -689,12 +689,6 @@ def texts(testbed: Testbed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[s
     return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
 
 
-def whole_texts(testbed: Testbed, lengths: Sequence[int] = (10, 4, 7, 2)) -> list[dict[str, Any]]:
-    """Texts of these many tokens; every token is a label, as in ``labels=input_ids.clone()``."""
-    ids = [testbed.randint(0, 32, length, seed=length).cpu() for length in lengths]
-    return [{"input_ids": one, "labels": one.clone()} for one in ids]
-
-
 def classified(testbed: Testbed) -> list[dict[str, Any]]:
     """Four texts with a class each."""
     ids, labels = testbed.randint(0, 32, 4, 9, seed=1).cpu(), testbed.randint(0, 3, 4, seed=2).cpu()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_the_text_is_the_edited_program_and_the_rest_stays(name):
     all_lines = BEFORE.splitlines()
     first = found.lineno - 1
     text = "\n".join([*all_lines[:first], *lines, *all_lines[first + len(found.text.splitlines()) :]])
-    wanted = code.edited_tree(ast.Module([definition(BEFORE).node], []), target).body[0]
+    wanted = code.edited_tree(ast.Module([copy.deepcopy(found.node)], []), target).body[0]
     assert source.digest(definition(text).node) == source.digest(without_idle_pass(wanted))
     assert lines != found.text.splitlines()
     if name != "a statement under a condition":  # two statements on one line are written anew as a whole

@@ -28,6 +28,9 @@ PRINTED = {
     "diff": ("diff", ROTARY, "--json"),
     "digest": ("digest", "packaging.version:Version.__init__", "--json"),
     "fleet": ("fleet", ".", "--json"),
+    "config": ("config", "--json"),
+    "scan-code": ("scan-code", "--json", str(ROOT / "tests" / "fixes" / "names" / "remote_code")),
+    "check-model": ("check-model", "--json", ".", "--release", "4.51.3"),
 }
 
 
@@ -38,6 +41,8 @@ def test_the_schemas_are_schemas():
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_what_a_command_prints_is_as_its_schema_says(name, tmp_path):
+    config = {"model_type": "llama", "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
     done = hotfix(*PRINTED[name], cwd=tmp_path)
     check(name, done.json)
 

@@ -74,14 +74,14 @@ def test_a_lazy_package_says_it_of_an_attribute_too_and_gives_what_it_has(hints,
     with pytest.raises(AttributeError) as caught:
         made.Gone  # noqa: B018 - it is asked for
     assert said(caught.value) == [LINE]
-    namespace = {}
+    namespace: dict[str, object] = {}
     exec("from another_module_of_the_test import given", namespace)
     assert namespace["given"] == made.given == 5
 
 
 def test_a_name_that_comes_later_wins(module):
     module.Gone = 4
-    namespace = {}
+    namespace: dict[str, object] = {}
     exec("from a_module_of_the_test import Gone", namespace)
     assert namespace["Gone"] == module.Gone == 4
     del module.Gone
@@ -90,7 +90,7 @@ def test_a_name_that_comes_later_wins(module):
 
 def test_a_submodule_of_that_name_is_imported(module, monkeypatch):
     monkeypatch.setitem(sys.modules, "a_module_of_the_test.Gone", sys)
-    namespace = {}
+    namespace: dict[str, object] = {}
     exec("from a_module_of_the_test import Gone", namespace)
     assert namespace["Gone"] is sys
 

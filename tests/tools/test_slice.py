@@ -1,11 +1,13 @@
-"""The part of the matrix that runs with the tests: what was not done with today's text of the fixes, and a sample.
+"""The part of the matrix that runs with the tests: what has changed, three cells of each fix, and a sample.
 
-Every cell whose result is not there, not good, or of another text of its fix or of its case is run: all of them, be
-it a thousand, because nobody has seen them pass. A change of a module that many fixes share makes them many; then run
-`nox -s matrix` first, which writes the results down, may be interrupted, and shares the releases between fixes.
+Every cell whose result is not good, or of another text of its fix or of its case, is run; and of each fix the first and
+the last broken release and the one after it, unless they were seen to pass. A change of a module that many fixes share
+makes them many; then run `nox -s matrix` first, which writes the results down, may be interrupted, and shares the
+releases between fixes.
 
-Of the others a sample is run. It is drawn by the commit, so that in time every cell has its turn, while the tests of
-one commit are the same everywhere. Its size does not grow with the number of fixes.
+Of the others a sample is run, of those that have never been run, too: the page of the matrix shows them as open, and
+`nox -s full` runs them all. The sample is drawn by the commit, so that in time every cell has its turn, while the tests
+of one commit are the same everywhere. Its size does not grow with the number of fixes.
 """
 
 from __future__ import annotations
@@ -39,10 +41,13 @@ def every_cell() -> list[matrix.Cell]:
 def chosen() -> list[object]:
     """Each with what its group shares: cells that were not done an oracle, the sample a release."""
     every, book = every_cell(), matrix.Book(matrix.RESULTS)
-    differing = sorted((cell for cell in every if not book.is_done(cell)), key=lambda cell: (cell.fix.id, cell.release))
-    drawn = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, commit())
+    first = {id(cell) for cell in matrix.slice_of(every)}
+    wanted = [cell for cell in every if not book.is_done(cell) and (book.entry(cell) or id(cell) in first)]
+    wanted.sort(key=lambda cell: (cell.fix.id, cell.release))
+    chosen = {id(cell) for cell in wanted}
+    drawn = matrix.sample_of([cell for cell in every if id(cell) not in chosen], SAMPLE, commit())
     drawn.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
-    groups = [(cell, cell.fix.id) for cell in differing] + [(cell, str(cell.release)) for cell in drawn]
+    groups = [(cell, cell.fix.id) for cell in wanted] + [(cell, str(cell.release)) for cell in drawn]
     return [pytest.param(cell, marks=pytest.mark.shares(group), id=str(cell)) for cell, group in groups]
 
 

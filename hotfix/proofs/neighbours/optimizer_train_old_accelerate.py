@@ -21,7 +21,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import Trainer, TrainingArguments
 
-    class Model(torch.nn.Module):
+    class Model(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.layer = torch.nn.Linear(4, 1)
@@ -30,7 +30,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             out = self.layer(x)
             return {"loss": ((out - labels) ** 2).mean(), "logits": out}
 
-    class Told(torch.optim.SGD):
+    class Told(torch.optim.SGD):  # type: ignore[misc]
         modes: tuple[str, ...] = ()
 
         def train(self) -> None:

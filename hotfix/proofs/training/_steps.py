@@ -6,7 +6,6 @@ import os
 import socket
 import tempfile
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
@@ -39,52 +38,6 @@ def both_ways(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) 
         **{f"accumulated {name}": value for name, value in accumulated.items()},
         **{f"whole batch {name}": value for name, value in whole.items()},
     }
-
-
-def padded_ways(
-    make_model: Callable[[], Any], samples: Sequence[dict[str, Any]], pads: str = "right", loss_function: Any = None
-) -> dict[str, torch.Tensor]:
-    """As `both_ways`, for samples of different lengths: the batch is padded, the micro-batches are not.
-
-    Args:
-        make_model: returns the same model at each call.
-        samples: each with ``input_ids`` and ``labels``, int64 of shape ``(tokens,)``, or ``()`` for a class.
-        pads: on which side: ``right`` or ``left``.
-        loss_function: passed to the Trainer as ``compute_loss_func`` unless it is None.
-    """
-    collator = partial(padded, pads=pads)
-    told: dict[str, torch.Tensor] = {}
-    for way, argument in (
-        ("accumulated", "gradient_accumulation_steps"),
-        ("whole batch", "per_device_train_batch_size"),
-    ):
-        arguments: dict[str, Any] = {"collator": collator, argument: len(samples)}
-        values = one_step(make_model(), samples, loss_function, **arguments)
-        told.update({f"{way} {name}": value for name, value in values.items()})
-    return told
-
-
-def padded(samples: Sequence[dict[str, Any]], pads: str = "right") -> dict[str, torch.Tensor]:
-    """A batch of samples of different lengths, as the collators for language models make it.
-
-    Args:
-        samples: as in `padded_ways`.
-        pads: on which side.
-    """
-    import torch
-
-    longest = max(len(one["input_ids"]) for one in samples)
-
-    def column(name: str, filled: int) -> torch.Tensor:
-        rows = []
-        for one in samples:
-            value = one[name] if name in one else torch.ones_like(one["input_ids"])
-            missing = longest - len(value) if value.dim() else 0
-            around = (missing, 0) if pads == "left" else (0, missing)
-            rows.append(torch.nn.functional.pad(value, around, value=filled) if value.dim() else value)
-        return torch.stack(rows)
-
-    return {"input_ids": column("input_ids", 0), "labels": column("labels", -100), "attention_mask": column("mask", 0)}
 
 
 def compared(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
@@ -124,7 +77,6 @@ def one_step(
     samples: Sequence[dict[str, Any]],
     loss_function: Any = None,
     prepare: Optional[Callable[[Any], None]] = None,
-    collator: Any = None,
     **arguments: Any,
 ) -> dict[str, torch.Tensor]:
     """Train for one optimizer step, without clipping, on the CPU.
@@ -134,7 +86,6 @@ def one_step(
         samples: the data set.
         loss_function: passed to the Trainer as ``compute_loss_func`` unless it is None.
         prepare: takes the Trainer before it starts.
-        collator: passed to the Trainer as ``data_collator`` unless it is None.
         **arguments: further `TrainingArguments`; by default the batches have one sample.
 
     Returns:
@@ -159,7 +110,6 @@ def one_step(
             train_dataset=list(samples),
             optimizers=(optimizer, None),
             **({} if loss_function is None else {"compute_loss_func": loss_function}),
-            **({} if collator is None else {"data_collator": collator}),
         )
         if prepare is not None:
             prepare(trainer)

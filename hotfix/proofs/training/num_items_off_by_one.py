@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hotfix.proofs.training._steps import LATER_PACKAGES, padded_ways
-from hotfix.proofs.zoo import classified, small_bert, small_llama, whole_texts
+from hotfix.proofs.training._counted import padded_ways, whole_texts
+from hotfix.proofs.training._steps import LATER_PACKAGES
+from hotfix.proofs.zoo import classified, small_bert, small_llama
 from hotfix.training.num_items_off_by_one import FIX
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hotfix.proofs.training._steps import LATER_PACKAGES, padded_ways
-from hotfix.proofs.zoo import small_llama, whole_texts
+from hotfix.proofs.training._counted import padded_ways, whole_texts
+from hotfix.proofs.training._steps import LATER_PACKAGES
+from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_ga_num_items_dropped import FIX
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hotfix.proofs.training._steps import LATER_PACKAGES, one_step, padded_ways
+from hotfix.proofs.training._counted import padded_ways, whole_texts
+from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.training.num_items_off_by_one import summed
-from hotfix.proofs.zoo import samples_for, small_llama, trained, whole_texts
+from hotfix.proofs.zoo import samples_for, small_llama, trained
 from hotfix.training.v5_num_items_undercount_seq2seq import FIX
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from hotfix.proofs.training._steps import compared, on_two_ranks, one_step, padded_ways
-from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained, whole_texts
+from hotfix.proofs.training._counted import padded_ways, whole_texts
+from hotfix.proofs.training._steps import compared, on_two_ranks, one_step
+from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained
 
 KINDS = ("encoder", "decoder", "decoder with a loss function", "encoder with a loss function")
 DECODERS = KINDS[1:3]
