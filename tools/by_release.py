@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Optional
 
 from hotfix.loading import by_release, forms
 
@@ -203,6 +203,8 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
             folder = module.rpartition(".")[0]
             if not every and not any(name.startswith(f"{folder}.") for name in changed):
                 continue
+            if _by_checkpoints(whole, model_type) != _by_checkpoints(small, model_type):
+                yield f"{version} {model_type}: what hotfix.commands.checkpoint asks"
             for scaling in _SCALINGS:
                 config = {"model_type": model_type, "dtype": "bfloat16", "rope_parameters": scaling}
                 nested = {"model_type": model_type, "text_config": config, "vision_config": config}
@@ -210,6 +212,17 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
                     if forms.configuration(one, whole) != forms.configuration(one, small):
                         yield f"{version} {model_type} {scaling}"
         before = there
+
+
+def _by_checkpoints(release: forms.Release, model_type: str) -> Optional[tuple[Any, ...]]:
+    """What `hotfix.commands.checkpoint` asks of a class itself: types and experts before 5.0.0 only."""
+    one = release.class_of(model_type)
+    if one is None:
+        return None
+    heads = "head_dim" in one.arguments or bool(_HEADS[0].search(one.model))
+    if release.knows_rope_parameters():
+        return one.name, heads
+    return one.name, heads, one.types, "gate_up_proj" in one.model
 
 
 def _is_wanted(module: str) -> bool:
