@@ -10,16 +10,16 @@ A release more is a run more; the file changes as a whole, by a few hundred byte
 from __future__ import annotations
 
 import argparse
-import ast
 import functools
 import json
 import lzma
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Optional
 
 from hotfix.loading import by_release, forms
 
@@ -29,32 +29,57 @@ _WANTED = re.compile(
     r"transformers/(?:configuration_utils|modeling_rope_utils|models/auto/(?:configuration_auto|auto_mappings)|"
     r"models/(?:\w+/)+(?:configuration|modeling)_(?!tf_|flax_)\w+)\.py$"
 )
-_DOCSTRING = re.compile(r'^[ \t]*r?"""(?:.|\n)*?"""[ \t]*\n', re.M)
-_COMMENT = re.compile(r"^[ \t]*#.*\n", re.M)
-_PLAIN = re.compile(r"^[ \t]*self\.(\w+) = (?:\1|kwargs.*)[ \t]*\n", re.M)
-_ROTARY = re.compile(
-    r"rope|rotary|theta|partial|head_dim|Rotary|_factor|\"factor\"|\"truncate\"|\"beta_|\"mscale|sliding_attention|gate_up_proj",
-    re.I,
+_BASE, _ROPE = "transformers.configuration_utils", "transformers.modeling_rope_utils"
+_BASES = (*forms.THETA, *(name for pair in forms.LAYERS for name in pair))
+_SIZES = ("hidden_size", "num_hidden_layers", "vocab_size")
+_ASKED_FOR = ("dtype", "head_dim", "rope_parameters", "text_config")
+_LENGTHS = ("max_position_embeddings", "original_max_position_embeddings")
+_DEFAULTS = (*_BASES, *forms.FRACTION, "rope_scaling", *_LENGTHS)
+_WORDS = r"su|longrope|\w*(?:factor|mscale|beta_|truncate|original_max|section|alpha|freq|rope_theta)\w*"
+_KEYS = re.compile(rf"\"(?:{_WORDS})\"|'(?:{_WORDS})'")
+_ORIGINAL = (re.compile(r"config[.,] ?\"?original_max_position_embeddings"), "config.original_max_position_embeddings")
+_HEADS = (re.compile(r'config(?:\.|, ")head_dim'), "config.head_dim")
+_OF_CLASSES = (
+    (re.compile(r"rope_scaling_type (?:not in \[[^\]]*\]|!= \"\w+\")"), ""),
+    (re.compile(r"len\(self\.rope_scaling\) != \d"), ""),
+    (re.compile(r'get\("type"'), ""),
+    (re.compile(r"rope_type"), ""),
+    (_KEYS, ""),
+    _ORIGINAL,
 )
-_TABLES = ("CONFIG_MAPPING_NAMES", "SPECIAL_MODEL_TYPE_TO_MODULE_NAME", "DEPRECATED_MODELS")
+"""What `forms` looks for in the text of a class, and how it is written down where that is one of several ways."""
+_OF_MODELS = (
+    (re.compile("rope_scaling|ROPE_INIT_FUNCTIONS|LinearScalingRotary|DynamicNTKScalingRotary|gate_up_proj"), ""),
+    (re.compile(r"class \w+(?:LongRoPE|SuScaled)\w*Rotary"), "class ALongRoPERotary"),
+    (re.compile(r'"sliding_attention": \w+\(config=config, rope_type="default"\)'), ""),
+    (re.compile(rf"\.(?:{'|'.join((*_BASES, *forms.FRACTION))})"), ""),
+    (re.compile(r"head_dim // 2|rope_type"), ""),
+    (_KEYS, ""),
+    _ORIGINAL,
+    _HEADS,
+)
+_OF_FUNCTIONS = (
+    (re.compile("factor = config.max_position_embeddings / original_max_position_embeddings"), ""),
+    (_KEYS, ""),
+    _ORIGINAL,
+)
 
 
-def distilled(module: str, text: str) -> str:
-    """What `forms` goes by in a module.
+def distilled(module: str, text: str, is_new: bool = False) -> str:
+    """What `forms` and `hotfix.commands.checkpoint` go by in a module.
 
     Args:
         module: its name.
         text: its source.
+        is_new: whether configurations of the release have ``rope_parameters``: of these next to nothing is asked.
     """
-    leaf = module.rpartition(".")[2]
-    if leaf in ("configuration_auto", "auto_mappings"):
-        return "\n".join(_assigned(text))
-    if leaf == "modeling_rope_utils":
-        return _bare(text)
-    if leaf == "configuration_utils" or leaf.startswith("modeling_"):
-        pattern = _ROTARY if leaf.startswith("modeling_") else re.compile(r"rope_parameters|\"dtype\"")
-        return "\n".join(sorted({line.strip() for line in _bare(text).splitlines() if pattern.search(line)}))
-    return "".join(_classes(text))
+    if module == _BASE:
+        return "\n".join(_found(((re.compile(r"rope_parameters|\"dtype\""), ""),), text))
+    if module == _ROPE:
+        return "" if is_new else "\n".join(_functions(text))
+    if module.rpartition(".")[2].startswith("modeling_"):
+        return "\n".join(_found((_HEADS,) if is_new else _OF_MODELS, text))
+    return "\n".join(_classes(module, text, is_new))
 
 
 def build(library: wheels.Library, package: str) -> dict[str, Any]:
@@ -64,30 +89,42 @@ def build(library: wheels.Library, package: str) -> dict[str, Any]:
         library: all releases.
         package: of which they are.
     """
-    texts: dict[str, int] = {}
-    modules: dict[str, list[tuple[int, int]]] = {}
-    kept: dict[tuple[str, int], str] = {}
+    texts: set[str] = set()
+    modules: dict[str, list[tuple[int, str]]] = {}
+    types: dict[str, list[list[Any]]] = {}
+    kept: dict[tuple[str, int, bool], str] = {}
     for number, version in enumerate(library.releases):
         there = library.modules[version]
-        for module in sorted({*modules, *filter(_is_wanted, there)}):
-            text = -1
+        release = forms.Release(_reader(library, version))
+        is_new = release.knows_rope_parameters()
+        for module in sorted({*modules, *filter(_is_wanted, there)} - {*forms.AUTO}):
+            text = ""
             if module in there:
-                key = (module, there[module])
+                key = (module, there[module], is_new)
                 if key not in kept:
-                    kept[key] = distilled(module, _text(library, there[module]))
-                text = texts.setdefault(f"{module}\n{kept[key]}", len(texts))
+                    kept[key] = distilled(module, _text(library, there[module]), is_new)
+                text = kept[key]
             runs = modules.setdefault(module, [])
-            if (runs[-1][1] if runs else -1) != text:
+            if (runs[-1][1] if runs else "") != text:
                 runs.append((number, text))
-    order = sorted(texts, key=lambda one: (one.partition("\n")[0], texts[one]))  # what is alike compresses together
-    place = {texts[one]: index for index, one in enumerate(order)}
-    place[-1] = -1
+                texts.add(text)
+        for model_type, (module, name) in _places(release).items():
+            place = [module.partition(".models.")[2].rpartition(".")[0], name]
+            runs_of_type = types.setdefault(model_type, [])
+            if runs_of_type and runs_of_type[-1][1] == number - 1 and runs_of_type[-1][2:] == place:
+                runs_of_type[-1][1] = number
+            else:
+                runs_of_type.append([number, number, *place])
+    order = sorted(texts)
+    place_of = {text: index for index, text in enumerate(order)}
     return {
         "package": package,
         "releases": list(map(str, library.releases)),
-        "modules": {name: [[first, place[text]] for first, text in runs] for name, runs in sorted(modules.items())},
-        "texts": [one.partition("\n")[2] for one in order],
-        "model_types": {},
+        "modules": {
+            name: [[first, place_of[text]] for first, text in runs] for name, runs in sorted(modules.items()) if runs
+        },
+        "texts": order,
+        "model_types": dict(sorted(types.items())),
     }
 
 
@@ -104,11 +141,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(problems[:50]) or f"{len(library.releases)} releases give the answers of their whole sources.")
         return 1 if problems else 0
     data = build(library, package)
-    types: dict[str, tuple[int, int]] = {}
-    for number, version in enumerate(library.releases):
-        for model_type in _places(forms.Release(_reader(library, version))):
-            types[model_type] = (types.get(model_type, (number, number))[0], number)
-    data["model_types"] = dict(sorted(types.items()))
     content = lzma.compress(json.dumps(data, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
     options.output.write_bytes(content)
     print(f"written: {options.output.name}, {len(content) / 1000:.0f} kB, {len(data['texts'])} texts")
@@ -123,6 +155,15 @@ _SCALINGS: tuple[dict[str, Any], ...] = (
     {"rope_type": "linear", "rope_theta": 54321.0, "factor": 2.0},
     {"rope_type": "dynamic", "rope_theta": 54321.0, "factor": 2.0, "original_max_position_embeddings": 64},
     {"rope_type": "yarn", "rope_theta": 54321.0, "factor": 4.0, "mscale": 0.7, "truncate": False},
+    {"rope_type": "yarn", "rope_theta": 54321.0, "factor": 4.0, "original_max_position_embeddings": 32768},
+    {"rope_type": "yarn", "rope_theta": 54321.0, "factor": 4.0, "original_max_position_embeddings": 4096},
+    {
+        "rope_type": "default",
+        "rope_theta": 10000.0,
+        "partial_rotary_factor": 0.5,
+        "mrope_section": [1, 2],
+        "alpha": 2.0,
+    },
     {
         "rope_type": "llama3",
         "rope_theta": 54321.0,
@@ -162,6 +203,8 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
             folder = module.rpartition(".")[0]
             if not every and not any(name.startswith(f"{folder}.") for name in changed):
                 continue
+            if _by_checkpoints(whole, model_type) != _by_checkpoints(small, model_type):
+                yield f"{version} {model_type}: what hotfix.commands.checkpoint asks"
             for scaling in _SCALINGS:
                 config = {"model_type": model_type, "dtype": "bfloat16", "rope_parameters": scaling}
                 nested = {"model_type": model_type, "text_config": config, "vision_config": config}
@@ -169,6 +212,17 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
                     if forms.configuration(one, whole) != forms.configuration(one, small):
                         yield f"{version} {model_type} {scaling}"
         before = there
+
+
+def _by_checkpoints(release: forms.Release, model_type: str) -> Optional[tuple[Any, ...]]:
+    """What `hotfix.commands.checkpoint` asks of a class itself: types and experts before 5.0.0 only."""
+    one = release.class_of(model_type)
+    if one is None:
+        return None
+    heads = "head_dim" in one.arguments or bool(_HEADS[0].search(one.model))
+    if release.knows_rope_parameters():
+        return one.name, heads
+    return one.name, heads, one.types, "gate_up_proj" in one.model
 
 
 def _is_wanted(module: str) -> bool:
@@ -194,35 +248,51 @@ def _reader(library: wheels.Library, version: Any) -> forms.Reader:
     return read
 
 
-def _bare(text: str) -> str:
-    return _COMMENT.sub("", _DOCSTRING.sub("", text))
+def _found(looked_for: Sequence[tuple[re.Pattern[str], str]], text: str) -> list[str]:
+    """What is found of what is looked for, each once."""
+    return sorted(
+        {written or " ".join(one.split()) for pattern, written in looked_for for one in pattern.findall(text)}
+    )
 
 
-def _assigned(text: str) -> Iterator[str]:
-    for node in ast.parse(text).body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id in _TABLES:
-            yield _bare(ast.get_source_segment(text, node) or "")
+def _functions(text: str) -> Iterator[str]:
+    yield from _found(((re.compile(r"\.rope_theta|partial_rotary_factor"), ""),), text)
+    functions = forms.Release({_ROPE: text}.get).rope_functions()
+    for kind, body in functions.items():
+        yield "\n".join([f"def {kind}(", *_found(_OF_FUNCTIONS, body)])
+    yield "\n".join(["ROPE_INIT_FUNCTIONS = {", *(f'"{kind}": {kind},' for kind in functions), "}"])
 
 
-def _classes(text: str) -> Iterator[str]:
-    lines = text.splitlines(keepends=True)
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ImportFrom) and node.level > 1:
-            yield "".join(lines[node.lineno - 1 : node.end_lineno])
-        if isinstance(node, ast.ClassDef):
-            whole = "".join(lines[node.lineno - 1 : node.end_lineno])
-            body = _PLAIN.sub("", _bare(whole))
-            yield body if _is_python(body) else whole
+def _classes(module: str, text: str, is_new: bool) -> Iterator[str]:
+    """Every class as one that takes what is asked for, with comments that say what else stands in it."""
+    release = forms.Release({module: text}.get)
+    whole = [one for one in (release.understood(module, name) for name in _CLASS.findall(text)) if one is not None]
+    if not is_new:
+        meant = {name for one in whole for name in one.subordinate.values()}
+        for line in _IMPORT.findall(text):
+            if meant & {*re.findall(r"\w+", line)}:
+                yield line
+    for one in whole:
+        arguments = {name: None for name in _ASKED_FOR if name in one.arguments}
+        if is_new:
+            yield "\n".join([f"class {one.name}:", *_parts({name: None for name in arguments if name == "head_dim"})])
+            continue
+        arguments.update({name: one.arguments[name] for name in _DEFAULTS if name in one.arguments})
+        if one.arguments.keys() >= {*_SIZES}:
+            arguments.update(dict.fromkeys(_SIZES))
+        below = {key: cls for key, cls in one.subordinate.items() if key == "text_config" or cls != "AutoConfig"}
+        comments = [f" #{found}" for found in _found(_OF_CLASSES, one.text)]
+        yield "\n".join([f"class {one.name}:", *comments, *_parts(arguments, below)])
 
 
-def _is_python(text: str) -> bool:
-    """Not so where the body of a class or of a function was nothing but what was taken out."""
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
+_CLASS = re.compile(r"^class (\w*Config\w*)\b", re.M)
+_IMPORT = re.compile(r"^from \.\.\w+(?:\.\w+)? import [^\n(]*Config[^\n(]*$", re.M)
+
+
+def _parts(arguments: Mapping[str, Any], below: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    parts = [" sub_configs={" + ",".join(f'"{key}":{cls}' for key, cls in below.items()) + "}"] if below else []
+    taken = ",".join(f"{name}={value!r}" for name, value in arguments.items())
+    return [*parts, f" def __init__(self,{taken}):0" if taken else " 0"]
 
 
 def _places(release: forms.Release) -> dict[str, tuple[str, str]]:

@@ -1,24 +1,21 @@
 """Which releases have a name: a model type, a class, a module.
 
 Half of the error messages that people paste come from no bug: the release is too old for the model, or too new for the
-code that asks. ``versions/names.json`` has the names that came or went within the examined releases (`tools.ages`).
+code that asks. The table of `hotfix.versions.names` has the names that came or went within the examined releases.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from packaging.version import Version
 
-from ..memo import memo
+from ..versions import names
 from .bugs import PACKAGE
 from .messages import Message
 
-NAMES = Path(__file__).parents[1] / "versions" / "names.json"
 _KINDS = {"model types": "the model type", "models": "the model", "modules": "the module"}
 
 
@@ -91,7 +88,10 @@ def of_name(place: str, name: str) -> Optional[Age]:
         place: ``model types``, ``models``, ``modules``, or a module by its dotted name.
         name: the name in it.
     """
-    first, last = (_by_name(place, which).get(name, "") for which in ("first", "last"))
+    try:
+        first, last = names.ages().get(place, {}).get(name, ("", ""))
+    except ImportError:  # of lzma, without which some Pythons were built: then nothing is known of names
+        return None
     if not first and not last:
         return None
     what = _KINDS.get(place) or ("the public name" if place == PACKAGE else f"{place}'s")
@@ -122,15 +122,3 @@ def _model(module: str) -> Iterator[tuple[str, str]]:
     parts = module.split(".")
     if parts[1:2] == ["models"] and len(parts) > 2:
         yield "models", parts[2]
-
-
-@memo
-def _places() -> dict[str, Any]:
-    places: dict[str, Any] = json.loads(NAMES.read_text(encoding="utf-8"))["places"]
-    return places
-
-
-@memo
-def _by_name(place: str, which: str) -> dict[str, str]:
-    releases = _places().get(place, {}).get(which, {})
-    return {name: release for release, names in releases.items() for name in names.split()}

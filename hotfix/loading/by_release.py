@@ -1,8 +1,8 @@
 """What every examined release understands of configurations, without its wheel: distilled source for `forms`.
 
 ``by_release.json.xz`` is written by ``python -m tools.by_release`` from the wheels. Of each module that `forms` reads
-it has what that goes by (the tables of model types, classes with the arguments of their constructors, lines that are
-about rotary embeddings), as a text that gives the same answers as the whole. What is looked for elsewhere is not there.
+it has what that goes by (the tables of model types, classes with the arguments that are asked for, the words that are
+looked for), as a text that gives the same answers as the whole. What is looked for elsewhere is not there.
 
 The standard library only. The file is read when it is first asked for.
 """
@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 from packaging.version import Version
 
-from hotfix.loading.forms import Reader, Release
+from hotfix.loading.forms import AUTO, Reader, Release
 from hotfix.memo import memo
 
 DATA = Path(__file__).with_suffix(".json.xz")
@@ -39,10 +39,11 @@ def reader(release: Version) -> Optional[Reader]:
     number = releases().index(release)
 
     def read(module: str) -> Optional[str]:
+        if module in AUTO:
+            return _tables(number) if module == AUTO[0] else None
         runs = _data()["modules"].get(module, [])
         at = bisect_right([first for first, _ in runs], number) - 1
-        text = runs[at][1] if at >= 0 else -1
-        return None if text < 0 else str(_data()["texts"][text])
+        return str(_data()["texts"][runs[at][1]]) if at >= 0 else None
 
     return read
 
@@ -69,8 +70,24 @@ def model_types() -> dict[str, tuple[Version, Version]]:
     found: dict[str, tuple[Version, Version]] = {}
     known = releases()
     for model_type, runs in _data()["model_types"].items():
-        found[model_type] = (known[runs[0]], known[runs[1]])
+        found[model_type] = (known[runs[0][0]], known[runs[-1][1]])
     return found
+
+
+def _tables(number: int) -> str:
+    """The tables of model types of a release, as source: what `Release` looks for in it."""
+    names, folders, deprecated = {}, {}, []
+    for model_type, runs in _data()["model_types"].items():
+        for first, last, folder, name in runs:
+            if first <= number <= last:
+                names[model_type], folders[model_type] = name, folder.rpartition(".")[2]
+                deprecated += [folders[model_type]] if folder.startswith("deprecated.") else []
+    tables = {
+        "CONFIG_MAPPING_NAMES": names,
+        "SPECIAL_MODEL_TYPE_TO_MODULE_NAME": folders,
+        "DEPRECATED_MODELS": deprecated,
+    }
+    return "\n".join(f"{name} = {table!r}" for name, table in tables.items())
 
 
 @memo

@@ -67,7 +67,8 @@ _CARRIED = frozenset().union(*_COUNTS.values())
 _NEUTRAL = {"truncate": True}
 _BASE = "transformers.configuration_utils"
 _ROPE = "transformers.modeling_rope_utils"
-_AUTO = ("transformers.models.auto.configuration_auto", "transformers.models.auto.auto_mappings")
+AUTO = ("transformers.models.auto.configuration_auto", "transformers.models.auto.auto_mappings")
+"""Modules with the tables of model types."""
 _NO_CONFIGURATION = ("quantization_config", "compression_config", "rope_parameters", "rope_scaling")
 
 
@@ -178,7 +179,17 @@ class Release:
 
     def rope_function(self, kind: str) -> str:
         """Source of the function that computes a type of rotary embedding for all models; empty if there is none."""
-        return self._rope_functions().get(kind, "")
+        return self.rope_functions().get(kind, "")
+
+    def rope_functions(self) -> dict[str, str]:
+        """Source of the functions that compute rotary embeddings for all models, by type."""
+        text = self.text(_ROPE)
+        table = re.search(r"^ROPE_INIT_FUNCTIONS\b[^{]*\{(.*?)^\}", text, re.M | re.S)
+        found = {}
+        for kind, name in re.findall(r'"(\w+)": (\w+)', table.group(1) if table else ""):
+            body = re.search(rf"^def {name}\(.*?(?=^(?:def|class|[@#A-Z])|\Z)", text, re.M | re.S)
+            found[kind] = _without_docstring(body.group(0) if body else "")
+        return found
 
     def _understood(self, module: str, name: str) -> Optional[Understood]:
         text = self.text(module)
@@ -222,7 +233,7 @@ class Release:
         types = {"default"}
         if "rope_scaling" in model:
             if "ROPE_INIT_FUNCTIONS" in model:
-                types.update(self._rope_functions())
+                types.update(self.rope_functions())
             types.update(
                 kind
                 for kind, name in (("linear", "LinearScalingRotary"), ("dynamic", "DynamicNTKScalingRotary"))
@@ -239,20 +250,11 @@ class Release:
             types &= {"default", *named, *(["longrope"] if "su" in named else [])}
         return frozenset(types)
 
-    def _rope_functions(self) -> dict[str, str]:
-        text = self.text(_ROPE)
-        table = re.search(r"^ROPE_INIT_FUNCTIONS\b[^{]*\{(.*?)^\}", text, re.M | re.S)
-        found = {}
-        for kind, name in re.findall(r'"(\w+)": (\w+)', table.group(1) if table else ""):
-            body = re.search(rf"^def {name}\(.*?(?=^(?:def|class|[@#A-Z])|\Z)", text, re.M | re.S)
-            found[kind] = _without_docstring(body.group(0) if body else "")
-        return found
-
     def _model_types(self) -> Iterator[tuple[str, tuple[str, str]]]:
         names: dict[str, str] = {}
         special: dict[str, str] = {}
         deprecated: list[str] = []
-        for module in _AUTO:
+        for module in AUTO:
             for node in ast.parse(self.text(module)).body:
                 target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
                 for name, into in (("CONFIG_MAPPING_NAMES", names), ("SPECIAL_MODEL_TYPE_TO_MODULE_NAME", special)):

@@ -9,6 +9,11 @@ has the module still::
 Releases are numbers in the first line, in runs (``0-36,77-119``). ``TF*`` stands for all names that begin so and have
 no row of their own. What is not in the table was never there, or always since it came: of that nothing is said. The
 arguments of a few classes stand as the names of a module ``training_args:TrainingArguments()``.
+
+What begins with ``@`` is about more names, and only about when they came, and when they went: model types, folders of
+models, public names, shared modules and what is in these. ``+`` is before the first release, ``-`` before the last::
+
+    @model types|+3 qwen2|+6 gemma|-76 tvlt
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ from ..memo import memo
 
 FILE = Path(__file__).with_name("names.txt.xz")
 PACKAGE = "transformers"
+AGES = "@"
+"""Before the rows that say only when names came and went."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +94,11 @@ def table() -> Table:
     Raises:
         ImportError: this Python was built without lzma.
     """
-    import lzma  # here, because some Pythons were built without it
-
-    first, *lines = lzma.decompress(FILE.read_bytes()).decode("utf-8").splitlines()
+    first, *lines = _lines()
     rows = {}
     for line in lines:
+        if line.startswith(AGES):
+            continue
         head, *groups = line.split("|")
         module, _, present = head.partition(" ")
         names = {}
@@ -100,6 +107,35 @@ def table() -> Table:
             names.update(dict.fromkeys(members, read(runs)))
         rows[f"{PACKAGE}.{module}".rstrip(".")] = Row(read(present) if present else None, names)
     return Table(tuple(first.split(" ")), rows)
+
+
+@memo
+def ages() -> Mapping[str, Mapping[str, tuple[str, str]]]:
+    """By place and name the first and the last release that have it; empty where that is the end of what is examined.
+
+    Raises:
+        ImportError: this Python was built without lzma.
+    """
+    first, *lines = _lines()
+    releases = first.split(" ")
+    places = {}
+    for line in lines:
+        if not line.startswith(AGES):
+            continue
+        place, *groups = line[len(AGES) :].split("|")
+        came: dict[str, str] = {}
+        went: dict[str, str] = {}
+        for group in groups:
+            number, *members = group.split(" ")
+            (came if number[0] == "+" else went).update(dict.fromkeys(members, releases[int(number[1:])]))
+        places[place] = {name: (came.get(name, ""), went.get(name, "")) for name in {**came, **went}}
+    return places
+
+
+def _lines() -> list[str]:
+    import lzma  # here, because some Pythons were built without it
+
+    return lzma.decompress(FILE.read_bytes()).decode("utf-8").splitlines()
 
 
 def read(runs: str) -> frozenset[int]:

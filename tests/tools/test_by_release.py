@@ -63,7 +63,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("kind", ["default", "linear", "yarn"])
 def test_the_distilled_source_of_a_release_gives_the_answers_of_the_whole(kind):
-    small = {name: distilled(name, text) for name, text in WHOLE.items()}
+    small = {name: text if name in forms.AUTO else distilled(name, text) for name, text in WHOLE.items()}
     config = {"model_type": "small", "rope_parameters": {"rope_type": kind, "rope_theta": 5e5, "factor": 2.0}}
     whole, other = (forms.configuration(config, forms.Release(texts.get)) for texts in (WHOLE, small))
     assert whole == other
@@ -75,7 +75,22 @@ def test_what_says_nothing_is_left_out():
     assert "The base" not in distilled("a.configuration_small", CONFIGURATION)
     assert "self.hidden_size" not in distilled("a.configuration_small", CONFIGURATION)
     assert "self.other" not in distilled("a.modeling_small", MODELING)
-    assert "OTHER" not in distilled("transformers.models.auto.configuration_auto", AUTO)
+
+
+def test_of_a_release_with_rope_parameters_only_what_is_asked_of_it_is_kept():
+    assert "rope" not in distilled("a.configuration_small", CONFIGURATION, is_new=True)
+    assert "class SmallConfig" in distilled("a.configuration_small", CONFIGURATION, is_new=True)
+    assert distilled("a.modeling_small", MODELING, is_new=True) == ""
+    assert distilled("a.modeling_small", "x = getattr(config, 'a', config.head_dim)", is_new=True) == "config.head_dim"
+
+
+def test_the_tables_of_model_types_are_those_of_the_release():
+    source = by_release.source_of(by_release.releases()[0])
+    assert source.class_of("qwen3") is None
+    llama = source.class_of("llama")
+    assert llama is not None
+    assert llama.name == "LlamaConfig"
+    assert source.class_of("mctct") is not None, "one of models.deprecated"
 
 
 def test_the_file_knows_every_examined_release_and_since_when_there_is_a_model():

@@ -563,7 +563,7 @@ def test_the_wheel_carries_the_evidence_and_stays_small_and_its_readme_has_links
         pytest.skip("hatchling is missing and cannot be fetched")
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.stat().st_size < 600_000, "LARGEST_WHEEL in noxfile.py"
+    assert wheel.stat().st_size < 880_000, "LARGEST_WHEEL in noxfile.py"
     with zipfile.ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
         links = re.findall(r"\]\(([^)]*)\)", archive.read(metadata).decode())
