@@ -20,7 +20,7 @@ FIX = Fix(
 )
 
 FIX.edits(
-    ("transformers.integrations.deepspeed:HfTrainerDeepSpeedConfig.trainer_config_finalize", "<=4.44.2"),
+    ("transformers.integrations.deepspeed:HfTrainerDeepSpeedConfig.trainer_config_finalize", ">=4.36.0,<=4.44.2"),
     old='self.fill_only("zero_optimization.stage3_prefetch_bucket_size", 0.9 * hidden_size * hidden_size)',
     new='self.fill_only("zero_optimization.stage3_prefetch_bucket_size", int(0.9 * hidden_size * hidden_size))',
 )

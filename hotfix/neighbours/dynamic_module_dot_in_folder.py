@@ -21,7 +21,7 @@ FIX = Fix(
 )
 
 FIX.edits(
-    ("transformers.dynamic_module_utils:get_cached_module_file", "<=4.56.2"),
+    ("transformers.dynamic_module_utils:get_cached_module_file", ">=4.36.0,<=4.56.2"),
     old=[
         "submodule = os.path.basename(pretrained_model_name_or_path)",
         'submodule = pretrained_model_name_or_path.replace("/", os.path.sep)',

@@ -22,7 +22,7 @@ FIX = Fix(
 )
 
 
-@FIX.adds_made(("transformers:modeling_layers", "<=4.51.3"))
+@FIX.adds_made(("transformers:modeling_layers", ">=4.36.0,<=4.51.3"))
 def modeling_layers(transformers: Any) -> Any:
     """The module. It imports torch when it is first asked for the class."""
     from importlib.machinery import ModuleSpec

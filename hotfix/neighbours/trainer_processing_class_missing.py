@@ -26,7 +26,7 @@ FIX = Fix(
     prefilter="compute_metrics",
 )
 
-BROKEN = "<=4.45.2"
+BROKEN = ">=4.36.0,<=4.45.2"
 
 
 @FIX.recognises

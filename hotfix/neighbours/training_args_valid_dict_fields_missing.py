@@ -25,7 +25,7 @@ FIX = Fix(
 FIELDS = ("accelerator_config", "fsdp_config", "deepspeed", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs")
 
 
-@FIX.adds_made(("transformers.training_args:TrainingArguments._VALID_DICT_FIELDS", "<=4.50.3"))
+@FIX.adds_made(("transformers.training_args:TrainingArguments._VALID_DICT_FIELDS", ">=4.36.0,<=4.50.3"))
 def fields(training_args: Any) -> list[str]:
     """Those that may be given as a dictionary."""
     has = training_args.TrainingArguments.__dataclass_fields__
