@@ -7,7 +7,7 @@ Cause     They were renamed, or removed.
 Releases  ``evaluation_strategy``, ``dispatch_batches`` and ``split_batches`` from 4.51.0 on, most of the others from
           5.0.0 on, ``group_by_length`` from 5.2.0 on, ``warmup_ratio`` and ``logging_dir`` from 5.15.0 on
 Upstream  Whisper-Finetune#112, course#987, llm-book#56 and three more (not put back)
-Here      What has another name goes by it, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x before 5.15.0
+Here      What has another name goes by it, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x to 5.14.1
           as well, which take 1.0 for one step), and what says what is the case anyway is left out. What has no
           successor raises as before, and so does what the release refuses. What was given can be read from the object
           under its old name. `Seq2SeqTrainingArguments` as well; dataclasses that inherit from either have constructors
