@@ -5,7 +5,7 @@ Cause     The old name is looked up as a default, and so looked up always.
 Releases  4.43.0
 Upstream  fixed in 4.43.1
 Here      The old name is looked up where it is there. Equal to 4.43.1, where the check of the configuration still
-          refuses a scaling that has the old name alone (``KeyError: 'rope_type'``).
+          refuses a scaling that has the old name alone, for want of ``rope_type``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..engine.log import Log
 from ..engine.policy import OFF_BY_DEFAULT, Policy, Unknown
-from ..fix import Fix, Target
+from ..fix import KINDS, Fix, Target
 from ..memo import memo
 from ..version import __version__
 from ..versions import installed, verdict
@@ -125,12 +125,20 @@ class Report:
         return entry.group if entry and off else ""
 
     def at_work(self) -> list[tables.Row]:
-        """The rows that say more than that nothing is to be done; a group that nobody has asked for is no row."""
-        return [row for row in self.rows() if not row.idle and not self.group_of(row)]
+        """The rows that say more than that nothing is to be done, the worst of them if they do not fit on a screen."""
+        return self._all_at_work()[:_ON_ONE_SCREEN]
+
+    def _all_at_work(self) -> list[tables.Row]:
+        """A group that nobody has asked for is no row."""
+        rows = [row for row in self.rows() if not row.idle and not self.group_of(row)]
+        if len(rows) > _ON_ONE_SCREEN:
+            rows.sort(key=lambda row: (row.state is not State.FAILED, row.verdict is not Verdict.BROKEN, _rank(row)))
+        return rows
 
     def summary(self) -> list[str]:
         """What stands below the rows: sentences for all that is not among them."""
         rows = self.rows()
+        more = Counter(row.kind for row in self._all_at_work()[_ON_ONE_SCREEN:])
         offered = Counter(self.group_of(row) for row in rows if not row.idle)
         sentences = [
             f"HOTFIX_OPTIN={group} would repair {count} more, which are off by default; --all lists them."
@@ -141,6 +149,9 @@ class Report:
         if idle:
             kinds = ", ".join(f"{count} {word}" for word, count in idle.items())
             sentences.append(f"There is nothing to do for {sum(idle.values())} fixes ({kinds}); --all lists them.")
+        if more:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
+            sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")
         return [*sentences, *(f"{one} `hotfix status --unknown` lists them." for one in self.unexamined)]
 
     def headline(self) -> str:
@@ -149,6 +160,13 @@ class Report:
         here = f" on {packages}" if packages else ""
         missing = "" if "transformers" in self.packages else "; transformers is not installed"
         return f"hotfix {__version__} (patch set {self.digest}){here}{missing}"
+
+
+_ON_ONE_SCREEN = 14  # rows; each may take two lines
+
+
+def _rank(row: tables.Row) -> int:
+    return KINDS.index(row.kind) if row.kind in KINDS else len(KINDS)
 
 
 def _is_harmless(outcome: Outcome) -> bool:

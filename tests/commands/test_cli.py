@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hotfix.commands.main import COMMANDS
+from hotfix.engine.catalogue import Catalogue
 from tests.commands.cli_runs import ESCAPE, ROOT, hotfix, stack
 
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
@@ -39,6 +40,9 @@ def folders(request, tmp_path):
         (tmp_path / "transformers-4.49.0.dist-info").mkdir()
         return name, (tmp_path,)
     return name, stack(*STACKS[name][0]) if STACKS[name][0] else ()
+
+
+OPT_IN = {id: entry.group for id, entry in Catalogue(print).entries.items() if entry.optin}
 
 
 def rows(text):
@@ -73,10 +77,13 @@ def test_status_shows_what_is_broken_and_counts_the_rest(folders):
     idle = [fix for fix, words in whole.items() if words[2:3] in (["fixed"], ["absent"])]
     assert set(idle).isdisjoint(brief)
     # What a group would give back is one line.
-    offered = {fix for fix, words in whole.items() if words[1:2] == ["removed-api"] and words[3:4] == ["disabled"]}
+    offered = {fix for fix, words in whole.items() if words[3:4] == ["disabled"] and OPT_IN.get(fix)}
     offered -= set(idle)
     assert ("HOTFIX_OPTIN=removed-names" in brief) == bool(offered)
-    left_out = set(idle) | offered
+    folded = {fix for fix in whole if fix not in brief} - set(idle) - offered - {"fix"}
+    left_out = set(idle) | offered | folded
+    if folded:  # the worst are there
+        assert f"{len(folded)} more do not fit here" in " ".join(" ".join(words) for words in brief.values())
     assert set(whole) - set(brief) == left_out | ({"fix"} if len(left_out) == len(whole) - 2 else set())
     assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
     order = [words[2] for words in whole.values() if words[2:3] in (["broken"], ["fixed"])]

@@ -125,7 +125,7 @@ def test_what_looks_broken_is_one_short_warning_a_fix(world: World) -> None:
     targets = {f"transformers.{name}:scale": "==1.0" for name in ("toy", "another_module_of_the_release")}
     text = (world.folder / "toy_scale.py").read_text()
     places = ", ".join(f'("{key}", "==1.0")' for key in targets)
-    id = "training-args-evaluation-strategy-removed-"  # longer than those that there are
+    id = "training-args-evaluation-strategy-deleted"  # as long as the longest that there is
     text = text.replace('("transformers.toy:scale", "==1.0")', places).replace("toy-scale", id)
     world.fixes.clear()
     world.plant(id, text, targets, {})
@@ -145,7 +145,7 @@ def test_the_ids_that_there_are_fit_into_the_warning() -> None:
     from hotfix.engine.catalogue import Catalogue
 
     longest = max(len(id) for id in Catalogue(print).entries)
-    assert longest <= len("training-args-evaluation-strategy-removed-")
+    assert longest <= len("training-args-evaluation-strategy-deleted")
 
 
 def test_a_maintainer_gets_what_is_needed(tomorrow: World) -> None:
