@@ -154,9 +154,7 @@ def _standing(function: Any) -> Any:
 
 def _looks(function: Any) -> tuple[Any, ...]:
     names = function.__module__, function.__name__, function.__qualname__, function.__doc__
-    # The defaults of a wrapper that takes anything are those that its signature shows: the ones of what it wraps.
-    defaults = None if hasattr(function, "__wrapped__") else function.__defaults__
-    return (*names, inspect.signature(function), defaults)
+    return (*names, inspect.signature(function))  # which has the defaults
 
 
 def _has_its_lines(code: CodeType) -> bool:

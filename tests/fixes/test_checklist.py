@@ -57,7 +57,8 @@ def checked(check, module, fix, target, release):
     packages = {**matrix.PACKAGES, **fix.case_spec.packages}
     beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
     extras = [f"{name}=={version}" if version else name for name, version in packages.items() if version is not None]
-    switches = {"HOTFIX_ONLY": fix.id, "HOTFIX_OPTIN": fix.id, "CHECKLIST": module}
+    ids = ",".join([fix.id, *fix.case_spec.with_fixes])
+    switches = {"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": ids, "CHECKLIST": module}
     case = f"tests.fixes.checklist:{check}"
     return run(case, transformers=release, **beside, extras=extras, env=switches, target=target).require()
 
