@@ -266,7 +266,14 @@ class Session:
         )
 
     def _selected_for(self, module: str) -> list[Entry]:
-        return [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
+        """The selected fixes that have something to do in a module, as far as that is known without reading it."""
+        entries = [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
+        return [entry for entry in entries if not self._is_known_good(entry, module)]
+
+    def _is_known_good(self, entry: Entry, module: str) -> bool:
+        """Whether the installed release is known to have all of a module right at which a fix aims."""
+        ranges = {releases for key, releases in entry.targets.items() if key.partition(":")[0] == module}
+        return bool(ranges) and all(self.catalogue.is_known_good(module, releases) for releases in ranges)
 
     def _modules_that_matter(self) -> set[str]:
         """The modules at which a selected fix aims, less those that the installed release is known to have right."""

@@ -33,6 +33,7 @@ class Catalogue:
         self._warn = warn
         self._given = None if entries is None else {entry.id: entry for entry in entries}
         self._known_good: dict[tuple[str, str], bool] = {}
+        self._is_whole: dict[str, bool] = {}
         self._read: Optional[dict[str, Any]] = None
         self._modules: Optional[tuple[dict[str, list[str]], list[tuple[str, str]]]] = None
 
@@ -90,8 +91,11 @@ class Catalogue:
     def _is_good_release(self, package: str, releases: str) -> bool:
         from packaging.specifiers import SpecifierSet
 
-        spec, release = installed.find_spec(package), installed.version(package)
-        if spec is None or spec.origin is None:  # an installation that was interrupted leaves folders
+        if package not in self._is_whole:
+            spec = installed.find_spec(package)
+            self._is_whole[package] = spec is not None and spec.origin is not None
+        release = installed.version(package)
+        if not self._is_whole[package]:  # an installation that was interrupted leaves folders
             return False
         if release is None or not releases or str(release) not in self.examined(package):
             return False

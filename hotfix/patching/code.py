@@ -85,6 +85,12 @@ class Written:
         tree.body[:0] = copy.deepcopy(self.imports)
         return tree
 
+    def as_it_stands(self) -> ast.Module:
+        """The same, not to be changed."""
+        tree = standing_alone(self.found, self.qualname)
+        tree.body[:0] = self.imports
+        return tree
+
 
 def written(code: types.CodeType, qualname: str, text: str) -> Written:
     """Find the source of a function that runs.
@@ -104,7 +110,7 @@ def written(code: types.CodeType, qualname: str, text: str) -> Written:
         for imports in (list, partial(source.imports, text)):
             # Attributes of imported names are compiled differently from those of other names.
             one = Written(qualname, found, imports(), code)
-            if same_program(compiled(one.tree(), qualname, code), code):
+            if same_program(compiled(one.as_it_stands(), qualname, code), code):
                 return one
     except SyntaxError as error:
         raise Refusal(f"the source of {qualname} does not compile on its own: {error}") from None

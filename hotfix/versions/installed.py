@@ -104,14 +104,16 @@ def is_as_released(module: str) -> bool:
     if record is None:
         return False
     folder, listed_at, list_file = record
-    stem = os.path.join(folder, *module.split(".")[1:])
-    for path in (f"{stem}.py", os.path.join(stem, "__init__.py")):
+    parts = module.split(".")[1:]
+    stem = os.path.join(folder, *parts)
+    in_list = "/".join([os.path.basename(folder), *parts])
+    for end in (".py", "/__init__.py"):
+        path = stem + end
         try:
             status = os.stat(path)
         except OSError:
             continue
-        name = os.path.relpath(path, os.path.dirname(folder)).replace(os.sep, "/")
-        digest, size = _listed(list_file).get(name, ("", ""))
+        digest, size = _listed(list_file).get(in_list + end, ("", ""))
         if str(status.st_size) != size:
             return False
         return status.st_mtime <= listed_at + _SECONDS or _has_hash(path, digest)

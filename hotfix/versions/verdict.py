@@ -201,6 +201,8 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
         return _without_source(package, target.module, target.qualname)
     leaf = target.implementation.leaf
     try:
+        if not installed.is_executed(target.module) and source.parts(target.qualname)[-1] in text:
+            source.parse(text)  # what runs is Python; what does not may be anything
         there = source.has_name(text, target.qualname)
         if not there and leaf != target.module:
             is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix

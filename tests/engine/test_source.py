@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
+import warnings
 
 import pytest
 
@@ -213,3 +215,68 @@ def test_a_lazy_package_has_what_it_names_or_what_its_modules_export() -> None:
     assert not source.is_exported(
         "modules = _LazyModule(structure)", "__all__ = ['exported']\nexported = 1", "exported"
     )
+
+
+OUTLINES = {
+    "a sample": SAMPLE,
+    "a head in a string": 'TEXT = """\ndef inside():\n    pass\n"""\nnumber = 1\n',
+    "a string that ends at column 0": 'def f():\n    """Text.\nimport no\n"""\n    import inner\n\n\nimport outer\n',
+    "quotes in a string of the other kind": "def f():\n    return '''\n\"\"\" def g():\n'''\n\n\nnumber = 1\n",
+    "quotes in a comment": 'def f():\n    return 1  # """\n\n\nnumber = 1\n',
+    "below if": "if True:\n    import one\n\n    def f():\n        import two\nelse:\n    from c import d as f\n",
+    "decorators": "import a\n\n\n@a.b(\n    1,\n)\n# c\nclass C(\n    object,\n):\n    import d\n\n\nx: int = 2\n",
+    "on one line": "def f(): return 1\nclass C: pass\nx = y = (1, 2)\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("name", OUTLINES)
+def test_the_outline_binds_and_imports_what_the_whole_does(name: str) -> None:
+    text = OUTLINES[name]
+    whole = source.parse(text)
+    imports = [node for node in source._statements(whole) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert set(source._bound(source.outline(text))) == set(source._bound(whole))
+    assert [ast.dump(one) for one in source.imports(text)] == [ast.dump(one) for one in imports]
+
+
+def test_the_outline_is_without_what_functions_are_made_of() -> None:
+    returned = [node for node in ast.walk(source.outline(SAMPLE)) if isinstance(node, ast.Return)]
+    assert [ast.unparse(node) for node in returned] == ["return match"]  # below try
+
+
+ESCAPES = r"""
+plain = "\d" '\.' "\\d" "\\\d" 'it\'s \w' "\n\d"
+raw = r"\d" R'\.', rb"\w" Rb'\w' bR"\w"
+some = b"\d" Rb"\d", f"\d" u"\d"  # "\d
+joined = "a" "\
+\d" '''
+\d ' " \'
+''' + 'b'"\d"r"\d" "# no comment \d"
+def f(x): return"\d"if x else"\w"
+in_a_comment = 1  # it's "\d
+quoted = '''\d"''' + "'''\d"
+"""
+
+
+@pytest.mark.parametrize("text", [ESCAPES, "", 'x = """\\d', "x = '\\d\n"], ids=["all", "nothing", "open", "open line"])
+def test_escapes_are_found_as_by_the_tokens_of_python(text: str) -> None:
+    assert source._with_valid_escapes(text) == source._with_valid_escapes_surely(text)
+
+
+def test_what_escapes_nothing_is_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tree = source.parse(ESCAPES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert ast.dump(tree) == ast.dump(ast.parse(ESCAPES))
+
+
+@pytest.mark.parametrize("text", [*OUTLINES.values(), "def f():\n    x\n\t\n)\n]\n # c\n\x0c\nx\n", "def f(): x"])
+def test_a_block_ends_where_its_lines_say(text: str) -> None:
+    lines = source.lines_of(text)
+    for head in (one for ones in source._heads(text).values() for one in ones):
+        later = range(head.number + 1, len(lines))
+        assert source._end(text, head) == next(
+            (number for number in later if source._leaves(lines[number], head.indent)), len(lines)
+        )

@@ -345,6 +345,15 @@ def test_a_file_that_its_installer_vouches_for_is_not_even_watched(world: World)
     assert world.run(code).stdout == "10\nTrue\n"
 
 
+def test_a_module_that_is_read_for_one_fix_is_not_read_for_those_that_it_has_right(world: World) -> None:
+    world.plant("toy-again", FIX.replace("toy-scale", "toy-again"), {"transformers.toy:scale": "==0.9"}, {})
+    record = install(world, "1.0")
+    code = IMPORT + "import sys\nprint('toy_again' in sys.modules, 'toy_scale' in sys.modules)\n"
+    assert world.run(code).stdout == "10\nFalse True\n"
+    record.unlink()
+    assert world.run(code).stdout == "10\nTrue True\n"
+
+
 @pytest.mark.parametrize("release", ["1.1.dev0", "1.1+vendor.3"])
 def test_development_versions_and_vendors_builds_are_read(world: World, release: str) -> None:
     world.write("transformers/__init__.py", f'__version__ = "{release}"\n')
