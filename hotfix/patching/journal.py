@@ -324,7 +324,10 @@ class _Wrapping:
 
     def is_defined_here(self) -> bool:
         """An imported name is ours to change in this module only; a function of this module everywhere."""
-        module = getattr(self.site.owner, "__module__", getattr(self.site.owner, "__name__", None))
+        owner = self.site.owner
+        # A module may have a class of its own, which says where that was written: a lazy package, one that hints.
+        is_module = isinstance(owner, types.ModuleType)
+        module = owner.__name__ if is_module else getattr(owner, "__module__", None)
         return getattr(live.below_descriptor(self.original), "__module__", None) == module
 
     def _built(self, steps: list[_Step]) -> tuple[Any, tuple[Any, ...]]:

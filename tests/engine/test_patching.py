@@ -143,6 +143,22 @@ def test_a_wrapper_reaches_copies_and_maps_and_everything_is_restored(world: Wor
     assert lines == ["['wrapped', 7] ['wrapped', 7] ['wrapped', 7] (x, factor=2)", "True scale", "True"]
 
 
+def test_copies_are_reached_in_a_module_that_has_a_class_of_its_own(world: World) -> None:
+    # As the lazy packages of transformers have, and modules that hint at names that are gone.
+    plant_wrap(world)
+    world.write("third.py", "from transformers.toy import scale\n")
+    code = """
+    import third, types, transformers.toy as toy
+    toy.__class__ = type("Module", (types.ModuleType,), {"__module__": "elsewhere"})
+    original = toy.scale
+    import hotfix
+    with hotfix.apply(only=["toy-wrap"]) as handle:
+        print(third.scale(5), toy.SCALERS["plain"](5))
+    print(third.scale is toy.scale is toy.SCALERS["plain"] is original)
+    """
+    assert world.run(code).stdout == "['wrapped', 7] ['wrapped', 7]\nTrue\n"
+
+
 def test_what_a_wrapper_cannot_reach_is_counted(world: World) -> None:
     plant_wrap(world)
     code = """

@@ -1,6 +1,6 @@
 """What `test_checklist.py` runs on the testbed: whatever people do with a function, done with the functions of any fix.
 
-`CHECKLIST` in the environment names the module of the fix. Nothing here knows a fix: a new one gets all of it.
+`CASE_CHECKLIST` in the environment names the module of the fix. Nothing here knows a fix: a new one gets all of it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 import hotfix
 from hotfix import session
+from hotfix.fix import Fix
 from hotfix.patching.journal import _Recoding, _Wrapping
 from hotfix.proofs import load as load_proof
 from hotfix.proofs.testbed import Testbed
@@ -36,7 +37,8 @@ def ordinary(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
 
     _ran(Testbed, target)
-    operations = list(session.current().journal._operations)
+    mine = _fix().id
+    operations = [one for one in session.current().journal._operations if mine in {step.fix.id for step in one.steps}]
     found = dict(_repaired(operations))
     told = {
         "something was repaired": bool(operations),
@@ -124,13 +126,17 @@ def _count() -> Any:
     return torch.tensor(_models.value)
 
 
+def _fix() -> Fix:
+    fix: Fix = import_module(os.environ["CASE_CHECKLIST"]).FIX
+    return fix
+
+
 def _ran(kind: type[Testbed], target: Any) -> dict[str, Any]:
     import torch
 
     torch.manual_seed(0)  # of dropout
     with xformers_cpu.registered() if find_spec("xformers") else nullcontext(), kind() as testbed:
-        module = os.environ["CHECKLIST"]
-        proof = load_proof(module, import_module(module).FIX)
+        proof = load_proof(os.environ["CASE_CHECKLIST"], _fix())
         assert proof is not None
         results = proof(testbed, target)
         return {name: value.detach().clone() for name, value in results.items()}

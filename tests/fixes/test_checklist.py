@@ -1,13 +1,17 @@
 """One checklist over all fixes: tracebacks, names, pickle, the way back, torch.compile and gradient checkpointing.
 
-The fixes are found, not listed, so that a new one is held to all of it. Each is tried on the last release in which its
-first target is broken.
+The fixes are found, not listed, so that a new one is held to all of it. Each is tried on a release in which its first
+target is broken, with all that is on by default.
 """
 
 from __future__ import annotations
 
-import pytest
+from collections import Counter
 
+import pytest
+from packaging.version import Version
+
+from hotfix.engine.catalogue import Catalogue
 from tools import evidence, matrix
 from tools.testbed.run import run
 
@@ -34,6 +38,7 @@ LET_OFF = {
         "compiled",
     ): "torch cannot trace the backward pass of xformers; tests/fixes/models/test_var.py",
 }
+ENTRIES = Catalogue(lambda sentence: None).entries
 ROUNDING = 1e-6  # of the norm of a gradient in float32: autograd adds its parts in another order, without a fix, too
 
 
@@ -46,26 +51,59 @@ def fixes():
         target = next((one for one in fix.targets if one.method != "add"), None)
         if target is None:
             continue
-        broken = [cell.release for cell in every if cell.fix is fix and cell.target is target]
+        broken = {str(cell.release) for cell in every if cell.fix is fix and cell.target is target} or {"4.51.3"}
         if "*" in target.module:
             target = target.in_module(target.module.replace("*", OWN))
-        chosen.append(pytest.param(module, fix, target, str(max(broken, default="4.51.3")), id=fix.id))
-    return chosen
+        chosen.append((module, fix, target, broken))
+    return [
+        pytest.param(module, fix, target, release, id=fix.id)
+        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda one: _place(one[0], one[2]))
+    ]
 
 
-def checked(check, module, fix, target, release):
+def _in_few_releases(chosen):
+    """A release in which its target is broken for each, so that there are few different ones."""
+    left = list(chosen)
+    while left:
+        counts = Counter(release for *_, broken in left for release in broken)
+        release = max(counts, key=lambda one: (counts[one], Version(one)))
+        yield from ((release, *one) for *one, broken in left if release in broken)
+        left = [one for one in left if release not in one[-1]]
+
+
+def _place(release, fix):
+    """What goes in a row: what has imported a release, and armed hotfix as it stands, serves them all."""
+    return Version(release), str(sorted(_packages(fix).items())), bool(_switches(fix)), fix.id
+
+
+def _packages(fix):
+    return {name: version or "none" for name, version in {**matrix.PACKAGES, **fix.case_spec.packages}.items()}
+
+
+def _switches(fix):
+    """Those that turn on what is off by default."""
+    ids = [fix.id, *fix.case_spec.with_fixes]
+    return _alone(fix) if any(ENTRIES[id].optin for id in ids) else {}
+
+
+def _alone(fix):
+    ids = ",".join([fix.id, *fix.case_spec.with_fixes])
+    return {"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": ids}
+
+
+def checked(check, module, fix, target, release, **switches):
     packages = {**matrix.PACKAGES, **fix.case_spec.packages}
     beside = {name.replace("-", "_"): packages.pop(name, None) for name in ("flash-attn", "xformers")}
     extras = [f"{name}=={version}" if version else name for name, version in packages.items() if version is not None]
-    ids = ",".join([fix.id, *fix.case_spec.with_fixes])
-    switches = {"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": ids, "CHECKLIST": module}
+    switches = {**switches, "CASE_CHECKLIST": module}
     case = f"tests.fixes.checklist:{check}"
     return run(case, transformers=release, **beside, extras=extras, env=switches, target=target).require()
 
 
 @pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
 def test_a_repaired_function_is_an_ordinary_function(module, fix, target, release):
-    told = {name: bool(value) for name, value in checked("ordinary", module, fix, target, release).tensors.items()}
+    results = checked("ordinary", module, fix, target, release, **_switches(fix))
+    told = {name: bool(value) for name, value in results.tensors.items()}
     names = (
         "something was repaired",
         "tracebacks show lines that exist",
@@ -87,8 +125,8 @@ def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, r
         pytest.skip("it reads files: nothing of it runs in a model")
     if reason := LET_OFF.get((fix.id, way)):
         pytest.skip(reason)
-    got = checked(way, module, fix, target, release).tensors
-    expected = checked(AGAINST[way], module, fix, target, release).tensors
+    got = checked(way, module, fix, target, release, **_alone(fix)).tensors
+    expected = checked(AGAINST[way], module, fix, target, release, **_alone(fix)).tensors
     assert got.pop("models"), "no model of the case was compiled, or can checkpoint its layers"
     assert got.keys() == expected.keys()
     assert [name for name, one in got.items() if not _equal(one, expected[name], rounded="gradient" in name)] == []

@@ -195,7 +195,8 @@ def run_script(
 
 def environment(folders: Sequence[Path], env: Mapping[str, str]) -> dict[str, str]:
     """Return the whole environment of a child: these folders, offline, no GPU, no HOTFIX_*, bytecode in our cache."""
-    left_out = {"HOTFIX", "PYTHONDONTWRITEBYTECODE"}
+    # Of pytest's, which changes with each test: another environment would be another base.
+    left_out = {"HOTFIX", "PYTHONDONTWRITEBYTECODE", "PYTEST_CURRENT_TEST"}
     kept = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith("HOTFIX_")}
     path = [ROOT / "tools" / "testbed" / "path", ROOT, *folders]
     return {

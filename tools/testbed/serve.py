@@ -105,6 +105,7 @@ def _case(case: dict[str, Any], said: tuple[int, int]) -> None:
 
     at = Path(case["at"])
     os.chdir(at)
+    os.environ.update(case["env"])
     for descriptor, name in enumerate(("stdout", "stderr"), 1):
         with open(at / f"{case['number']}.{name}", "wb") as file:
             file.write(_content(said[descriptor - 1]))

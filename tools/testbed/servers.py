@@ -31,6 +31,8 @@ TEMPLATES = 3
 # Variables that the interpreter, torch and other packages read when they are imported: another base. All others are
 # given to the template before it arms hotfix.
 _EARLY = ("PYTHON", "TORCH", "OMP_", "MKL_", "KMP_", "CUDA_", "TRITON_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "LD_")
+# What the case alone is told, whatever holds its release ready.
+_OF_THE_CASE = "CASE_"
 _START = "import sys; from tools.testbed.serve import base; base(int(sys.argv[1]))"
 
 
@@ -77,12 +79,13 @@ def run(
         Unready: nothing was run.
     """
     early = {name: value for name, value in late.items() if name.startswith(_EARLY)}
-    late = {name: value for name, value in late.items() if name not in early}
+    told = {name: value for name, value in late.items() if name.startswith(_OF_THE_CASE)}
+    late = {name: value for name, value in late.items() if name not in early and name not in told}
     whole = {**environment, **early}
     with _bases.taken(tuple(sorted(whole.items())), lambda: _Base(whole)) as base:
         key = (order["hotfix"], *sorted(late.items()))
         with base.templates.taken(key, lambda: base.template(order["hotfix"], late)) as template:
-            return template.run({"order": order, "number": number, "at": str(at)}, timeout)
+            return template.run({"order": order, "number": number, "at": str(at), "env": told}, timeout)
 
 
 def close() -> None:
