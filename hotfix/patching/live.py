@@ -13,7 +13,6 @@ from typing import Any, Optional
 
 from ..errors import Refusal
 from ..versions import source
-from .hints import is_hinting
 
 _MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
 _CLASS_DICT: Any = vars(type)["__dict__"]
@@ -188,8 +187,8 @@ def _rebind_in(container: Any, old: Any, new: Any) -> None:
 
 def _namespaces() -> Iterator[dict[str, Any]]:
     for module in list(sys.modules.values()):
-        # Not getattr and not vars() of lazy modules: looking at them imports what they stand for.
-        if type(module) is types.ModuleType or (is_hinting(module) and type(module).__base__ is types.ModuleType):
+        # Not getattr and not vars(): of lazy modules they would import what these stand for.
+        if issubclass(type(module), types.ModuleType):
             namespace = _MODULE_DICT.__get__(module)
             if namespace is not None:  # of a module that was made without its initialiser there is none
                 yield namespace
