@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hotfix.training._swallowed import divisor
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._swallowed import facts
 from hotfix.triggers.training._trainer import is_deepspeed
 
 TRIGGER = Trigger(
@@ -19,4 +19,6 @@ def divides_twice(call: Call) -> bool:
     trainer = call.owner
     if is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps <= 1:
         return False
-    return divisor(trainer, call.get("num_items_in_batch")) == 1
+    left_to_the_model = trainer.model_accepts_loss_kwargs and trainer.compute_loss_func is None
+    number = call.get("num_items_in_batch")
+    return number is None or not (left_to_the_model and facts(trainer).swallows)
