@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from hotfix.proofs import zoo
+from hotfix.proofs.processing import _pictures
 from hotfix.proofs.training import _counted, _steps
 from hotfix.proofs.training._writers import writer
 
@@ -198,3 +199,33 @@ def the_last_state_alone(testbed: Any, target: Any) -> dict[str, Any]:
     name = target.qualname.partition(".")[0]
     model = zoo.tower(testbed, import_module(target.module), name)
     return {"last_hidden_state": model(**zoo.tower_inputs(testbed, name)).last_hidden_state}
+
+
+@of("v5-gpt-neox-rotary-pct-lost")
+def a_quarter(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import GPTNeoXConfig
+
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}
+    return {"factor": torch.tensor(GPTNeoXConfig(rope_parameters=rope).rope_parameters["partial_rotary_factor"])}
+
+
+# -- processors --------------------------------------------------------------------------------------------------------
+
+
+@of("qwen2vl-image-processor-size-discarded", "qwen2vl-image-size-mutation")
+def the_default(testbed: Any, target: Any) -> dict[str, Any]:
+    return {"size": _pictures.edges(zoo.class_of(target)())}
+
+
+@of("qwen2vl-max-pixels-ignored")
+def both_limits(testbed: Any, target: Any) -> dict[str, Any]:
+    processor = zoo.class_of(target)()
+    return _pictures.pixels(processor, min_pixels=12544, max_pixels=100 * 28 * 28)
+
+
+@of("qwen2vl-processor-pixels-ignored")
+def no_limit(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import Qwen2VLImageProcessor
+
+    return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))

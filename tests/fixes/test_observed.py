@@ -23,6 +23,11 @@ OF_THE_DAY = {"accelerate": "1.1.1"}
 LATER = {"accelerate": "1.15.0"}
 
 
+FAST = "transformers.models.qwen2_vl.image_processing_qwen2_vl_fast:Qwen2VLImageProcessorFast"
+PROCESSOR = "transformers.models.qwen2_vl.processing_qwen2_vl:Qwen2VLProcessor.__call__"
+PICTURES = {"torchvision": "0.28.0"}
+
+
 def _model(name: str, what: str) -> str:
     return f"transformers.models.{name}.modeling_{name}:{what}"
 
@@ -77,13 +82,47 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "vision-hidden-states-post-ln": _model("got_ocr2", "GotOcr2VisionEncoder.forward"),
         },
     ),
-    "4.57.1": ({}, {"gpt2-fa2-padding-loses-causality": _model("gpt2", "GPT2Attention.forward")}),
+    "4.57.1": (
+        {},
+        {
+            "gpt2-fa2-padding-loses-causality": _model("gpt2", "GPT2Attention.forward"),
+            "idefics-smolvlm-position-ids": _model("idefics3", "Idefics3VisionEmbeddings.forward"),
+        },
+    ),
+    "4.49.0": (
+        PICTURES,
+        {"qwen2vl-processor-pixels-ignored": PROCESSOR},
+    ),
+    "4.53.3": (
+        PICTURES,
+        {
+            "qwen2vl-image-processor-size-discarded": (
+                "transformers.models.qwen2_vl.image_processing_qwen2_vl:Qwen2VLImageProcessor.__init__"
+            )
+        },
+    ),
+    "5.3.0": (
+        PICTURES,
+        {
+            "qwen2vl-image-size-mutation": f"{FAST}.__init__",
+            "qwen2vl-max-pixels-ignored": f"{FAST}._further_process_kwargs",
+            "v5-debertav2-no-special-tokens": (
+                "transformers.models.deberta_v2.tokenization_deberta_v2:DebertaV2Tokenizer.__init__"
+            ),
+        },
+    ),
     "5.4.0": (
         LATER,
         {
             "ga-loss-kwargs-swallowed-seq2seq-v5": _model("t5", "T5ForConditionalGeneration.__init__"),
             "qwen25vl-image-temporal-positions": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),
             "qwen25vl-v5-temporal-position-collapse": _model("qwen2_vl", "Qwen2VLModel.get_vision_position_ids"),
+            "v5-additional-special-tokens-lost": (
+                "transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained"
+            ),
+            "v5-gpt-neox-rotary-pct-lost": (
+                "transformers.models.gpt_neox.configuration_gpt_neox:GPTNeoXConfig.convert_rope_params_to_dict"
+            ),
             "v5-trainer-ga-double-division": STEP,
         },
     ),
