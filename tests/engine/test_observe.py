@@ -208,6 +208,7 @@ def test_calls_and_strikes_are_counted(kinds):
     assert {name for name, (state, _) in states.items() if state == "observed"} == set(counted)
     lines = [line for line in done.stderr.splitlines() if "struck" in line]
     assert len(lines) == 6
+    assert done.stderr.count("HOTFIX_MODE=observe: nothing is repaired here") == 1
     assert lines[0].startswith("hotfix: toy-kinds struck on 1 of 3 calls of plain, first in ")
     assert lines[0].endswith(": it is too large. HOTFIX_MODE=repair repairs it.")
     first = next(one["first"] for one in rows if one["place"].endswith(":raises"))
