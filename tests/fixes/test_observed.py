@@ -1,0 +1,229 @@
+"""Each trigger on a broken release: its case strikes, a harmless input does not, and results are equal to the bit."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from hotfix import trigger
+from hotfix.engine.catalogue import INDEX
+from tests.fixes import harmless
+from tools import matrix
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+FIXES = json.loads(INDEX.read_text(encoding="utf-8"))["fixes"]
+STEP = "transformers.trainer:Trainer.training_step"
+UTILS = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
+OF_THE_DAY = {"accelerate": "1.1.1"}
+LATER = {"accelerate": "1.15.0"}
+
+
+FAST = "transformers.models.qwen2_vl.image_processing_qwen2_vl_fast:Qwen2VLImageProcessorFast"
+PROCESSOR = "transformers.models.qwen2_vl.processing_qwen2_vl:Qwen2VLProcessor.__call__"
+PICTURES = {"torchvision": "0.28.0"}
+
+
+def _model(name: str, what: str) -> str:
+    return f"transformers.models.{name}.modeling_{name}:{what}"
+
+
+# Release, what is installed beside, and the fixes whose cases are run in one process, each on one target.
+RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "4.44.0": (
+        {},
+        {
+            "gemma2-fa2-no-window": _model("gemma2", "Gemma2FlashAttention2.forward"),
+            "fa2-sliding-window-mask-slicing": _model("mistral", "MistralFlashAttention2.forward"),
+        },
+    ),
+    "4.46.2": (OF_THE_DAY, {"trainer-ddp-no-sync-inverted": "transformers.trainer:Trainer._inner_training_loop"}),
+    "4.47.1": (OF_THE_DAY, {"trainer-ga-multiplied-loss": STEP}),
+    "4.48.0": (
+        LATER,
+        {
+            "trainer-ga-num-items-dropped": STEP,
+            "labels-shifted-twice": _model("moonshine", "MoonshineForConditionalGeneration.forward"),
+            "phi-lm-head-bias": _model("phi", "PhiForCausalLM.__init__"),
+        },
+    ),
+    "4.50.0": (
+        {},
+        {"gemma3-bidirectional-across-images": _model("gemma3", "Gemma3ForConditionalGeneration._update_causal_mask")},
+    ),
+    "4.52.1": (LATER, {"opt-double-scaling": _model("opt", "OPTAttention.forward")}),
+    "4.53.0": (
+        {},
+        {
+            "fa2-varlen-kwargs-ignored": UTILS,
+            "gemma3-mask-image-distance-heuristic": _model("gemma3", "token_type_ids_mask_function"),
+            "glm4v-bool-mask": _model("glm4v", "Glm4vVisionAttention.forward"),
+            "qwen25vl-second-per-grid-int-truncation": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),
+        },
+    ),
+    "4.54.0": (
+        LATER,
+        {
+            "fa-sliding-window-off-by-one": UTILS,
+            "fa2-posids-varlen-unpadded-batch": UTILS,
+            "ga-loss-kwargs-swallowed-vlm": _model("mamba", "MambaForCausalLM.__init__"),
+            "gptbigcode-inverse-scale": _model("gpt_bigcode", "GPTBigCodeAttention.__init__"),
+            "llama4-moe-score-order": _model("llama4", "Llama4TextMoe.forward"),
+            "num-items-off-by-one": "transformers.trainer:Trainer.get_batch_samples",
+            "qwen2vl-decode-delta-left-padding": _model(
+                "qwen2_vl", "Qwen2VLForConditionalGeneration.prepare_inputs_for_generation"
+            ),
+            "qwen2vl-text-position-ids-from-mrope": _model("qwen2_vl", "Qwen2VLTextModel.forward"),
+            "trainer-dp-loss-mean-num-items": "transformers.trainer:Trainer.compute_loss",
+            "vision-hidden-states-post-ln": _model("got_ocr2", "GotOcr2VisionEncoder.forward"),
+        },
+    ),
+    "4.57.1": (
+        {},
+        {
+            "gpt2-fa2-padding-loses-causality": _model("gpt2", "GPT2Attention.forward"),
+            "idefics-smolvlm-position-ids": _model("idefics3", "Idefics3VisionEmbeddings.forward"),
+        },
+    ),
+    "4.49.0": (
+        PICTURES,
+        {"qwen2vl-processor-pixels-ignored": PROCESSOR},
+    ),
+    "4.53.3": (
+        PICTURES,
+        {
+            "qwen2vl-image-processor-size-discarded": (
+                "transformers.models.qwen2_vl.image_processing_qwen2_vl:Qwen2VLImageProcessor.__init__"
+            )
+        },
+    ),
+    "5.3.0": (
+        PICTURES,
+        {
+            "qwen2vl-image-size-mutation": f"{FAST}.__init__",
+            "qwen2vl-max-pixels-ignored": f"{FAST}._further_process_kwargs",
+            "v5-debertav2-no-special-tokens": (
+                "transformers.models.deberta_v2.tokenization_deberta_v2:DebertaV2Tokenizer.__init__"
+            ),
+        },
+    ),
+    "5.4.0": (
+        LATER,
+        {
+            "ga-loss-kwargs-swallowed-seq2seq-v5": _model("t5", "T5ForConditionalGeneration.__init__"),
+            "qwen25vl-image-temporal-positions": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),
+            "qwen25vl-v5-temporal-position-collapse": _model("qwen2_vl", "Qwen2VLModel.get_vision_position_ids"),
+            "v5-additional-special-tokens-lost": (
+                "transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained"
+            ),
+            "v5-gpt-neox-rotary-pct-lost": (
+                "transformers.models.gpt_neox.configuration_gpt_neox:GPTNeoXConfig.convert_rope_params_to_dict"
+            ),
+            "v5-trainer-ga-double-division": STEP,
+        },
+    ),
+    "5.12.1": (LATER, {"v5-num-items-undercount-seq2seq": "transformers.trainer:Trainer.__init__"}),
+}
+ALWAYS = ("4.48.0", "4.54.0")
+TWO_RANKS = "trainer-ddp-no-sync-inverted"  # in children, which have records of their own
+
+
+def cases():
+    found = []
+    for release, (_, fixes) in RUNS.items():
+        marks = [pytest.mark.shares(f"observed {release}"), *([] if release in ALWAYS else [pytest.mark.slow])]
+        found += [pytest.param(release, fix, marks=marks, id=fix) for fix in fixes]
+    return found
+
+
+def with_a_harmless_input():
+    return [one for one in cases() if one.values[1] in harmless.CASES]
+
+
+@cache
+def ran(release, mode, **more):
+    packages, fixes = RUNS[release]
+    chosen: dict[str, Any] = {**matrix.PACKAGES, **packages}
+    beside: dict[str, Any] = {name.replace("-", "_"): chosen.pop(name, None) for name in ("flash-attn", "xformers")}
+    extras = [f"{name}=={version}" for name, version in chosen.items()]
+    cases = [(fix, FIXES[fix]["module"], place) for fix, place in fixes.items()]
+    switches = {"HOTFIX_MODE": mode, "HOTFIX_OPTIN": ",".join(fixes)} if mode else {}
+    env = {"OBSERVED": json.dumps(cases), **switches, **more}
+    every = "tests.fixes.observed:every"
+    return run(every, transformers=release, **beside, extras=extras, env=env, hotfix=bool(mode)).require()
+
+
+def part(result, fix, way):
+    start = f"{fix} {way}: "
+    return {name[len(start) :]: value for name, value in result.tensors.items() if name.startswith(start)}
+
+
+def counts(told):
+    return {name: int(told.pop(name, 0)) for name in ("calls", "struck", "untold")}
+
+
+def changed(one, other):
+    assert one.keys() == other.keys()
+    assert "raised" not in one
+    return [name for name, value in one.items() if not torch.equal(value, other[name])]
+
+
+@pytest.mark.parametrize(("release", "fix"), cases())
+def test_the_case_strikes_and_nothing_changes(release, fix):
+    told = part(ran(release, "observe"), fix, "case")
+    counted = counts(told)
+    assert fix == TWO_RANKS or counted["struck"] > 0
+    assert counted["untold"] == 0
+    assert changed(told, part(ran(release, ""), fix, "case")) == []
+
+
+@pytest.mark.parametrize(("release", "fix"), with_a_harmless_input())
+def test_a_harmless_input_does_not_strike_and_nothing_changes(release, fix):
+    told = part(ran(release, "observe"), fix, "harmless")
+    counted = counts(told)
+    assert counted["calls"] > 0
+    assert (counted["struck"], counted["untold"]) == (0, 0)
+    assert changed(told, part(ran(release, ""), fix, "harmless")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("release", "fix"), cases())
+def test_what_strikes_is_what_the_repair_changes(release, fix):
+    without, repaired = ran(release, ""), ran(release, "repair", HOTFIX_COUNT="1")
+    told = part(repaired, fix, "case")
+    spared = counts(told)
+    assert changed(told, part(without, fix, "case"))
+    if fix in harmless.CASES:
+        told = part(repaired, fix, "harmless")
+        assert counts(told)["struck"] == 0
+        assert fix in ALSO_MEETS or changed(told, part(without, fix, "harmless")) == []
+    found = trigger.load(fix, FIXES[fix]["module"])
+    assert found is not None
+    wanted = counts(part(ran(release, "observe"), fix, "case"))["struck"]
+    assert spared["struck"] == (wanted if found.while_repaired and fix not in NO_EDIT else 0)
+
+
+NO_EDIT = {"gemma3-mask-image-distance-heuristic", "qwen25vl-v5-temporal-position-collapse"}  # replaced as a whole
+# Harmless to the one bug, and not alone in this process.
+ALSO_MEETS = {
+    "qwen25vl-image-temporal-positions",  # meets qwen25vl-v5-temporal-position-collapse
+    "qwen2vl-image-size-mutation",  # meets the limit that its own case has left behind
+}
+
+
+@pytest.mark.shares("observed 4.46.2")
+def test_two_ranks_are_counted_exactly(tmp_path):
+    from hotfix.reports import fleet
+
+    ran("4.46.2", "observe", HOTFIX_RECORD=str(tmp_path))
+    rows = {(one["fix"], one["place"]): one for one in fleet.summarise(tmp_path).observed}
+    row = rows[TWO_RANKS, STEP]
+    # Each rank takes a step of one micro-batch and one of two. The process that has started them takes a step as well,
+    # and is ended by the testbed before it can write that down.
+    assert (row["calls"], row["asked"], row["struck"], row["untold"]) == (6, 6, 6, 0)
+    assert (row["ranks"], row["processes"]) == ([0, 1], 2)
