@@ -1,0 +1,1 @@
+"""When the bugs in what is read from files strike."""

@@ -1,0 +1,1 @@
+"""When the bugs in models and attention strike."""

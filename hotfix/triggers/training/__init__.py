@@ -1,0 +1,1 @@
+"""When the bugs in the Trainer strike."""

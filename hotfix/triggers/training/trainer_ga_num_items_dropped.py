@@ -1,0 +1,28 @@
+"""The number of labels is kept from a model, or a loss function, that would have divided by it."""
+
+from __future__ import annotations
+
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._trainer import is_divided_later
+
+TRIGGER = Trigger(
+    "trainer-ga-num-items-dropped",
+    when="gradients are accumulated over more than one micro-batch, for a model that takes the number of labels",
+    wrong="loss and gradients are too large by the number of accumulation steps",
+)
+
+
+@TRIGGER.strikes()
+def keeps_the_number(call: Call) -> bool:
+    """The result depends on the number, and the model is not given it."""
+    trainer = call.owner
+    args = trainer.args
+    if not trainer.model_accepts_loss_kwargs or call.get("num_items_in_batch") is None:
+        return False
+    depends = (
+        args.gradient_accumulation_steps > 1
+        or bool(args.average_tokens_across_devices)
+        or trainer.compute_loss_func is not None
+    )
+    composed = str(getattr(getattr(trainer.model, "config", None), "model_type", "")).endswith("encoder-decoder")
+    return depends and not composed and not is_divided_later(trainer)

@@ -1,0 +1,111 @@
+"""Triggers: what they are asked, what they may not be, and whose they are."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from hotfix import trigger
+from hotfix.engine.catalogue import INDEX
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training import trainer_ga_multiplied_loss, trainer_ga_num_items_dropped
+
+STEP = "transformers.trainer:Trainer.training_step"
+FIXES = json.loads(INDEX.read_text(encoding="utf-8"))["fixes"]
+
+
+def trainer(steps=1, accepts=False, loss_function=None, later=1, kind="NO", average=False, model_type="llama"):
+    return SimpleNamespace(
+        args=SimpleNamespace(gradient_accumulation_steps=steps, average_tokens_across_devices=average),
+        model_accepts_loss_kwargs=accepts,
+        compute_loss_func=loss_function,
+        accelerator=SimpleNamespace(gradient_accumulation_steps=later, distributed_type=kind),
+        model=SimpleNamespace(config=SimpleNamespace(model_type=model_type)),
+    )
+
+
+def step(owner, number=None):
+    return Call(STEP, ("self", "model", "inputs", "num_items_in_batch"), (owner, None, {}, number), owner)
+
+
+def test_a_call_knows_its_arguments_by_name_those_in_kwargs_too():
+    call = Call("m:f", ("x", "args", "rest"), (1, (2,), {"y": 3}), None, extra="rest")
+    assert (call["x"], call["args"], call["y"], call.get("z", 4)) == (1, (2,), 3, 4)
+    assert list(call) == ["x", "args", "y"]
+    assert "y" in call
+    assert "z" not in call
+    with pytest.raises(KeyError, match="z"):
+        call["z"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({}, "says why not"),
+        ({"when": "w", "wrong": "x", "why_not": "y"}, "says why not"),
+        ({"when": "w"}, "what is wrong"),
+        ({"when": "w", "wrong": "x", "every": 0}, "every=0"),
+    ],
+)
+def test_a_trigger_that_says_too_little_or_too_much_is_refused(arguments, what):
+    with pytest.raises(ValueError, match=what):
+        Trigger("some-fix", **arguments)
+
+
+def test_a_function_has_one_condition_and_all_targets_may_share_one():
+    one = Trigger("some-fix", when="w", wrong="x")
+    first = one.strikes("m:f")(lambda call: True)
+    others = one.strikes()(lambda call: False)
+    assert (one.condition("m:f"), one.condition("m:g"), one.places) == (first, others, ("m:f",))
+    with pytest.raises(ValueError, match="two conditions for m:f"):
+        one.strikes("m:f")(lambda call: True)
+
+
+def test_every_module_of_the_tree_is_the_trigger_of_the_fix_of_that_name():
+    from pkgutil import walk_packages
+
+    import hotfix.triggers
+
+    names = [one.name for one in walk_packages(hotfix.triggers.__path__, f"{trigger.HOME}.") if not one.ispkg]
+    homes = {entry["module"].replace("hotfix.", f"{trigger.HOME}.", 1): id for id, entry in FIXES.items()}
+    own = [name for name in names if not name.rpartition(".")[2].startswith("_")]
+    assert own
+    assert [name for name in own if name not in homes] == []
+    for name in own:
+        found = trigger.load(homes[name], FIXES[homes[name]]["module"])
+        assert found is not None
+        assert found.fix == homes[name]
+
+
+def test_a_fix_without_a_trigger_has_none_and_another_ones_is_refused(tmp_path, monkeypatch):
+    assert trigger.load("adamw-removed", "hotfix.names.adamw_removed") is None
+    (tmp_path / "planted_fix.py").write_text(
+        "from hotfix.trigger import Trigger\nTRIGGER = Trigger('mine', why_not='Who knows.')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = trigger.load("plugin:mine", "planted_fix")
+    assert found is not None
+    assert found.why_not == "Who knows."
+    with pytest.raises(TypeError, match="no trigger of plugin:another"):
+        trigger.load("plugin:another", "planted_fix")
+
+
+def test_micro_batches_of_a_model_without_loss_arguments_strike():
+    strikes = trainer_ga_multiplied_loss.accumulates
+    assert strikes(step(trainer(steps=4), number=8))
+    assert not strikes(step(trainer(steps=1), number=8))
+    assert not strikes(step(trainer(steps=4, accepts=True), number=8))
+    assert not strikes(step(trainer(steps=4, later=4)))
+    assert strikes(step(trainer(steps=4, kind="DEEPSPEED"), number=8))  # what is reported
+
+
+def test_a_number_that_is_kept_back_strikes_where_the_result_depends_on_it():
+    strikes = trainer_ga_num_items_dropped.keeps_the_number
+    assert strikes(step(trainer(steps=4, accepts=True), number=8))
+    assert not strikes(step(trainer(steps=4, accepts=True)))
+    assert not strikes(step(trainer(steps=1, accepts=True), number=8))
+    assert not strikes(step(trainer(steps=4), number=8))
+    assert not strikes(step(trainer(steps=4, accepts=True, kind="DEEPSPEED"), number=8))
+    assert not strikes(step(trainer(steps=4, accepts=True, model_type="vision-encoder-decoder"), number=8))
