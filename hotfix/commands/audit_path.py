@@ -9,7 +9,7 @@ that it cannot have been, and most often they prove neither.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -207,8 +207,8 @@ def has(bug: Bug, release: Version, folders: frozenset[str]) -> bool:
         release: the release.
         folders: of the model and its parts, in ``transformers.models``.
     """
-    broken = [key for key, where in _places(bug) if any(one.contains(release, prereleases=True) for one in where)]
-    of_models = {key[len(_MODELS) :].partition(".")[0] for key in broken if key.startswith(_MODELS)}
+    broken = [key for key, where in _functions(bug) if any(one.contains(release, prereleases=True) for one in where)]
+    of_models = {_folder(key.partition(":")[0]) for key in broken if key.startswith(_MODELS)}
     if of_models:
         return bool(of_models & folders)
     return any(key.startswith(f"{PACKAGE}.") for key in broken)
@@ -230,14 +230,19 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
         for one in [release] if release not in known else [release, *(later for later in known if later > release)]:
             understood = by_release.source_of(one).class_of(model_type) if one in known else None
             if understood is not None:
-                found.add(understood.module[len(_MODELS) :].split(".")[-2])
+                found.add(_folder(understood.module))
                 break
         else:
             found.add(model_type.replace("-", "_"))
     return frozenset(found)
 
 
-def _places(bug: Bug) -> list[tuple[str, tuple[SpecifierSet, ...]]]:
+def _folder(module: str) -> str:
+    """``llama`` of ``transformers.models.llama.modeling_llama``, and of a module that is another level down."""
+    return module.split(".")[-2]
+
+
+def _functions(bug: Bug) -> list[tuple[str, tuple[SpecifierSet, ...]]]:
     """The functions that have a bug, and the releases in which they do."""
     entry = session.current().catalogue.entries.get(bug.id)
     if entry is None:
@@ -328,11 +333,16 @@ def _fact(files: Files, name: str) -> str:
     for one in files.said:
         if one.name == name:
             values.setdefault(_word(one.value), []).append(one.file)
-    return f"{FACTS[name]}: " + ", ".join(f"{value} ({', '.join(files)})" for value, files in values.items())
+    return f"{FACTS[name]}: " + ", ".join(f"{value} ({_places_of(told)})" for value, told in values.items())
 
 
 def _word(value: object) -> str:
     return "yes" if value is True else str(value)
+
+
+def _places_of(files: Sequence[str]) -> str:
+    more = len(files) - 2
+    return ", ".join(files[:2]) + (f" and {more} more" if more > 0 else "")
 
 
 def _lacking(bug: Bug, run: Run) -> str:
@@ -377,7 +387,7 @@ def _show(found: Audit) -> None:
     screen = Screen()
     run = found.run
     facts = [("folder", str(run.folder))]
-    facts += [(PACKAGE, f"{one.release} ({one.file}: {one.what})") for one in run.releases]
+    facts += [(PACKAGE, line) for line in _named(run.releases)]
     facts += [(FACTS[name], _fact(run.files, name).partition(": ")[2]) for name in FACTS if _is_told(run.files, name)]
     if run.repaired:
         facts.append(("repaired then", ", ".join(sorted(run.repaired))))
@@ -399,6 +409,15 @@ def _show(found: Audit) -> None:
         screen.line(f"Note: {note}.")
     screen.line()
     screen.line(_summary(found), "bold")
+
+
+def _named(releases: Sequence[Release]) -> Iterator[str]:
+    """The releases, by what the files say of them."""
+    by_what: dict[tuple[str, str], list[str]] = {}
+    for one in releases:
+        by_what.setdefault((one.release, one.what), []).append(one.file)
+    for (release, what), files in by_what.items():
+        yield f"{release}: {what} ({_places_of(files)})"
 
 
 def _condition(one: Finding) -> str:

@@ -123,7 +123,7 @@ class _Reader:
             content = self._json(place + name)
             if content is None:
                 continue
-            self._release(content.get("transformers_version"), place + name, "wrote it")
+            self._release(content.get("transformers_version"), place + name, "it was written with it")
             if name != "config.json":
                 continue
             self.config = self.config or content
@@ -131,7 +131,7 @@ class _Reader:
             for one in self._every_dictionary(content, file):
                 self._text("model_types", one.get("model_type"), file)
                 if one is not content:
-                    self._release(one.get("transformers_version"), file, "wrote a part of it")
+                    self._release(one.get("transformers_version"), file, "a part of it was written with it")
             for one in _list(content.get("architectures")):
                 self._text("architectures", one, file)
             if content.get("auto_map"):
