@@ -34,6 +34,7 @@ from .versions import installed
 from .versions.verdict import Verdict
 
 if TYPE_CHECKING:
+    from .engine.observer import Observer
     from .reports.record import Record
     from .reports.report import Report
 
@@ -51,6 +52,7 @@ class Session:
     Attributes:
         policy, catalogue, selection, ledger, journal, hints, log: see the modules in `hotfix.engine` and
             `hotfix.patching`.
+        observer: counts calls, where that is asked for; else None.
     """
 
     def __init__(self, switches: Policy, catalogue: Optional[Catalogue] = None) -> None:
@@ -61,15 +63,27 @@ class Session:
         self.ledger = Ledger(switches, self.log)
         self.journal = Journal()
         self.hints = Hints()
-        self._applier = Applier(switches, self.journal)
+        self.observer = self._make_observer()
+        self._applier = Applier(switches, self.journal, self.observer)
         # What is asked for, what is in place and what is written down change together under it. Nothing is imported
         # under it: what is imported may be waiting for it in another thread.
         self._lock = Lock()
+        self._speaks_at_exit = False
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
         self._stopped: set[tuple[str, str]] = set()
         self._matter: Optional[tuple[frozenset[str], set[str]]] = None
         self._roots: dict[str, int] = {}
+
+    def _make_observer(self) -> Optional[Observer]:
+        """What counts calls; nothing of it is loaded where nobody asks for it."""
+        if not (self.policy.observes or self.policy.count) or self.policy.problem or not self.policy.enabled:
+            return None
+        from .engine.observer import Observer
+
+        observer = Observer(self.catalogue, self.journal, self.log)
+        observer.on_strike = self._counted
+        return observer
 
     # -- which fixes are on --------------------------------------------------------------------------------------------
 
@@ -137,13 +151,15 @@ class Session:
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
         """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
         kept = {(one.fix, one.target.qualname): one for one in self.journal.uninstall(ids)}
+        if self.observer:
+            self.observer.forget(ids)
         stranded = []
         for (fix, name), outcome in self.ledger.outcomes().items():
             if ids is not None and fix not in ids:
                 continue
             self.ledger.forget(fix, name)
             left = kept.get((fix, name.partition(":")[2]))
-            if left is not None and outcome.state is State.APPLIED:
+            if left is not None and outcome.state in (State.APPLIED, State.OBSERVED):
                 stranded.append(replace(outcome, reason=f"It cannot be taken out: {left.reason}."))
                 self.ledger.keep(stranded[-1])
         return stranded
@@ -237,6 +253,9 @@ class Session:
             if self.policy.requires(entry.id):
                 self._check_required(entry.id, name)
             self._stopped.discard((name, entry.id))
+        if self.observer:
+            self.observer.module_loaded(module)
+            self._say_at_exit()
         if applied:
             if late and compiled.forget_graphs():
                 for one in applied:
@@ -280,6 +299,10 @@ class Session:
                 if "*" in module or module in modules or self.catalogue.is_known_good(module, releases):
                     continue
                 modules.add(module)
+        if self.observer:
+            entries = self.selection.entries
+            here = [one.id for one in entries if any(key.partition(":")[0] in modules for key in one.targets)]
+            modules |= self.observer.modules(here)
         modules.update(self._modules_that_hint(ids))
         self._matter = ids, modules
         return modules
@@ -339,12 +362,18 @@ class Session:
         from .reports import report  # here, because a process that is never asked does without
 
         off = "hotfix is not switched on in this process."
-        return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off)
+        counted = self.observer.results() if self.observer else ()
+        return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off, counted)
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
         """The ledger, as it is true now: what was repaired may have been replaced since."""
         found = self.ledger.outcomes()
         for key, outcome in found.items():
+            if self.observer and outcome.state is State.OBSERVED:
+                reason = self.observer.lost(*key)
+                if reason:
+                    found[key] = replace(outcome, state=State.SKIPPED, reason=reason)
+                continue
             if outcome.state is not State.APPLIED or outcome.fix not in self.selection:
                 continue
             module, _, qualname = outcome.target.partition(":")
@@ -376,7 +405,8 @@ class Session:
                 if self._record is None:
                     from .reports.record import Record
 
-                    self._record = Record(self.policy, self.log, self.publish)
+                    counted = self.observer.results if self.observer else None
+                    self._record = Record(self.policy, self.log, self.publish, counted)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # Keeping the books may not stop the work; not being able to keep a promise must.
@@ -389,6 +419,20 @@ class Session:
                 f"HOTFIX_PIN={pin}, but the patch set of this process is {report.digest}. `hotfix lock --check` "
                 "says what has changed since hotfix.lock was written."
             )
+
+    def _counted(self) -> None:
+        """A bug has struck: for the first time, or again after a while."""
+        if self._record is not None:
+            self._record.write()
+
+    def _say_at_exit(self) -> None:
+        """Have it said at the end of this process what struck: once, and not by its children."""
+        if self._speaks_at_exit or self.observer is None:
+            return
+        self._speaks_at_exit = True
+        from .reports.observed import say_at_exit
+
+        say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)
 
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""

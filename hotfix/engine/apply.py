@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from ..errors import Refusal
 from ..fix import Fix, Target
@@ -18,18 +18,30 @@ from ..versions.verdict import Judgement, Reader, Verdict, judge, read_installed
 from .ledger import Outcome, State
 from .policy import Policy, Unknown
 
+if TYPE_CHECKING:
+    from .observer import Observer
+
 
 class Applier:
-    """Applies fixes to loaded modules, in two steps: `judge` may take its time, `apply` is done under a lock."""
+    """Applies fixes to loaded modules, in two steps: `judge` may take its time, `apply` is done under a lock.
 
-    def __init__(self, switches: Policy, journal: Journal) -> None:
+    Args:
+        switches: what is to be done.
+        journal: what was done.
+        observer: counts calls, where that is asked for.
+    """
+
+    def __init__(self, switches: Policy, journal: Journal, observer: Optional[Observer] = None) -> None:
         self._policy = switches
         self._journal = journal
+        self._observer = observer
 
     def judge(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
         """Judge the source of one target of a module that was imported. What has to change along is imported."""
         judgement = judge(fix, target.in_module(module.__name__), partial(_read_live, module))
-        if self._calls_for_a_change(judgement):
+        if self._calls_for_a_change(judgement) and self._observer:
+            self._observer.trigger_of(fix.id)  # imports its module
+        if self._calls_for_a_change(judgement) and not self._policy.observes:
             for companion in fix.companions:
                 # What is missing is told, with its reason, where the companion is needed.
                 with suppress(ImportError):
@@ -69,7 +81,10 @@ class Applier:
         self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool
     ) -> Outcome:
         state, reason = State.SKIPPED, judgement.reason
-        if self._calls_for_a_change(judgement):
+        if self._policy.observes:
+            if self._observer and judgement.verdict is Verdict.BROKEN:
+                state, reason = _observed(self._observer, fix, target, module)
+        elif self._calls_for_a_change(judgement):
             try:
                 self._bring_companions(fix)
                 reason = self._journal.install(fix, target, module, late)
@@ -80,6 +95,9 @@ class Applier:
                 state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
             finally:
                 self._dismiss_companions(fix)
+            if self._observer and state is State.APPLIED and target.method == "edit":
+                with suppress(Refusal):  # it is repaired all the same; a count that is not there is none
+                    self._observer.observe(fix, target, module)
         name = str(target.in_module(module.__name__))
         found = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
         return Outcome(fix.id, name, *found, converts=target.converts)
@@ -103,6 +121,13 @@ class Applier:
         """Take them out again where none of the targets is repaired."""
         if fix.companions and not any(map(self._journal.is_in_place, fix.targets)):
             self._journal.uninstall({fix.id})
+
+
+def _observed(observer: Observer, fix: Fix, target: Target, module: types.ModuleType) -> tuple[State, str]:
+    try:
+        return State.OBSERVED, observer.observe(fix, target, module)
+    except Refusal as refusal:
+        return State.SKIPPED, f"Not repaired, and not observable: {refusal}."
 
 
 def _missing(target: Target, module: types.ModuleType) -> Optional[str]:

@@ -23,6 +23,7 @@ class State(str, Enum):
     """What hotfix did about a target."""
 
     APPLIED = "applied"  #: the fix is in place
+    OBSERVED = "observed"  #: nothing is repaired: its calls are counted (``HOTFIX_MODE=observe``)
     PENDING = "pending"  #: it will be, when the module is imported
     SKIPPED = "skipped"  #: nothing to do, or nothing that may be done
     DISABLED = "disabled"  #: switched off

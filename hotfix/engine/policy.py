@@ -30,6 +30,8 @@ VARIABLES = (
     "HOTFIX_LOG",
     "HOTFIX_LOG_FORMAT",
     "HOTFIX_PADDING",
+    "HOTFIX_MODE",
+    "HOTFIX_COUNT",
     "HOTFIX_RECORD",
     *GUARDS,
 )
@@ -61,6 +63,13 @@ class LogFormat(str, Enum):
     JSON = "json"  #: one JSON object a line, on stdout, for what collects the logs of containers
 
 
+class Mode(str, Enum):
+    """What is done about a function that has a known bug."""
+
+    REPAIR = "repair"  #: it is repaired
+    OBSERVE = "observe"  #: it computes what it computes; its calls are counted, and those on which the bug strikes
+
+
 class Padding(str, Enum):
     """What ``generate()`` does with a right-padded batch where the padding check was."""
 
@@ -85,6 +94,8 @@ class Policy:
         log: how much is written to stderr.
         log_format: how it is written.
         padding: what ``generate()`` does with a right-padded batch.
+        mode: what is done about a function that has a known bug.
+        count: whether the calls of repaired functions are counted, and those on which the bug would have struck.
         record: the folder in which each process writes down what happened in it; empty means none.
         pin: the digest of the only patch set with which this program may run; empty means any.
         problem: why nothing is changed here, if a switch could not be read; else an empty string.
@@ -102,6 +113,8 @@ class Policy:
     log: Verbosity = Verbosity.INFO
     log_format: LogFormat = LogFormat.TEXT
     padding: Padding = Padding.RAISE
+    mode: Mode = Mode.REPAIR
+    count: bool = False
     record: str = ""
     pin: str = ""
     problem: str = ""
@@ -141,6 +154,8 @@ class Policy:
             log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
             log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), LogFormat.TEXT),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
+            mode=_choice(Mode, "HOTFIX_MODE", get("HOTFIX_MODE"), Mode.REPAIR),
+            count=_flag(values, "HOTFIX_COUNT", default=False),
             record=_record(values),
             pin=get("HOTFIX_PIN"),
             environment=_ours(environment),
@@ -202,6 +217,11 @@ class Policy:
         if optin and not (_matches(fix_id, self.optin) or (group and _matches(group, self.optin))):
             return f"{OFF_BY_DEFAULT}; HOTFIX_OPTIN={fix_id} turns it on."
         return None
+
+    @property
+    def observes(self) -> bool:
+        """Whether nothing is repaired, and calls are counted."""
+        return self.mode is Mode.OBSERVE
 
     def requires(self, fix_id: str) -> bool:
         """Whether ``HOTFIX_REQUIRE`` names this fix."""

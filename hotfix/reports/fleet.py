@@ -53,6 +53,8 @@ class Summary:
         groups: the processes by digest, the largest group first.
         failures: repairs that should be in place and are not, in sentences.
         unreadable: files in the folder that are no records, and why.
+        observed: what was counted, by fix and function, summed up over all processes; see
+            `hotfix.reports.observed.summed`.
     """
 
     processes: int
@@ -62,6 +64,7 @@ class Summary:
     groups: tuple[Group, ...]
     failures: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = field(default=())
+    observed: tuple[dict[str, Any], ...] = ()
 
     @property
     def uniform(self) -> bool:
@@ -89,6 +92,7 @@ class Summary:
             ],
             "failures": list(self.failures),
             "unreadable": list(self.unreadable),
+            **({"observed": list(self.observed)} if self.observed else {}),
         }
 
     def to_json(self) -> str:
@@ -113,6 +117,10 @@ class Summary:
                 f"No record of rank {ranks} out of {self.world_size}: hotfix was off, or it never came to its import."
             )
         lines += [f"Failed: {sentence}" for sentence in self.failures]
+        if self.observed:
+            from .observed import in_a_job
+
+            lines += in_a_job(self.observed)
         lines += self._not_records()
         lines.append("All processes agree." if self.uniform else "THE PROCESSES OF THIS JOB DIFFER.")
         return "\n".join(lines)
@@ -170,11 +178,20 @@ def summarise(directory: Union[str, Path]) -> Summary:
         groups=tuple(groups),
         failures=tuple(_failures(records)),
         unreadable=tuple(unreadable),
+        observed=tuple(_observed(records)),
     )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: reading, and finding words for differences.
+
+
+def _observed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if not any(record.get("observed") for record in records):
+        return []
+    from .observed import summed
+
+    return summed(records)
 
 
 def _read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
@@ -209,6 +226,16 @@ def _checked(record: Any) -> dict[str, Any]:
     for outcome in record.get("outcomes") or ():
         if not isinstance(outcome, dict) or not all(isinstance(outcome.get(one), str) for one in _OF_AN_OUTCOME):
             raise ValueError("its outcomes are none")
+    for row in record.get("observed") or ():
+        if not isinstance(row, dict) or not all(isinstance(row.get(one), kind) for one, kind in _OF_A_COUNT.items()):
+            raise ValueError("what it has observed are no counts")
+        first = row.get("first")
+        if first is not None and not (
+            isinstance(first, dict)
+            and isinstance(first.get("time"), (int, float))
+            and isinstance(first.get("place"), str)
+        ):
+            raise ValueError("what it has observed has no place")
     cleaned: dict[str, Any] = _clean(record)
     return cleaned
 
@@ -223,6 +250,15 @@ _TYPES: dict[str, type] = {
     "switches": dict,
     "patches": list,
     "outcomes": list,
+    "observed": list,
+    "mode": str,
+}
+_OF_A_COUNT: dict[str, type] = {
+    "fix": str,
+    "place": str,
+    "wrong": str,
+    "why_not": str,
+    **dict.fromkeys(("calls", "asked", "struck", "untold", "every"), int),
 }
 _OF_AN_OUTCOME = ("fix", "target", "verdict", "state", "reason")
 

@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ..engine import job
 from ..engine.ledger import Outcome
@@ -29,6 +29,9 @@ from ..engine.policy import Policy
 from ..version import __version__
 from .files import write_whole
 from .report import Report
+
+if TYPE_CHECKING:
+    from ..observing import Counted
 
 FORMAT = 1
 
@@ -40,12 +43,20 @@ class Record:
         switches: say where it goes and are part of it.
         log: for what cannot be written.
         look_again: called at exit; it calls `update` if it can.
+        counted: what was counted so far, where calls are counted.
     """
 
-    def __init__(self, switches: Policy, log: Log, look_again: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        switches: Policy,
+        log: Log,
+        look_again: Callable[[], None],
+        counted: Optional[Callable[[], Iterable[Counted]]] = None,
+    ) -> None:
         self._policy = switches
         self._log = log
         self._look_again = look_again
+        self._counted = counted
         self._content: dict[str, Any] = {}
         self._file: Optional[Path] = None
         self._lock = threading.Lock()
@@ -63,6 +74,7 @@ class Record:
                 atexit.register(self._at_exit)
                 if hasattr(os, "register_at_fork"):
                     os.register_at_fork(after_in_child=self._after_fork)
+                self._write_when_a_child_ends()
             self._content.update(
                 packages=dict(report.packages),
                 digest=report.digest,
@@ -70,6 +82,12 @@ class Record:
                 outcomes=[one.to_dict() for one in happened],
             )
             self._write()
+
+    def write(self) -> None:
+        """Write what was counted since; nothing else is looked at."""
+        with self._lock:
+            if self._file is not None:
+                self._write()
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
@@ -94,6 +112,9 @@ class Record:
         assert self._file is not None
         self._content.update(job.place(os.environ))  # Ray Train gives the rank after the start of the process
         self._content["written"] = round(time.time(), 3)
+        if self._counted is not None:
+            self._content["mode"] = self._policy.mode.value
+            self._content["observed"] = [one.to_dict() for one in self._counted()]
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._file, json.dumps(self._content), mode=0o600)
@@ -116,3 +137,22 @@ class Record:
         self._lock = threading.Lock()
         self._begin(self._file.parent)
         self._write()
+        self._write_when_a_child_ends()
+
+    def _write_when_a_child_ends(self) -> None:
+        """A child of multiprocessing, a worker of a DataLoader for instance, ends without what `atexit` would run."""
+        util: Any = sys.modules.get("multiprocessing.util")
+        if util is not None and self._counted is not None:
+            # What is to be done at the end is forgotten when a child begins; then the first of these is called.
+            util.register_after_fork(self, _finally_written)
+            _finally_written(self)
+
+    def end(self) -> None:
+        """Write that this process has come to its end."""
+        self._content["ended"] = True
+        self.write()
+
+
+def _finally_written(record: Record) -> None:
+    util: Any = sys.modules["multiprocessing.util"]
+    util.Finalize(None, record.end, exitpriority=0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from shutil import get_terminal_size
-from typing import Callable, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union, overload
 
 from packaging.version import Version
 
@@ -25,6 +25,9 @@ from ..versions import installed, verdict
 from ..versions.verdict import Judgement, Verdict
 from . import tables
 from .digest import cure_digest, patch_set_digest
+
+if TYPE_CHECKING:
+    from ..observing import Counted
 
 _PAGE = 100  # columns, where there is no terminal
 _PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
@@ -70,6 +73,8 @@ class Report:
             the digest of its source, the digest of the cure.
         entries: what is known of each fix, by id.
         unexamined: the functions that nobody has examined, one row for each package.
+        observed: what was counted in this process, under ``HOTFIX_MODE=observe`` and ``HOTFIX_COUNT=1``.
+        mode: what is done about known bugs: ``repair`` or ``observe``.
     """
 
     outcomes: Sequence[Outcome]
@@ -78,6 +83,8 @@ class Report:
     patches: tuple[str, ...] = ()
     entries: Mapping[str, Entry] = field(default_factory=dict, repr=False)
     unexamined: tuple[Unexamined, ...] = ()
+    observed: tuple[Counted, ...] = ()
+    mode: str = "repair"
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.outcomes)
@@ -87,6 +94,7 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """The public form: what ``hotfix status --json`` prints."""
+        more: dict[str, Any] = {"mode": self.mode, "observed": [one.to_dict() for one in self.observed]}
         return {
             "hotfix": __version__,
             "digest": self.digest,
@@ -94,6 +102,7 @@ class Report:
             "packages": dict(self.packages),
             "unexamined": [asdict(one) for one in self.unexamined],
             "outcomes": [outcome.to_dict() for outcome in self.outcomes],
+            **(more if self.observed or self.mode != "repair" else {}),
         }
 
     def to_json(self) -> str:
@@ -152,6 +161,10 @@ class Report:
         if more:
             kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
             sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")
+        if self.observed:
+            from . import observed
+
+            sentences += observed.sentences(self.observed, self.mode, self.entries)
         return [*sentences, *(f"{one} `hotfix status --unknown` lists them." for one in self.unexamined)]
 
     def headline(self) -> str:
@@ -207,7 +220,12 @@ def of_fix(entry: Entry) -> Report:
 
 
 def make(
-    catalogue: Catalogue, switches: Policy, happened: Mapping[tuple[str, str], Outcome], on: set[str], off: str
+    catalogue: Catalogue,
+    switches: Policy,
+    happened: Mapping[tuple[str, str], Outcome],
+    on: set[str],
+    off: str,
+    counted: tuple[Counted, ...] = (),
 ) -> Report:
     """The report of one moment.
 
@@ -217,6 +235,7 @@ def make(
         happened: the ledger.
         on: ids of the fixes that are selected.
         off: why a fix is not selected that the switches allow.
+        counted: what was counted.
     """
 
     def of(entry: Entry) -> list[tuple[Target, list[Outcome]]]:
@@ -255,7 +274,11 @@ def make(
             if "*" in target.module:
                 # Which modules the pattern stands for is known only when they come. Ready or repaired is the same.
                 settled = all(one.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for one in now)
-                if settled and not any(one.state in (State.DISABLED, State.FAILED) for one in now):
+                if (
+                    settled
+                    and not switches.observes
+                    and not any(one.state in (State.DISABLED, State.FAILED) for one in now)
+                ):
                     patches.append(f"{fix.id} {target} - {cure_digest(fix)}")
                 continue
             repaired = [one for one in now if one.state in (State.APPLIED, State.PENDING)]
@@ -268,7 +291,9 @@ def make(
             yield from at_work.get(entry.id) or outcomes_of(entry)
 
     unexamined = tuple(_unexamined((one for outcomes in at_work.values() for one in outcomes), catalogue))
-    return Report(_Later(every), packages, patch_set_digest(patches), tuple(patches), catalogue.entries, unexamined)
+    digest, mode = patch_set_digest(patches), switches.mode.value
+    entries = catalogue.entries
+    return Report(_Later(every), packages, digest, tuple(patches), entries, unexamined, counted, mode)
 
 
 @memo
@@ -342,6 +367,9 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
     state, reason = State.SKIPPED, judgement.reason
     if disabled:
         state, reason = State.DISABLED, disabled
+    elif switches.observes:
+        if judgement.verdict is Verdict.BROKEN:
+            state, reason = State.OBSERVED, f"{reason} It is not repaired; it is observed when the module is imported."
     elif judgement.verdict is Verdict.BROKEN or (
         judgement.verdict is Verdict.UNKNOWN and switches.unknown is Unknown.APPLY and not judgement.harmless
     ):

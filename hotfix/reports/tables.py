@@ -28,6 +28,7 @@ STYLES = {
     "broken": "yellow",
     "pending": "green",
     "applied": "green",
+    "observed": "yellow",
     "repaired": "green",
     "verified": "green",
     "fixed": "dim",
@@ -77,7 +78,7 @@ class Row:
     @property
     def what(self) -> str:
         """The title of what is repaired; of anything else, why it is not."""
-        if self.state in (State.APPLIED, State.PENDING):
+        if self.state in (State.APPLIED, State.PENDING, State.OBSERVED):
             return self.title or self.reason
         if self.state is State.DISABLED and self.verdict is Verdict.BROKEN:
             return f"{self.reason} {self.title}".strip()
@@ -241,6 +242,7 @@ def _rank(outcome: Outcome) -> int:
         outcome.verdict is Verdict.FOREIGN,
         outcome.verdict is Verdict.UNKNOWN and not outcome.harmless,
         outcome.state is State.APPLIED,
+        outcome.state is State.OBSERVED,
         outcome.state is State.PENDING,
         outcome.state is State.DISABLED and outcome.verdict is Verdict.BROKEN,
         outcome.verdict is Verdict.UNAFFECTED,
@@ -266,7 +268,7 @@ def _row(fix: str, outcomes: list[Outcome], entries: Mapping[str, Entry]) -> Row
 
 
 def _word(outcome: Outcome) -> str:
-    done = outcome.state in (State.APPLIED, State.PENDING, State.FAILED)
+    done = outcome.state in (State.APPLIED, State.OBSERVED, State.PENDING, State.FAILED)
     if not done and outcome.verdict is Verdict.UNKNOWN and outcome.harmless:
         return "not examined"
     return outcome.state.value if done else _WORDS.get(outcome.verdict, outcome.verdict.value)
@@ -278,6 +280,8 @@ def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> s
     if speaker.state is State.APPLIED:
         late = sum(one.late for one in same)
         return f"Repaired in {named}{f' ({late} late)' if late else ''}."
+    if speaker.state is State.OBSERVED:
+        return f"Not repaired, observed in {named}."
     if speaker.state is State.PENDING:
         return f"Repaired on import: {named}."
     if speaker.verdict is Verdict.FIXED and speaker.state is State.SKIPPED:

@@ -438,8 +438,8 @@ for steps in map(int, sys.argv[3:]):
 def trained(folder, *words):
     from tools.testbed.run import run_script
 
-    script = ["-c", [TRAIN, str(folder), *words]]
-    run_script(*script, transformers="4.48.0", flash_attn=None, extras=["accelerate==1.1.1"]).require()
+    packages = ["accelerate==1.1.1"]
+    run_script("-c", [TRAIN, str(folder), *words], transformers="4.48.0", flash_attn=None, extras=packages).require()
 
 
 @pytest.mark.testbed

@@ -1,0 +1,188 @@
+"""Which functions are observed in this process: under ``HOTFIX_MODE=observe``, and under ``HOTFIX_COUNT=1``.
+
+A session has an observer only where one of the two is asked for. It finds the triggers of fixes, has the functions that
+they are about tell what they were called with, and knows what was counted. A function is observed where the bug shows:
+in the target that is broken, or where the trigger names another place, as soon as it is loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Callable, Optional
+
+from .. import observing, trigger
+from ..errors import Refusal
+from ..fix import Fix, Target
+from ..locks import Lock
+from ..observing import Counted, Counter
+from ..patching import counting, live
+from ..patching.journal import Journal
+from ..trigger import Trigger
+from ..versions import installed
+from .catalogue import Catalogue
+from .log import Log
+
+_LAST = 1_000_000  # in the order in which steps are taken: what counts is put on top of what repairs
+
+
+class Observer:
+    """The counters of one session.
+
+    Args:
+        catalogue: the fixes that there are.
+        journal: has the functions changed, and knows the way back.
+        log: for triggers that cannot be used.
+    """
+
+    def __init__(self, catalogue: Catalogue, journal: Journal, log: Log) -> None:
+        self._catalogue = catalogue
+        self._journal = journal
+        self._log = log
+        self._triggers: dict[str, Optional[Trigger]] = {}
+        self._counters: dict[tuple[str, str], tuple[Counter, Target]] = {}
+        self._waiting: dict[tuple[str, str], Fix] = {}
+        self._unobservable: dict[tuple[str, str], str] = {}
+        self._lock = Lock()
+        self.on_strike: Callable[[], None] = _nothing
+
+    def trigger_of(self, fix: str) -> Optional[Trigger]:
+        """The trigger of a fix; its module is imported at the first time. One that cannot be used is said, and is none.
+
+        Args:
+            fix: its id.
+        """
+        if fix not in self._triggers:
+            try:
+                found = trigger.load(fix, self._catalogue.entries[fix].module)
+            except Exception as error:  # of this one alone
+                self._log.warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
+                found = None
+            self._triggers[fix] = found
+        return self._triggers[fix]
+
+    def modules(self, fixes: Iterable[str]) -> set[str]:
+        """The modules in which the triggers of fixes name a place."""
+        found: set[str] = set()
+        for fix in fixes:
+            one = self.trigger_of(fix)
+            found.update(place.partition(":")[0] for place in (one.places if one else ()))
+        return found
+
+    def observe(self, fix: Fix, target: Target, module: types.ModuleType) -> str:
+        """Count the calls of a broken function, or of those where its bug shows.
+
+        Returns:
+            What was done, as a sentence.
+
+        Raises:
+            Refusal: the calls cannot be counted; why.
+        """
+        one = self.trigger_of(fix.id)
+        name = f"{module.__name__}:{target.qualname}"
+        elsewhere = [place for place in (one.places if one else ()) if place not in _names(fix)]
+        for place in elsewhere:
+            self._look_at(fix, place)
+        here = one is None or not one.conditions or one.condition(name) is not None
+        if not here:
+            others = ", ".join(elsewhere or (one.places if one else ()))
+            return f"Not repaired; what comes of it is counted in {others}."
+        if target.method == "add":
+            raise Refusal("a name that is missing has no calls")
+        if target.converts and (one is None or not one.conditions):
+            raise Refusal("it reads files, and no trigger tells which of them it misreads")
+        self._count(fix, name, module)
+        return "Not repaired; its calls are counted."
+
+    def module_loaded(self, module: types.ModuleType) -> None:
+        """Observe the places in a module that were waiting for it."""
+        for (id, place), fix in list(self._waiting.items()):
+            if place.partition(":")[0] == module.__name__:
+                self._waiting.pop((id, place), None)
+                self._try(fix, place, module)
+
+    def lost(self, fix: str, target: str) -> Optional[str]:
+        """Why the calls of a function that is to be observed are not counted (any more), as a sentence, or None."""
+        found = self._counters.get((fix, target))
+        if found is not None:
+            reason = self._journal.replaced_since(found[1], target.partition(":")[0])
+            return reason and f"{reason.replace('repaired', 'observed')} Its calls are not counted any more."
+        for (id, place), why in self._unobservable.items():
+            if id == fix:
+                return f"Not repaired, and not observable: {place}: {why}."
+        return None
+
+    def forget(self, fixes: Optional[set[str]]) -> None:
+        """Know nothing any more of these fixes, or of all; they were taken out."""
+        with self._lock:
+            for table in (self._counters, self._waiting, self._unobservable):
+                for key in [key for key in table if fixes is None or key[0] in fixes]:
+                    del table[key]
+
+    def results(self) -> tuple[Counted, ...]:
+        """What was counted in this process."""
+        return tuple(counter.result() for counter, _ in list(self._counters.values()))
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _look_at(self, fix: Fix, place: str) -> None:
+        """Observe a function that is no target itself."""
+        name = place.partition(":")[0]
+        module = sys.modules.get(name)
+        if module is None or not installed.is_executed(name):
+            self._waiting[fix.id, place] = fix
+        else:
+            self._try(fix, place, module)
+
+    def _try(self, fix: Fix, place: str, module: types.ModuleType) -> None:
+        try:
+            self._count(fix, place, module)
+        except Refusal as refusal:
+            self._unobservable[fix.id, place] = str(refusal)
+
+    def _count(self, fix: Fix, place: str, module: types.ModuleType) -> None:
+        qualname = place.partition(":")[2]
+        site = live.resolve(module, qualname)
+        if site.function is None or site.function.__module__ != module.__name__:
+            raise Refusal(f"{qualname} is no Python function that is defined in {module.__name__}")
+        with self._lock:
+            known = self._counters.get((fix.id, place))
+            if known is None or not self._journal.is_in_place(known[1]):  # a module that was executed again has it not
+                names, extra = counting.parameters(site.function)
+                is_method = isinstance(site.owner, type) and not isinstance(site.raw, staticmethod) and bool(names)
+                if known is None:
+                    one = self.trigger_of(fix.id)
+                    counter = Counter(fix.id, place, one, names, is_method, extra, self._notified)
+                else:
+                    counter = known[0]
+                target = counting.target(module.__name__, qualname, counter.name, names)
+                self._counters[fix.id, place] = counter, target
+            else:
+                target = known[1]
+            try:
+                self._journal.install(replace(fix, order=_LAST), target, module)
+            except Refusal:
+                self._counters.pop((fix.id, place), None)
+                raise
+
+    def _notified(self, counter: Counter, is_first: bool) -> None:
+        if counter.problem:
+            where = f"{counter.fix}: on some calls of {counter.place} it cannot be told whether it strikes"
+            self._log.warn_once(f"{where} ({counter.problem})", "trigger", counter.fix, counter.place)
+        self.on_strike()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _names(fix: Fix) -> set[str]:
+    return {str(one) for one in fix.targets}
+
+
+def reset() -> None:
+    """Set all counts of this process to zero: for tests, and for who measures one part of a run."""
+    for one in observing.counters():
+        one.forget()

@@ -1,0 +1,291 @@
+"""Calls of functions with known bugs, counted while they run: what a function that is observed calls first.
+
+`Counter.seen` is all that is added to an observed function (`hotfix.patching.counting`). It takes what the call was
+given, counts it, and asks the trigger of the fix. Nothing of it changes an argument, waits for a device, takes a lock,
+or raises: what goes wrong in a trigger is counted as a call of which it could not be told whether the bug has struck.
+
+What ``torch.compile`` traces is left as it is: `seen` returns at once there, and nothing of it is in the graph. So a
+call inside of a compiled graph is not counted.
+
+Each thread counts for itself, and each process: a forked child begins at zero.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from threading import get_ident
+from types import FrameType
+from typing import Any, Callable, Optional
+
+from .trigger import Call, Trigger
+
+__all__ = ["Counted", "Counter", "First"]
+
+# Whose frames are not where a user would look.
+_INSIDE = frozenset(
+    (
+        "transformers",
+        "torch",
+        "hotfix",
+        "accelerate",
+        "peft",
+        "trl",
+        "contextlib",
+        "functools",
+        "threading",
+        "concurrent",
+    )
+)
+_REST = 60.0  # seconds between two calls of `notify`
+
+
+@dataclass(frozen=True)
+class First:
+    """The first call on which a bug struck.
+
+    Attributes:
+        time: seconds since the epoch.
+        place: ``FILE:LINE`` of the caller, as near to the user's own program as the stack tells.
+    """
+
+    time: float
+    place: str
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted of one function for one fix.
+
+    Attributes:
+        fix: id of the fix.
+        place: ``module:qualname`` of the function.
+        calls: how often it was called.
+        asked: of how many of these calls the trigger was asked.
+        struck: on how many of them the bug gave a wrong result.
+        untold: of how many of them it could not be told.
+        first: the first call on which it struck.
+        when: the condition, in words; None where none can be told.
+        wrong: what is wrong with the results.
+        why_not: why no condition can be told.
+        every: the trigger was asked on every n-th call.
+    """
+
+    fix: str
+    place: str
+    calls: int
+    asked: int
+    struck: int
+    untold: int
+    first: Optional[First]
+    when: Optional[str]
+    wrong: str
+    why_not: str
+    every: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public form."""
+        return asdict(self)
+
+
+class Counter:
+    """Counts the calls of one function for one fix.
+
+    Args:
+        fix: id of the fix.
+        place: ``module:qualname`` of the function.
+        trigger: of the fix, or None where it has none.
+        names: of the parameters, in the order in which `seen` gets their values.
+        is_method: whether the first of them is the object or class that it is called on.
+        extra: the one that takes all other named arguments; empty where there is none.
+        notify: called when the bug strikes for the first time, and from time to time when it strikes again.
+    """
+
+    def __init__(
+        self,
+        fix: str,
+        place: str,
+        trigger: Optional[Trigger],
+        names: Sequence[str],
+        is_method: bool,
+        extra: str,
+        notify: Callable[[Counter, bool], None],
+    ) -> None:
+        self.fix = fix
+        self.place = place
+        self.names = tuple(names)
+        self.problem = ""
+        self._trigger = trigger
+        self._condition = trigger.condition(place) if trigger else None
+        self._is_method = is_method
+        self._extra = extra
+        self._notify = notify
+        self._next = 0.0
+        self._by_thread: dict[int, list[int]] = {}
+        self._first: dict[str, First] = {}
+        self._later: deque[tuple[Any, Any, list[int], str]] = deque()
+        self.name = f"seen_{next(_numbers)}"
+        _prepare()
+        # The function that is observed finds it under this name.
+        globals()[self.name] = self._seen()
+        _all.append(self)
+
+    def _seen(self) -> Callable[..., None]:
+        """What the observed function calls: a plain function, as torch wants those that it traces to be."""
+        by_thread, condition, ask = self._by_thread, self._condition, self._ask
+        every = self._trigger.every if self._trigger else 1
+
+        def seen(*values: Any) -> None:
+            if _is_compiling():
+                return
+            mine = by_thread.get(get_ident())
+            if mine is None:
+                mine = by_thread[get_ident()] = [0, 0, 0, 0]
+            mine[0] += 1
+            if condition is not None and (every == 1 or mine[0] % every == 1):
+                ask(values, mine)
+
+        return seen
+
+    def result(self) -> Counted:
+        """What was counted so far, in this process."""
+        self._read_later(wait=True)
+        calls, asked, struck, untold = (sum(one[n] for one in list(self._by_thread.values())) for n in range(4))
+        one, told = self._trigger, self._condition is not None
+        return Counted(
+            fix=self.fix,
+            place=self.place,
+            calls=calls,
+            asked=asked,
+            struck=struck,
+            untold=untold,
+            first=self._first.get("first"),
+            when=one.when if one and told else None,
+            wrong=one.wrong if one and told else "",
+            why_not=(one.why_not if one else "") or ("" if told else "No condition is known."),
+            every=one.every if one and told else 1,
+        )
+
+    def forget(self) -> None:
+        """Begin at zero."""
+        self._by_thread.clear()
+        self._first.clear()
+        self._later.clear()
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _ask(self, values: tuple[Any, ...], mine: list[int]) -> None:
+        mine[1] += 1
+        owner = values[0] if self._is_method else None
+        try:
+            assert self._condition is not None
+            told = self._condition(Call(self.place, self.names, values, owner, self._extra))
+            if told is True:
+                self._strike(mine, "")
+            elif hasattr(told, "device"):
+                self._tell_later(told, mine)
+            elif told is not False:
+                self._cannot_tell(mine, "the trigger does not tell" if told is None else f"it returned {told!r}")
+        except Exception as error:  # nobody who observes may change what is observed
+            self._cannot_tell(mine, f"{type(error).__name__}: {error}")
+
+    def _strike(self, mine: list[int], place: str) -> None:
+        mine[2] += 1
+        is_first = not self._first
+        if is_first:
+            self._first.setdefault("first", First(round(time.time(), 3), place or _caller()))
+        if is_first or time.monotonic() >= self._next:
+            self._next = time.monotonic() + _REST
+            self._notify(self, is_first)
+
+    def _cannot_tell(self, mine: list[int], why: str) -> None:
+        mine[3] += 1
+        if not self.problem:
+            self.problem = why
+            self._notify(self, False)
+
+    # -- what a tensor tells -------------------------------------------------------------------------------------------
+
+    def _tell_later(self, told: Any, mine: list[int]) -> None:
+        """A tensor of one truth value: at once on the CPU; else when the device has come to it."""
+        import torch  # it is there: it has made the tensor
+
+        kind = told.device.type
+        if kind == "cpu":
+            if bool(told):
+                self._strike(mine, "")
+            return
+        if kind != "cuda" or torch.cuda.is_current_stream_capturing():
+            self._cannot_tell(mine, f"what a tensor on {kind} says is not read")
+            return
+        copy = torch.empty((), dtype=torch.bool, pin_memory=True)
+        copy.copy_(told.detach().reshape(()), non_blocking=True)
+        event = torch.cuda.Event()
+        event.record()
+        self._later.append((copy, event, mine, "" if self._first else _caller()))
+        self._read_later(wait=False)
+
+    def _read_later(self, wait: bool) -> None:
+        while self._later:
+            try:
+                copy, event, mine, place = self._later.popleft()
+            except IndexError:  # another thread has read it
+                return
+            if not wait and not event.query():
+                self._later.appendleft((copy, event, mine, place))
+                return
+            event.synchronize()
+            if bool(copy):
+                self._strike(mine, place or "an unknown place")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+_numbers = count()
+_all: list[Counter] = []
+
+
+def counters() -> tuple[Counter, ...]:
+    """All that were made in this process."""
+    return tuple(_all)
+
+
+def _never() -> bool:
+    return False
+
+
+_is_compiling: Callable[[], bool] = _never
+
+
+def _prepare() -> None:
+    """Know how to ask torch whether it is compiling; whoever compiles something has imported it before."""
+    global _is_compiling
+    compiler: Any = sys.modules.get("torch.compiler")
+    dynamo: Any = sys.modules.get("torch._dynamo")
+    _is_compiling = getattr(compiler, "is_compiling", None) or getattr(dynamo, "is_compiling", None) or _is_compiling
+
+
+def _caller() -> str:
+    """The file and line that called, outside of the libraries; the outermost where all of it is in libraries."""
+    frame: Optional[FrameType] = sys._getframe(1)
+    outermost = frame
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _INSIDE:
+            break
+        outermost, frame = frame, frame.f_back
+    found = frame or outermost
+    return f"{found.f_code.co_filename}:{found.f_lineno}" if found else ""
+
+
+def _after_fork() -> None:
+    for one in _all:
+        one.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

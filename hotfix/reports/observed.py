@@ -1,0 +1,144 @@
+"""What was counted, in words: of one process, and of all processes of a job."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable
+
+from ..engine import job
+from ..engine.entry import Entry
+from ..engine.log import Log
+from ..engine.policy import Mode
+from ..observing import Counted, First
+
+
+def say_at_exit(
+    log: Log, mode: Mode, counted: Callable[[], Iterable[Counted]], entries: Callable[[], Mapping[str, Entry]]
+) -> None:
+    """At the end of this process, say on the first rank which bugs have struck, a line for each.
+
+    Not at the end of its children: they have counted for themselves, and their records tell of it.
+
+    Args:
+        log: says it.
+        mode: whether they have struck, or would have.
+        counted: what was counted.
+        entries: what is known of each fix.
+    """
+    atexit.register(_say, log, mode, counted, entries, os.getpid())
+
+
+def _say(
+    log: Log, mode: Mode, counted: Callable[[], Iterable[Counted]], entries: Callable[[], Mapping[str, Entry]], pid: int
+) -> None:
+    parent = getattr(sys.modules.get("multiprocessing"), "parent_process", None)
+    is_child = os.getpid() != pid or (parent is not None and parent() is not None)
+    if not is_child and job.rank() in (None, 0):
+        for one in sentences(counted(), mode.value, entries()):
+            log.log(logging.INFO if mode is Mode.REPAIR else logging.WARNING, one)
+
+
+def sentences(counted: Iterable[Counted], mode: str, entries: Mapping[str, Entry]) -> list[str]:
+    """One sentence for each bug that struck, or would have.
+
+    Args:
+        counted: of one process.
+        mode: ``repair`` or ``observe``.
+        entries: what is known of each fix.
+    """
+    return [sentence(one, mode, entries.get(one.fix)) for one in counted if one.struck]
+
+
+def sentence(one: Counted, mode: str, entry: Any = None) -> str:
+    """What struck, how often, where first, what is wrong with the result, and the switch that repairs it.
+
+    Args:
+        one: what was counted, with at least one call on which the bug struck.
+        mode: ``repair`` or ``observe``.
+        entry: what is known of the fix.
+    """
+    calls = times(one)
+    if mode == Mode.REPAIR.value:
+        return f"{one.fix}: spared {calls}: unrepaired, {one.wrong}."
+    first = f", first in {one.first.place} at {clock(one.first.time)}" if one.first else ""
+    return f"{one.fix} struck on {calls}{first}: {one.wrong}. {switch(one.fix, entry)}"
+
+
+def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """One line for each bug that struck in a job.
+
+    Args:
+        rows: as `summed` returns them.
+    """
+    found = []
+    for row in rows:
+        if row["struck"]:
+            one = Counted(**{name: row[name] for name in _OF_ONE}, first=_first(row["first"]))
+            ranks = f" on rank {fleet_ranges(row['ranks'])}" if row["ranks"] else ""
+            first = f", first in {one.first.place} at {clock(one.first.time)}" if one.first else ""
+            found.append(f"{one.fix} struck on {times(one)}{ranks}{first}: {one.wrong}.")
+    return found
+
+
+def times(one: Counted) -> str:
+    """On how many calls of which function a bug struck."""
+    name = one.place.partition(":")[2]
+    of = f"{one.struck:,} of {one.asked:,} calls" if one.asked != 1 else "the only call"
+    sampled = f" that were asked about, of {one.calls:,}" if one.every > 1 else ""
+    return f"{of} of {name}{sampled}"
+
+
+def switch(fix: str, entry: Any = None) -> str:
+    """What a user has to set so that a bug is repaired."""
+    if entry is not None and entry.optin:
+        return f"HOTFIX_MODE=repair with HOTFIX_OPTIN={fix} repairs it."
+    return "HOTFIX_MODE=repair repairs it."
+
+
+def clock(seconds: float) -> str:
+    """A time of day, where the process is."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What all processes of a job have counted, by fix and place; what struck most stands first.
+
+    Args:
+        records: as `hotfix.reports.record` writes them.
+
+    Returns:
+        As `Counted.to_dict`, with the number of processes that have reached it (``processes``) and the ranks on which
+        it struck (``ranks``).
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for record in records:
+        for one in record.get("observed") or ():
+            row = found.setdefault((one["fix"], one["place"]), {**one, **_NOTHING, "first": None, "ranks": []})
+            for name in ("calls", "asked", "struck", "untold"):
+                row[name] += one[name]
+            row["processes"] += bool(one["calls"])
+            if one["struck"] and record.get("rank") is not None:
+                row["ranks"] = sorted({*row["ranks"], record["rank"]})
+            firsts = [first for first in (row["first"], one.get("first")) if first]
+            row["first"] = min(firsts, key=lambda first: first["time"], default=None)
+    return sorted(found.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
+
+
+def fleet_ranges(ranks: Iterable[int]) -> str:
+    """Ranks in words."""
+    from .fleet import number_ranges
+
+    return number_ranges(ranks)
+
+
+def _first(row: Any) -> Any:
+    return None if row is None else First(row["time"], row["place"])
+
+
+_OF_ONE = ("fix", "place", "calls", "asked", "struck", "untold", "when", "wrong", "why_not", "every")
+_NOTHING = {"calls": 0, "asked": 0, "struck": 0, "untold": 0, "processes": 0}

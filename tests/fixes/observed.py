@@ -1,0 +1,47 @@
+"""What `test_observed.py` runs on the testbed: the cases of many fixes in one process, and inputs that harm nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from hotfix import session
+from hotfix.fix import Fix
+from hotfix.proofs import load as load_proof
+from tests.fixes import harmless
+
+
+def every(testbed: Any, target: Any) -> dict[str, Any]:
+    """Run the cases that ``OBSERVED`` names, one after the other.
+
+    Returns:
+        ``FIX case: RESULT`` and ``FIX harmless: RESULT``, and, where calls are counted, ``FIX case: calls``,
+        ``FIX case: struck`` and ``FIX case: untold``.
+    """
+    import torch
+
+    told: dict[str, Any] = {}
+    for name, module, place in json.loads(os.environ["OBSERVED"]):
+        fix = import_module(module).FIX
+        where = SimpleNamespace(module=place.partition(":")[0], qualname=place.partition(":")[2])
+        for way, case in (("case", load_proof(module, fix)), ("harmless", harmless.CASES.get(name))):
+            if case is None:
+                continue
+            torch.manual_seed(0)
+            before = _counts(fix)
+            results = case(testbed, where)
+            told.update({f"{name} {way}: {key}": value.detach().clone() for key, value in results.items()})
+            after = _counts(fix)
+            told.update({f"{name} {way}: {key}": torch.tensor(after[key] - before[key]) for key in after})
+    return told
+
+
+def _counts(fix: Fix) -> dict[str, int]:
+    observer = session.current().observer
+    if observer is None:
+        return {}
+    rows = [one for one in observer.results() if one.fix == fix.id]
+    return {name: sum(getattr(one, name) for one in rows) for name in ("calls", "struck", "untold")}
