@@ -15,17 +15,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Optional
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from .. import session, trigger
+from ..engine.entry import concerns, folder_of
 from ..run_files import FACTS, Files
 from ..trigger import Trigger
 from . import bugs, run_folder
 from .bugs import PACKAGE, Bug
 from .run_folder import Release, Run
-
-_MODELS = f"{PACKAGE}.models."
 
 
 class Group(str, Enum):
@@ -197,21 +195,17 @@ def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
 
 
 def has(bug: Bug, release: Version, folders: frozenset[str]) -> bool:
-    """Whether a release has a bug for a model.
-
-    A bug in the files of models is one for these models alone, whatever else has to be changed with it. One that is in
-    shared modules alone may be one for every model.
+    """Whether a release has a bug for a model; see `hotfix.engine.entry.concerns`.
 
     Args:
         bug: the bug.
         release: the release.
         folders: of the model and its parts, in ``transformers.models``.
     """
-    broken = [key for key, where in _functions(bug) if any(one.contains(release, prereleases=True) for one in where)]
-    of_models = {_folder(key.partition(":")[0]) for key in broken if key.startswith(_MODELS)}
-    if of_models:
-        return bool(of_models & folders)
-    return any(key.startswith(f"{PACKAGE}.") for key in broken)
+    entry = session.current().catalogue.entries.get(bug.id)
+    if entry is not None:
+        return concerns(entry.targets, release, folders)
+    return any(concerns(dict.fromkeys(bug.where, str(one)), release, folders) for one in bug.broken)
 
 
 def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
@@ -230,24 +224,11 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
         for one in [release] if release not in known else [release, *(later for later in known if later > release)]:
             understood = by_release.source_of(one).class_of(model_type) if one in known else None
             if understood is not None:
-                found.add(_folder(understood.module))
+                found.add(folder_of(understood.module))
                 break
         else:
             found.add(model_type.replace("-", "_"))
     return frozenset(found)
-
-
-def _folder(module: str) -> str:
-    """``llama`` of ``transformers.models.llama.modeling_llama``, and of a module that is another level down."""
-    return module.split(".")[-2]
-
-
-def _functions(bug: Bug) -> list[tuple[str, tuple[SpecifierSet, ...]]]:
-    """The functions that have a bug, and the releases in which they do."""
-    entry = session.current().catalogue.entries.get(bug.id)
-    if entry is None:
-        return [(key, bug.broken) for key in bug.where]
-    return [(key, (SpecifierSet(releases),)) for key, releases in entry.targets.items() if releases]
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from hotfix.commands import audit_path, bugs, run_folder
 from hotfix.commands.audit_path import Group
+from hotfix.engine.entry import folder_of
 from hotfix.errors import HotfixError
 from hotfix.trigger import Trigger
 from tests.commands.schemas import check
@@ -185,8 +186,8 @@ def test_every_silent_bug_belongs_to_some_model_or_to_all():
     silent = [bug for bug in bugs.known().values() if bug.kind == "silent"]
     nowhere = []
     for bug in silent:
-        modules = [key.partition(":")[0] for key, _ in audit_path._functions(bug)]
-        folders = frozenset(audit_path._folder(module) for module in modules if module.count("."))
+        modules = [key.partition(":")[0] for key in bug.where]
+        folders = frozenset(folder_of(module) for module in modules if module.count("."))
         if not any(audit_path.has(bug, release, folders) for release in bugs.examined()):
             nowhere.append(bug.id)
     assert (nowhere, len(silent) > 90) == ([], True)
