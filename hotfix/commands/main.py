@@ -29,6 +29,7 @@ COMMANDS = {
     "diff": "diff",
     "verify": "verify",
     "run": "run",
+    "audit": "audit",
     "fleet": "fleet",
     "lock": "lock",
     "digest": "digest",

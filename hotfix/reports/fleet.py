@@ -162,7 +162,7 @@ def summarise(directory: Union[str, Path]) -> Summary:
     Raises:
         OSError: the folder cannot be read.
     """
-    records, unreadable = _read(Path(directory))
+    records, unreadable = read(Path(directory))
     by_digest: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_digest.setdefault(record["digest"], []).append(record)
@@ -194,7 +194,15 @@ def _observed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return summed(records)
 
 
-def _read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The records in a folder, and what else is in it, each with why it is no record.
+
+    Args:
+        directory: what ``HOTFIX_RECORD`` was.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
     records, unreadable = [], []
     with os.scandir(directory) as listing:
         names = sorted(entry.name for entry in listing if entry.name.endswith(".json") and entry.name[0] != ".")

@@ -14,7 +14,8 @@ from ..engine import job
 from ..engine.entry import Entry
 from ..engine.log import Log
 from ..engine.policy import Mode
-from ..observing import Counted, First
+from ..observing import Counted
+from .fleet import number_ranges
 
 
 def say_at_exit(
@@ -78,17 +79,35 @@ def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     found = []
     for row in rows:
         if row["struck"]:
-            one = Counted(**{name: row[name] for name in _OF_ONE}, first=_first(row["first"]))
-            ranks = f" on rank {fleet_ranges(row['ranks'])}" if row["ranks"] else ""
-            first = f", first in {one.first.place} at {clock(one.first.time)}" if one.first else ""
-            found.append(f"{one.fix} struck on {times(one)}{ranks}{first}: {one.wrong}.")
+            first = f", first in {place_of(row)}" if row["first"] else ""
+            found.append(f"{row['fix']} struck on {counts_of(row)}{first}: {row['wrong']}.")
     return found
+
+
+def counts_of(row: Mapping[str, Any]) -> str:
+    """On how many calls of which function, and on which ranks, a bug struck; or how often it was reached.
+
+    Args:
+        row: as `summed` returns them.
+    """
+    one = Counted(**{name: row[name] for name in _OF_ONE}, first=None)
+    ranks = f", rank {number_ranges(row['ranks'])}" if row["ranks"] else ""
+    if row["when"] is None:
+        name = one.place.partition(":")[2]
+        return f"{one.calls:,} call{'s' * (one.calls != 1)} of {name}"
+    untold = f", not told of {one.untold:,}" if one.untold else ""
+    return f"{times(one)}{untold}{ranks}"
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """Where and when a bug struck first."""
+    return f"{row['first']['place']} at {clock(row['first']['time'])}"
 
 
 def times(one: Counted) -> str:
     """On how many calls of which function a bug struck."""
     name = one.place.partition(":")[2]
-    of = f"{one.struck:,} of {one.asked:,} calls" if one.asked != 1 else "the only call"
+    of = f"{one.struck:,} of {one.asked:,} calls"
     sampled = f" that were asked about, of {one.calls:,}" if one.every > 1 else ""
     return f"{of} of {name}{sampled}"
 
@@ -127,17 +146,6 @@ def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             firsts = [first for first in (row["first"], one.get("first")) if first]
             row["first"] = min(firsts, key=lambda first: first["time"], default=None)
     return sorted(found.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
-
-
-def fleet_ranges(ranks: Iterable[int]) -> str:
-    """Ranks in words."""
-    from .fleet import number_ranges
-
-    return number_ranges(ranks)
-
-
-def _first(row: Any) -> Any:
-    return None if row is None else First(row["time"], row["place"])
 
 
 _OF_ONE = ("fix", "place", "calls", "asked", "struck", "untold", "when", "wrong", "why_not", "every")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ FIXES = json.loads(INDEX.read_text(encoding="utf-8"))["fixes"]
 OF_THE_DAY = {"accelerate": "1.1.1", "flash-attn": None}
 LATER = {"accelerate": "1.15.0", "flash-attn": None}
 
-# Release, what is installed beside, and the fixes whose cases are run in one process, with the target that is asked for.
+# Release, what is installed beside, and the fixes whose cases are run in one process, each on one target.
 RUNS = {
     "4.47.1": (OF_THE_DAY, {"trainer-ga-multiplied-loss": STEP}),
     "4.48.0": (LATER, {"trainer-ga-num-items-dropped": STEP}),
@@ -33,7 +34,7 @@ CASES = [(release, fix) for release, (_, fixes) in RUNS.items() for fix in fixes
 def ran(release, observing):
     packages, fixes = RUNS[release]
     chosen = {**matrix.PACKAGES, **packages}
-    beside = {name.replace("-", "_"): chosen.pop(name, None) for name in ("flash-attn", "xformers")}
+    beside: dict[str, Any] = {name.replace("-", "_"): chosen.pop(name, None) for name in ("flash-attn", "xformers")}
     extras = [f"{name}=={version}" if version else name for name, version in chosen.items() if version is not None]
     cases = [(fix, FIXES[fix]["module"], place) for fix, place in fixes.items()]
     env = {"OBSERVED": json.dumps(cases), **({"HOTFIX_MODE": "observe"} if observing else {})}
