@@ -18,6 +18,7 @@ from hotfix.commands.audit_path import Group
 from hotfix.engine.entry import folder_of
 from hotfix.errors import HotfixError
 from hotfix.trigger import Trigger
+from tests.commands.cli_runs import hotfix
 from tests.commands.schemas import check
 
 DROPPED = "trainer-ga-num-items-dropped"
@@ -392,6 +393,15 @@ def test_the_exit_status_is_nought_unless_it_is_asked_for(tmp_path, capsys):
     assert audit_path.audit(folder, Namespace(json=True, fail=True)) == 1
     check("audit-path", json.loads(capsys.readouterr().out))
     assert audit_path.audit(written(tmp_path / "b"), Namespace(json=True, fail=True)) == 0
+
+
+def test_the_command_looks_at_a_path_and_takes_its_options_behind_it_too(tmp_path):
+    folder = written(tmp_path, card(), config=LLAMA, trainer_state=STATE)
+    done = hotfix("audit", str(folder), "--fail")
+    assert (done.status, DROPPED in done.stdout) == (1, True)
+    check("audit-path", hotfix("audit", "--json", str(folder)).json)
+    done = hotfix("audit", str(tmp_path / "none"))
+    assert (done.status, done.stderr) == (2, f"hotfix: {tmp_path}/none: there is no such folder\n")
 
 
 def test_what_files_say_is_printed_without_control_characters(tmp_path, capsys):

@@ -30,6 +30,7 @@ PRINTED = {
     "fleet": ("fleet", ".", "--json"),
     "config": ("config", "--json"),
     "scan-code": ("scan-code", "--json", str(ROOT / "tests" / "fixes" / "names" / "remote_code")),
+    "audit-path": ("audit", ".", "--json"),
     "check-model": ("check-model", "--json", ".", "--release", "4.51.3"),
 }
 
