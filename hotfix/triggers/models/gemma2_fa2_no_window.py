@@ -1,0 +1,32 @@
+"""A prompt or text that is longer than the window of Gemma2's layers."""
+
+from __future__ import annotations
+
+from hotfix.models.gemma2_fa2_no_window import ATTENTION, LAYER
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers.models._attention import is_flash
+from hotfix.triggers.training._trainer import release
+
+TRIGGER = Trigger(
+    "gemma2-fa2-no-window",
+    when="a text is longer than the sliding window",
+    wrong="layers with a sliding window attend to the whole context, or to keys of other tokens",
+)
+
+
+@TRIGGER.strikes(ATTENTION)
+def is_past_the_window(call: Call) -> bool:
+    """The window is not passed to the attention."""
+    window = getattr(call.owner, "sliding_window", None)
+    return window is not None and bool(call["hidden_states"].shape[1] > window)
+
+
+@TRIGGER.strikes(LAYER)
+def cuts_the_mask(call: Call) -> bool:
+    """The mask is cut to the window, with more queries than that."""
+    layer, mask = call.owner, call.get("attention_mask")
+    if not layer.is_sliding or mask is None or mask.ndim != 2 or not is_flash(layer):
+        return False
+    if call.get("past_key_value") is None and release() != "4.44.0":
+        return False
+    return bool(call["hidden_states"].shape[1] > layer.sliding_window < mask.shape[1])

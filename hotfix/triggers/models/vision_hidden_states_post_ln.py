@@ -1,0 +1,18 @@
+"""Somebody asks for the hidden states."""
+
+from __future__ import annotations
+
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "vision-hidden-states-post-ln",
+    when="the hidden states of a vision tower are asked for",
+    wrong="the last of them is the normed output, not what the last layer gives",
+)
+
+
+@TRIGGER.strikes()
+def asks_for_hidden_states(call: Call) -> bool:
+    """By argument, or by configuration."""
+    asked = call.get("output_hidden_states")
+    return bool(getattr(call.owner.config, "output_hidden_states", False) if asked is None else asked)

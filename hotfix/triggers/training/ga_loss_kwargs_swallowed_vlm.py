@@ -1,0 +1,19 @@
+"""The model of a Trainer ignores the number of labels, and the Trainer leaves the division to it."""
+
+from __future__ import annotations
+
+from hotfix.training.ga_loss_kwargs_swallowed_vlm import FIX
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._swallowed import is_left_undivided
+
+TRIGGER = Trigger(
+    "ga-loss-kwargs-swallowed-vlm",
+    when="gradients are accumulated over more than one micro-batch, for a model of these classes",
+    wrong="loss and gradients are too large by the number of accumulation steps",
+)
+
+
+@TRIGGER.strikes("transformers.trainer:Trainer.training_step")
+def swallows(call: Call) -> bool:
+    """A step of several micro-batches with one of the models that are broken."""
+    return is_left_undivided(call.owner, call.get("num_items_in_batch"), FIX.targets)

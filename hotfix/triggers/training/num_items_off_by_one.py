@@ -1,0 +1,33 @@
+"""A text begins with a label that is counted, and is never predicted."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from hotfix.training import num_items_off_by_one
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._swallowed import is_number_used
+from hotfix.triggers.training._trainer import release
+
+TRIGGER = Trigger(
+    "num-items-off-by-one",
+    when="the first token of a text is a label, as with labels=input_ids",
+    wrong="loss and gradients are too small by one label a text",
+)
+
+
+@TRIGGER.strikes("transformers.trainer:Trainer.training_step")
+def counts_the_first(call: Call) -> Any:
+    """A text of this micro-batch begins with a label, and the loss is divided by how many there are."""
+    trainer, number = call.owner, call.get("num_items_in_batch")
+    if not is_number_used(trainer, number) or not num_items_off_by_one._moves_labels(trainer):
+        return False
+    if release() in ("4.47.0", "4.48.0") and trainer.model_accepts_loss_kwargs:
+        return False  # it is kept from the loss: trainer-ga-num-items-dropped
+    return begins_with_a_label(call["inputs"])
+
+
+def begins_with_a_label(inputs: Any) -> Optional[Any]:
+    """A truth value, as a tensor; None where there are no labels to look at."""
+    labels = inputs.get("labels")
+    return None if labels is None or labels.ndim < 2 else (labels[:, 0] != -100).any()

@@ -1,0 +1,26 @@
+"""An encoder-decoder predicts the first label of a text, and it is not counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._swallowed import is_number_used, model_of
+from hotfix.triggers.training.num_items_off_by_one import begins_with_a_label
+
+TRIGGER = Trigger(
+    "v5-num-items-undercount-seq2seq",
+    when="the model is an encoder-decoder that divides its loss by the number of labels",
+    wrong="loss and gradients are too large by one label a text",
+)
+
+
+@TRIGGER.strikes("transformers.trainer:Trainer.training_step")
+def leaves_the_first_out(call: Call) -> Any:
+    """A text of an encoder-decoder begins with a label, and the loss is divided by how many others there are."""
+    trainer, number = call.owner, call.get("num_items_in_batch")
+    if not getattr(trainer, "_loss_shifts_labels", False) or not is_number_used(trainer, number):
+        return False
+    if not getattr(getattr(model_of(trainer), "config", None), "is_encoder_decoder", False):
+        return False
+    return begins_with_a_label(call["inputs"])
