@@ -318,7 +318,7 @@ def _fact(files: Files, name: str) -> str:
 
 
 def _word(value: object) -> str:
-    return "yes" if value is True else str(value)
+    return {"True": "yes", "False": "no"}.get(str(value), str(value))
 
 
 def _places_of(files: Sequence[str]) -> str:

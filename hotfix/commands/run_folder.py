@@ -223,6 +223,8 @@ class _Reader:
             self.run.unread[place + _NEVER_READ] = "a pickle, which could run anything; never opened"
         if "zero_to_fp32.py" in names or any(re.fullmatch(r"global_step\d+", name) for name in names):
             self.say("deepspeed", True, f"{place or './'}: zero_to_fp32.py or global_step*")
+        elif {"optimizer.pt", "trainer_state.json"} <= names:  # DeepSpeed keeps that elsewhere
+            self.say("deepspeed", False, f"{place}optimizer.pt")
         ranks = [int(one[1]) for one in (re.fullmatch(r"rng_state_(\d{1,6})\.pth", name) for name in names) if one]
         if "rng_state.pth" in names and not ranks:
             self.say("processes", 1, f"{place}rng_state.pth")

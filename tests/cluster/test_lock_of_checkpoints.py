@@ -65,7 +65,7 @@ def test_a_bug_that_needs_what_was_not_installed_was_not_there():
     there, here = report("4.48.0"), report("4.49.0")
     locked = {"packages": dict(there.packages), "patches": []}
     assert not any("deepspeed" in one for one in lock.against(locked, here, ["llama"]))
-    locked["packages"]["deepspeed"] = "0.16.0"
+    locked["packages"] = {**there.packages, "deepspeed": "0.16.0"}
     assert any("deepspeed-double-gas-scaling" in one for one in lock.against(locked, here, ["llama"]))
 
 
@@ -147,7 +147,8 @@ def test_the_callback_says_once_what_is_otherwise_than_where_the_checkpoint_was_
     packages = ["accelerate==1.4.0"]
     script = "-c", [CALLBACK, str(tmp_path)]
     done = run_script(script[0], script[1], transformers="4.52.3", flash_attn=None, extras=packages).require()
-    said, parts = "", {}
+    said = ""
+    parts: dict[str, list[str]] = {}
     for line in done.stderr.splitlines():
         if line.isupper():
             said = line

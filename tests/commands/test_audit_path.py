@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from hotfix import session, trigger
 from hotfix.commands import audit_path, bugs, run_folder
 from hotfix.commands.audit_path import Group
 from hotfix.engine.entry import folder_of
@@ -31,6 +32,7 @@ LLAMA = {
     "torch_dtype": "bfloat16",
     "transformers_version": "4.48.0",
 }
+ENTRIES = session.current().catalogue.entries
 STATE = {"global_step": 8, "train_batch_size": 2, "log_history": []}
 CARD = """---
 library_name: transformers
@@ -134,6 +136,126 @@ def test_accumulation_under_5_2_divides_twice(tmp_path):
     assert groups(once)[double] is Group.EXCLUDED
     swallows = {**config, "model_type": "mamba", "architectures": ["MambaForCausalLM"]}
     assert groups(written(tmp_path / "c", card("5.3.0"), config=swallows))[double] is Group.OPEN
+
+
+def config(name, model_type, release, **more):
+    return {"architectures": [name], "model_type": model_type, "transformers_version": release, **more}
+
+
+def llama(release):
+    return config("LlamaForCausalLM", "llama", release)
+
+
+MET, OPEN, EXCLUDED = Group.MET, Group.OPEN, Group.EXCLUDED
+DEEPSPEED, PLAIN = "zero_to_fp32.py", "optimizer.pt"
+RANKS = "- distributed_type: multi-GPU\n- num_devices: 8\n"
+# By bug: what config.json says, what the model card says besides, empty files, and what is told of its condition.
+TOLD = {
+    "deepspeed-double-gas-scaling": [
+        (llama("4.48.2"), ACCUMULATED, (DEEPSPEED,), MET),
+        (llama("4.46.3"), ACCUMULATED, (DEEPSPEED,), OPEN),
+        (llama("4.48.2"), ACCUMULATED, (), OPEN),
+        (llama("4.48.2"), ACCUMULATED, (PLAIN,), EXCLUDED),
+        (llama("4.48.2"), "", (DEEPSPEED,), EXCLUDED),
+    ],
+    "ga-loss-kwargs-swallowed-vlm": [
+        (config("MambaForCausalLM", "mamba", "4.50.0"), ACCUMULATED, (), MET),
+        (config("MambaForCausalLM", "mamba", "4.50.0"), "", (), EXCLUDED),
+        (config("MambaForCausalLM", "mamba", "4.50.0"), ACCUMULATED, (DEEPSPEED,), EXCLUDED),
+        (config("MambaModel", "mamba", "4.50.0"), ACCUMULATED, (), EXCLUDED),
+        (config("OurMamba", "mamba", "4.50.0"), ACCUMULATED, (), OPEN),
+    ],
+    "ga-loss-kwargs-swallowed-seq2seq-v5": [
+        (config("T5ForConditionalGeneration", "t5", "5.8.0"), ACCUMULATED, (), MET),
+        (config("T5ForConditionalGeneration", "t5", "5.8.0"), "", (), EXCLUDED),
+    ],
+    "labels-shifted-twice": [
+        (config("VisionEncoderDecoderModel", "vision-encoder-decoder", "4.51.0"), "", (), OPEN),
+        (config("MoshiForConditionalGeneration", "moshi", "4.51.0"), "", (), EXCLUDED),
+    ],
+    "num-items-off-by-one": [
+        (llama("4.51.0"), "", (), OPEN),
+        (llama("4.48.0"), "", (), EXCLUDED),
+        (config("BertForSequenceClassification", "bert", "4.51.0"), "", (), EXCLUDED),
+        (config("T5ForConditionalGeneration", "t5", "4.51.0", is_encoder_decoder=True), "", (), EXCLUDED),
+    ],
+    "trainer-ddp-no-sync-inverted": [
+        (llama("4.46.2"), RANKS, (PLAIN,), MET),
+        (llama("4.46.2"), RANKS, (DEEPSPEED,), EXCLUDED),
+        (llama("4.46.2"), RANKS, (), OPEN),
+        (llama("4.46.2"), "", ("rng_state.pth",), EXCLUDED),
+    ],
+    "trainer-dp-loss-mean-num-items": [
+        (llama("4.48.3"), "", ("rng_state.pth",), OPEN),
+        (llama("4.48.3"), RANKS, (), EXCLUDED),
+        (config("BertForMaskedLM", "bert", "4.47.1"), "", (), EXCLUDED),
+    ],
+    "v5-num-items-undercount-seq2seq": [
+        (llama("5.12.0"), "", (), EXCLUDED),
+        (config("X", "t5", "5.12.0", is_encoder_decoder=True), "", (), OPEN),
+    ],
+    "fa-sliding-window-off-by-one": [
+        (config("MistralForCausalLM", "mistral", "4.48.3", sliding_window=4096), "", (), OPEN),
+        (config("MistralForCausalLM", "mistral", "4.48.3", sliding_window=None), "", (), EXCLUDED),
+        (llama("4.48.3"), "", (), EXCLUDED),
+        (
+            config("Qwen2ForCausalLM", "qwen2", "4.48.3", sliding_window=4096, use_sliding_window=False),
+            "",
+            (),
+            EXCLUDED,
+        ),
+        (
+            config("MistralForCausalLM", "mistral", "4.48.3", sliding_window=4096, _attn_implementation="sdpa"),
+            "",
+            (),
+            EXCLUDED,
+        ),
+    ],
+    "fa2-varlen-kwargs-ignored": [
+        (llama("4.48.3"), "", (), OPEN),
+        (config("A", "llama", "4.48.3", attn_implementation="eager"), "", (), EXCLUDED),
+    ],
+    "glm4v-bool-mask": [
+        (config("A", "glm4v", "4.53.0"), "", (), OPEN),
+        (config("A", "glm4v", "4.53.0", attn_implementation="sdpa"), "", (), EXCLUDED),
+    ],
+    "opt-double-scaling": [
+        (config("OPTForCausalLM", "opt", "4.52.3", hidden_size=32, num_attention_heads=4), "", (), MET),
+        (config("OPTForCausalLM", "opt", "4.52.3"), "", (), OPEN),
+    ],
+    "gptbigcode-inverse-scale": [
+        (config("A", "gpt_bigcode", "4.54.0", scale_attn_weights=True, n_embd=32, n_head=4), "", (), MET),
+        (config("A", "gpt_bigcode", "4.54.0", scale_attn_weights=False), "", (), EXCLUDED),
+    ],
+    "llama4-moe-score-order": [
+        (config("A", "llama4", "4.55.0", text_config={"num_local_experts": 16}), "", (), MET),
+        (config("A", "llama4", "4.55.0", text_config={"num_local_experts": 1}), "", (), EXCLUDED),
+    ],
+    "vision-hidden-states-post-ln": [
+        (config("A", "blip", "4.57.1", output_hidden_states=True), "", (), MET),
+        (config("A", "blip", "4.57.1"), "", (), OPEN),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("bug", "configuration", "more", "empty", "group"),
+    [pytest.param(bug, *row, id=f"{bug}-{number}") for bug, rows in TOLD.items() for number, row in enumerate(rows)],
+)
+def test_what_the_files_tell_of_a_condition(tmp_path, bug, configuration, more, empty, group):
+    text = card(configuration["transformers_version"], more)
+    folder = written(tmp_path, text, config=configuration, trainer_state=STATE)
+    for name in empty:
+        (folder / name).touch()
+    assert groups(folder)[bug] is group
+
+
+def test_every_trigger_with_a_question_for_files_is_asked_above():
+    asked = {id for id, entry in ENTRIES.items() if (one := trigger.load(id, entry.module)) and one.files}
+    same = {DROPPED, MULTIPLIED, "v5-trainer-ga-double-division"} | set(TOLD)
+    flash = {"fa2-posids-varlen-unpadded-batch", "gpt2-fa2-padding-loses-causality"}  # as fa2-varlen-kwargs-ignored
+    window = {"fa2-sliding-window-mask-slicing", "gemma2-fa2-no-window"}  # as fa-sliding-window-off-by-one
+    assert asked - flash - window == same
 
 
 def test_a_trigger_that_stumbles_is_one_that_cannot_tell(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Optional
 
 from hotfix.run_files import Files
+from hotfix.triggers._files import is_of_the_library
 
 _NAMED = """
     CohereForCausalLM Gemma2ForCausalLM GemmaForCausalLM GlmForCausalLM JambaForCausalLM LlamaForCausalLM
@@ -48,12 +49,6 @@ TAKES = {
 }
 """The classes that take them, by release."""
 
-_HEADS = """
-    LMHeadModel DoubleHeadsModel ForAudioClassification ForCausalLM ForConditionalGeneration ForCTC
-    ForImageClassification ForMaskedLM ForMultipleChoice ForNextSentencePrediction ForObjectDetection ForPreTraining
-    ForQuestionAnswering ForSemanticSegmentation ForSequenceClassification ForSpeechSeq2Seq ForTokenClassification
-"""
-
 
 def takes_loss_arguments(run: Files) -> Optional[bool]:
     """Whether the model of a run takes loss arguments, in the release that is asked about; None where that is open.
@@ -67,6 +62,4 @@ def takes_loss_arguments(run: Files) -> Optional[bool]:
     [name] = run.architectures
     if name in takes:
         return True
-    kinds = {one.replace("-", "").replace("_", "").lower() for one in run.model_types}
-    heads = {f"{kind}{head}".lower() for kind in kinds for head in _HEADS.split()}
-    return False if name.lower() in heads else None
+    return False if is_of_the_library(run) else None
