@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import Any
 
-from hotfix.run_files import Files
-from hotfix.training.labels_shifted_twice import FIX
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers import _files
 
 TRIGGER = Trigger(
     "labels-shifted-twice",
@@ -23,9 +20,3 @@ def is_given_labels(call: Call) -> bool:
     losses: Any = sys.modules.get("transformers.loss.loss_utils")
     own = getattr(losses, "ForCausalLMLoss", None)
     return call.get("labels") is not None and call.owner.loss_function is own
-
-
-@TRIGGER.in_files
-def is_one_of_them(run: Files) -> Optional[bool]:
-    """Files do not tell of labels, but of the class."""
-    return False if _files.is_other_class(run, FIX) else None
