@@ -439,3 +439,63 @@ def test_each_process_counts_for_itself_and_writes_it_down(world, tmp_path, way)
 
     (total,) = fleet.summarise(folder).observed
     assert (total["calls"], total["struck"], total["processes"]) == (10, 9, 4)
+
+
+LOADER = """
+import hotfix.auto, torch
+from transformers import kinds
+class Data(torch.utils.data.Dataset):
+    def __len__(self): return 7
+    def __getitem__(self, index): return kinds.Layer.halve(index)
+if __name__ == "__main__":
+    loader = torch.utils.data.DataLoader(Data(), batch_size=1, num_workers=2)
+    print(sum(float(one) for _ in range(2) for one in loader), kinds.Layer.halve(2))
+"""
+
+
+def test_the_workers_of_a_data_loader_are_counted_exactly(world, tmp_path):
+    pytest.importorskip("torch")
+    plant(world, targets=["Layer.halve"])
+    done = world.run(LOADER, HOTFIX_RECORD=str(tmp_path / "records"), **OBSERVE)
+    assert done.stdout == "21.0 1.0\n"
+
+    from hotfix.reports import fleet
+
+    summary = fleet.summarise(tmp_path / "records")
+    (total,) = summary.observed
+    assert (total["calls"], total["struck"], total["processes"]) == (15, 11, 5)
+    assert "toy-kinds struck on 11 of 15 calls of Layer.halve, first in " in str(summary)
+
+
+COMPILED = """
+import hotfix.auto, torch
+from transformers import kinds
+layer = kinds.Layer()
+one = torch.compile(layer.forward, backend="eager", fullgraph=True)
+other = torch.compile(lambda x: kinds.Layer.halve(x) + 1, backend="eager", fullgraph=True)
+x = torch.arange(3.0)
+print(one(x).tolist(), other(x).tolist(), one(x + 1).tolist())
+print(torch._dynamo.utils.counters["graph_break"], layer.forward(x).tolist())
+"""
+
+
+def test_a_compiled_graph_is_whole_and_its_calls_are_not_counted(world):
+    pytest.importorskip("torch")
+    plant(world, targets=["Layer.forward", "Layer.halve"], body="return bool((call['x'] > 1).any())")
+    without = world.run(COMPILED, HOTFIX="0").stdout
+    assert without == world.run(COMPILED, **OBSERVE).stdout
+    assert without.splitlines()[1].startswith("Counter()")
+    counted, _, _, _ = seen(world, COMPILED)
+    assert counted == {"Layer.forward": (1, 1, 0), "Layer.halve": (0, 0, 0)}
+
+
+def test_a_tensor_tells_whether_a_bug_strikes(world):
+    pytest.importorskip("torch")
+    plant(world, targets=["Layer.halve"], body="return (call['x'] > 1).any()")
+    code = (
+        "import torch\nfrom transformers import kinds\nfor one in (0, 1, 2, 3): kinds.Layer.halve(torch.tensor([one]))"
+    )
+    code += "\nkinds.Layer.halve(torch.ones(1, device='meta'))"
+    counted, _, _, done = seen(world, code)
+    assert counted == {"Layer.halve": (5, 2, 1)}
+    assert "what a tensor on meta says is not read" in done.stderr

@@ -1,24 +1,33 @@
-"""Inputs on which a bug does not strike, by fix: what `test_observed.py` runs beside the case that shows the bug."""
+"""Inputs on which a bug does not strike, by fix: what `test_observed.py` runs beside the case that shows the bug.
+
+Each is what a user does on another day: the same model with a shorter text, one image, one batch a step, no labels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from hotfix.proofs import zoo
-from hotfix.proofs.training import _steps
+from hotfix.proofs.training import _counted, _steps
+from hotfix.proofs.training._writers import writer
 
-CASES: dict[str, Callable[[Any, Any], dict[str, Any]]] = {}
+Case = Callable[[Any, Any], dict[str, Any]]
+CASES: dict[str, Case] = {}
 
 
-def of(*fixes: str) -> Callable[[Callable[[Any, Any], dict[str, Any]]], Callable[[Any, Any], dict[str, Any]]]:
+def of(*fixes: str) -> Callable[[Case], Case]:
     """Declare the harmless input of some fixes."""
 
-    def declare(case: Callable[[Any, Any], dict[str, Any]]) -> Callable[[Any, Any], dict[str, Any]]:
+    def declare(case: Case) -> Case:
         CASES.update(dict.fromkeys(fixes, case))
         return case
 
     return declare
+
+
+# -- the Trainer -------------------------------------------------------------------------------------------------------
 
 
 @of("trainer-ga-multiplied-loss")
@@ -26,6 +35,166 @@ def one_batch_of_an_encoder(testbed: Any, target: Any) -> dict[str, Any]:
     return _steps.one_step(zoo.small_bert(testbed), zoo.classified(testbed), per_device_train_batch_size=4)
 
 
-@of("trainer-ga-num-items-dropped", "v5-trainer-ga-double-division")
-def one_batch_of_a_decoder(testbed: Any, target: Any) -> dict[str, Any]:
+@of(
+    "trainer-ddp-no-sync-inverted",
+    "trainer-dp-loss-mean-num-items",
+    "trainer-ga-num-items-dropped",
+    "v5-trainer-ga-double-division",
+)
+def one_batch_on_one_device(testbed: Any, target: Any) -> dict[str, Any]:
     return _steps.one_step(zoo.small_llama(testbed), zoo.texts(testbed, (1, 1, 1, 1)), per_device_train_batch_size=4)
+
+
+@of("ga-loss-kwargs-swallowed-vlm", "ga-loss-kwargs-swallowed-seq2seq-v5")
+def one_batch_of_the_class(testbed: Any, target: Any) -> dict[str, Any]:
+    cls = zoo.class_of(target)
+    return _steps.one_step(zoo.trained(testbed, cls), zoo.samples_for(testbed, cls), per_device_train_batch_size=4)
+
+
+@of("num-items-off-by-one", "v5-num-items-undercount-seq2seq")
+def texts_with_prompts(testbed: Any, target: Any) -> dict[str, Any]:
+    samples = _counted.whole_texts(testbed)
+    for one in samples:
+        one["labels"] = one["labels"].clone()
+        one["labels"][:1] = -100
+    return _counted.padded_ways(lambda: zoo.small_llama(testbed), samples)
+
+
+@of("labels-shifted-twice")
+def no_labels(testbed: Any, target: Any) -> dict[str, Any]:
+    model, inputs = writer(testbed, zoo.class_of(target))
+    inputs["decoder_input_ids"] = inputs.pop("labels").clamp(min=0)
+    return {"logits": model(**inputs).logits}
+
+
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+
+@of("fa-sliding-window-off-by-one", "fa2-sliding-window-mask-slicing")
+def a_text_within_the_window(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed(testbed, "mistral")
+    ids = testbed.randint(3, 60, 2, zoo.WINDOW - 2, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, :1] = 0
+    model.generation_config.eos_token_id = None
+    model.generation_config.pad_token_id = 0
+    tokens = model.generate(ids, attention_mask=mask, max_new_tokens=2, do_sample=False)
+    return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()], "tokens": tokens}
+
+
+@of("gemma2-fa2-no-window")
+def a_text_within_the_window_of_gemma2(testbed: Any, target: Any) -> dict[str, Any]:
+    model = zoo.windowed(testbed, "gemma2")
+    return {"logits": model(testbed.randint(3, 60, 2, zoo.WINDOW, seed=1), use_cache=False).logits}
+
+
+@of("fa2-posids-varlen-unpadded-batch", "gpt2-fa2-padding-loses-causality")
+def padding_for_a_llama_and_none_for_gpt2(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    ids = testbed.randint(3, 64, 3, 9, seed=1)
+    if "gpt2" in target.module:
+        return {"logits": zoo.gpt2(testbed)(ids, use_cache=False).logits}
+    mask = torch.ones_like(ids)
+    mask[1, 5:] = 0
+    model = zoo.llama(testbed)
+    one = model(ids[:1], use_cache=False).logits
+    return {"padded": model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()], "one": one}
+
+
+@of("fa2-varlen-kwargs-ignored")
+def one_sequence_in_a_row(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    shapes = ((1, 9, 4, 16), (1, 9, 2, 16), (1, 9, 2, 16))
+    states = [testbed.randn(*shape, dtype=torch.bfloat16, seed=seed) for seed, shape in enumerate(shapes)]
+    bounds = torch.tensor([0, 9], dtype=torch.int32, device=testbed.device)
+    lengths = {"cu_seq_lens_q": bounds, "cu_seq_lens_k": bounds, "max_length_q": 9, "max_length_k": 9}
+    forward = import_module(target.module)._flash_attention_forward
+    return {"output": forward(*states, attention_mask=None, query_length=9, is_causal=True, **lengths)}
+
+
+@of("gemma3-bidirectional-across-images", "gemma3-mask-image-distance-heuristic")
+def one_image(testbed: Any, target: Any) -> dict[str, Any]:
+    model, inputs = zoo.gemma3(testbed)
+    types = inputs["token_type_ids"].clone()
+    for row in types:  # only the first image is one
+        ones = row.nonzero().flatten().tolist()
+        row[ones[0] + 4 :] = 0
+    return {"logits": model(**{**inputs, "token_type_ids": types}, use_cache=False).logits}
+
+
+@of("glm4v-bool-mask")
+def several_images_under_sdpa(testbed: Any, target: Any) -> dict[str, Any]:
+    encoder, inputs = zoo.encoder_and_inputs(testbed, target, attn="sdpa")
+    return {"output": encoder(**inputs)}
+
+
+@of("llama4-moe-score-order")
+def one_token(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import Llama4ForCausalLM, Llama4TextConfig
+
+    small = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "intermediate_size_mlp": 48, "head_dim": 8}
+    heads = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "num_local_experts": 4}
+    model = testbed.model(Llama4ForCausalLM, Llama4TextConfig(**small, **heads, attention_chunk_size=16), "eager")
+    return {"logits": model(testbed.randint(5, 48, 1, 1, seed=1)).logits}
+
+
+# -- positions ---------------------------------------------------------------------------------------------------------
+
+
+@of("qwen25vl-image-temporal-positions")
+def a_video_alone(testbed: Any, target: Any) -> dict[str, Any]:
+    return _positions(testbed, target, [2, (zoo.QWEN_VIDEO, 8)], videos=((2, 4, 4),), seconds=[1.0])
+
+
+@of("qwen25vl-second-per-grid-int-truncation")
+def whole_seconds(testbed: Any, target: Any) -> dict[str, Any]:
+    return _positions(testbed, target, [3, (zoo.QWEN_VIDEO, 16)], videos=((4, 4, 4),), seconds=[2.0])
+
+
+def _positions(testbed: Any, target: Any, parts: list[Any], **grids: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.qwen_vl(testbed, zoo.class_of(target))
+    ids = torch.tensor([zoo.qwen_sentence(testbed, parts)]).to(testbed.device)
+    positions, deltas = zoo.qwen_rope_index(model, ids, **grids)
+    return {"positions": positions, "deltas": deltas}
+
+
+@of("qwen25vl-v5-temporal-position-collapse")
+def an_image(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    owner, _, method = target.qualname.partition(".")
+    positions = getattr(getattr(import_module(target.module), owner), method)
+    return {"image": positions(None, 7, torch.tensor([1, 4, 6]), 1, 2, device=testbed.device)}
+
+
+@of("qwen2vl-decode-delta-left-padding")
+def prompts_of_one_length(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.qwen_vl(testbed, zoo.class_of(target), dtype=torch.float32)
+    ids = testbed.randint(1, 40, 2, 6, seed=1)
+    tokens = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=4, do_sample=False)
+    return {"tokens": tokens}
+
+
+@of("qwen2vl-text-position-ids-from-mrope")
+def words_alone(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.qwen_decoder(testbed, target, "sdpa", torch.float32)
+    positions = torch.arange(9, device=testbed.device).expand(3, 1, -1)
+    embeddings = testbed.randn(1, 9, 64, seed=1)
+    return {"output": model(inputs_embeds=embeddings, position_ids=positions, use_cache=False).last_hidden_state}
+
+
+@of("vision-hidden-states-post-ln")
+def the_last_state_alone(testbed: Any, target: Any) -> dict[str, Any]:
+    name = target.qualname.partition(".")[0]
+    model = zoo.tower(testbed, import_module(target.module), name)
+    return {"last_hidden_state": model(**zoo.tower_inputs(testbed, name)).last_hidden_state}

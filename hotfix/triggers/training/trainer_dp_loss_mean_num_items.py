@@ -19,8 +19,10 @@ TRIGGER = Trigger(
 @TRIGGER.strikes()
 def has_replicas(call: Call) -> bool:
     """The model has several replicas, and is handed the number of labels."""
+    import torch  # the Trainer has
+
     model, number = call["model"], call.get("num_items_in_batch")
-    if type(model).__name__ != "DataParallel" or len(model.device_ids) < 2:
+    if not isinstance(model, torch.nn.DataParallel) or len(model.device_ids) < 2:
         return False
     return bool(call.owner.model_accepts_loss_kwargs) and is_number_used(call.owner, number)
 
