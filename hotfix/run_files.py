@@ -37,6 +37,7 @@ class Files:
         model_types: ``model_type`` of the configuration and of those in it.
         architectures: classes of the model, as in config.json; of an adapter that of its base.
         config: config.json; empty where there is none.
+        processor: preprocessor_config.json; empty where there is none.
         own_code: whether the model comes as code of its own, of which nothing is known.
         is_adapter: whether it is an adapter, and the weights of its base are elsewhere.
         by_trainer: True where a Trainer of transformers has trained it.
@@ -59,6 +60,7 @@ class Files:
     model_types: frozenset[str] = frozenset()
     architectures: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
+    processor: Mapping[str, Any] = field(default_factory=dict)
     own_code: Optional[bool] = None
     is_adapter: Optional[bool] = None
     by_trainer: Optional[bool] = None

@@ -236,8 +236,11 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
 
 
 def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Finding]:
+    shared = _folders_of_processors(bug, run.files.processor)
     hit = tuple(
-        text for text, release in releases.items() if has(bug, release, folders_of(run.files.model_types, release))
+        text
+        for text, release in releases.items()
+        if has(bug, release, folders_of(run.files.model_types, release) | shared)
     )
     if not hit:
         return None
@@ -264,6 +267,23 @@ def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Fi
         said = " and ".join(text for text, one in answers.items() if one)
         return replace(base, why=f"its condition was met if the run was one of {said}, and other releases are named")
     return replace(base, why="the files do not tell")
+
+
+def _folders_of_processors(bug: Bug, configuration: Mapping[str, Any]) -> frozenset[str]:
+    """The folders of the processor that a model has taken from another one, if a bug is about it.
+
+    Args:
+        bug: the bug.
+        configuration: ``preprocessor_config.json``; it names one of the two or three forms that a processor has.
+    """
+    names = (configuration.get(f"{kind}_type") for kind in ("image_processor", "feature_extractor", "video_processor"))
+    stems = {_stem(name) for name in names if isinstance(name, str)}
+    keys = (key.partition(":") for key in bug.where if key.startswith(f"{PACKAGE}.models."))
+    return frozenset(folder_of(module) for module, _, name in keys if _stem(name.partition(".")[0]) in stems)
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix("Fast").removesuffix("Pil")
 
 
 def _answer(condition: Trigger, files: Files, asked: _Asked) -> Optional[bool]:

@@ -1,9 +1,10 @@
 """What the files of a checkpoint, or of a folder of results, say of the run that wrote them.
 
-Read are config.json, generation_config.json, adapter_config.json, trainer_state.json, the model card, args.json,
-hotfix.lock, the records of hotfix, and what pins packages (`hotfix.commands.pins`); in a folder of results those of the
-newest checkpoint as well. Nothing is executed, nothing is unpickled (training_args.bin, *.pt, *.pth are not opened), no
-library is imported. What cannot be read is named, with the reason, and the rest is read all the same.
+Read are config.json, generation_config.json, adapter_config.json, preprocessor_config.json, trainer_state.json, the
+model card, args.json, hotfix.lock, the records of hotfix, and what pins packages (`hotfix.commands.pins`); in a folder
+of results those of the newest checkpoint as well. Nothing is executed, nothing is unpickled (training_args.bin, *.pt,
+*.pth are not opened), no library is imported. What cannot be read is named, with the reason, and the rest is read all
+the same.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ class _Reader:
         self.run = Run(folder)
         self.said: list[Said] = []
         self.config: Mapping[str, Any] = {}
+        self.processor: Mapping[str, Any] = {}
         self.packages: dict[str, set[str]] = {}
         # A snapshot in the cache of the Hub consists of links to the folder of its repository.
         inside = folder.parents[1] if folder.parent.name == "snapshots" else folder
@@ -106,6 +108,7 @@ class _Reader:
         for place in places:
             self._configuration(place)
             self._adapter(place)
+            self.processor = self.processor or self._json(f"{place}preprocessor_config.json") or {}
             self._state(place)
             self._arguments(place)
             self._lock(place)
@@ -339,6 +342,7 @@ class _Reader:
                 "model_types": frozenset(values["model_types"]),
                 "architectures": tuple(values["architectures"]),
                 "config": self.config,
+                "processor": self.processor,
                 "packages": {name: found.copy().pop() for name, found in self.packages.items() if len(found) == 1},
                 "said": tuple(self.said),
             }

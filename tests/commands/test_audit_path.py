@@ -228,6 +228,9 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
         (config("A", "llama4", "4.55.0", text_config={"num_local_experts": 16}), "", (), MET),
         (config("A", "llama4", "4.55.0", text_config={"num_local_experts": 1}), "", (), EXCLUDED),
     ],
+    "qwen2vl-image-processor-size-discarded": [
+        (config("A", "qwen2_vl", "4.57.6"), "", (), OPEN),
+    ],
     "vision-hidden-states-post-ln": [
         (config("A", "blip", "4.57.1", output_hidden_states=True), "", (), MET),
         (config("A", "blip", "4.57.1"), "", (), OPEN),
@@ -245,6 +248,24 @@ def test_what_the_files_tell_of_a_condition(tmp_path, bug, configuration, more, 
     for name in empty:
         (folder / name).touch()
     assert groups(folder)[bug] is group
+
+
+def test_the_size_in_the_configuration_of_a_processor_is_read(tmp_path):
+    bug = "qwen2vl-image-processor-size-discarded"
+    folder = written(tmp_path, config=config("Qwen2VLForConditionalGeneration", "qwen2_vl", "4.57.6"))
+    for size, group in (
+        ({"shortest_edge": 65536, "longest_edge": 16777216}, MET),
+        ({"shortest_edge": 3136, "longest_edge": 1003520}, OPEN),
+        ({"shortest_edge": 3136}, OPEN),
+        (7, OPEN),
+    ):
+        written(tmp_path, preprocessor_config={"size": size})
+        assert groups(folder)[bug] is group
+    written(
+        tmp_path,
+        preprocessor_config={"size": {"shortest_edge": 1, "longest_edge": 2}, "min_pixels": 1, "max_pixels": 2},
+    )
+    assert groups(folder)[bug] is OPEN
 
 
 def test_every_trigger_with_a_question_for_files_is_asked_above():
@@ -276,6 +297,15 @@ def test_bugs_of_other_models_are_not_named(tmp_path):
 def test_the_parts_of_a_model_count(tmp_path):
     config = {"model_type": "llava", "transformers_version": "4.52.3", "text_config": {"model_type": "opt"}}
     assert SCALED in groups(written(tmp_path, config=config))
+
+
+def test_the_processor_of_another_model_counts(tmp_path):
+    bug = "qwen2vl-image-processor-size-discarded"
+    folder = written(tmp_path, config=config("A", "qwen3_vl", "4.57.6"))
+    assert bug not in groups(folder)
+    processor = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": {"shortest_edge": 1, "longest_edge": 2}}
+    written(tmp_path, preprocessor_config=processor)
+    assert groups(folder)[bug] is Group.MET
 
 
 def test_a_fix_of_a_model_that_changes_shared_functions_too_stays_one_of_that_model(tmp_path):

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from hotfix.proofs import zoo
+from hotfix.proofs.processing import _pictures
 from hotfix.proofs.training import _counted, _steps
 from hotfix.proofs.training._writers import writer
 
@@ -198,3 +199,19 @@ def the_last_state_alone(testbed: Any, target: Any) -> dict[str, Any]:
     name = target.qualname.partition(".")[0]
     model = zoo.tower(testbed, import_module(target.module), name)
     return {"last_hidden_state": model(**zoo.tower_inputs(testbed, name)).last_hidden_state}
+
+
+# -- processors --------------------------------------------------------------------------------------------------------
+
+
+@of("qwen2vl-image-processor-size-discarded", "qwen2vl-image-size-mutation", "qwen2vl-max-pixels-ignored")
+def a_picture_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
+    # With the size that is the default, since the cases have changed that of the class, which is the bug.
+    return _pictures.pixels(zoo.class_of(target)(size={"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}))
+
+
+@of("qwen2vl-processor-pixels-ignored")
+def a_call_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import Qwen2VLImageProcessor
+
+    return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))
