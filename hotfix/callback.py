@@ -27,7 +27,8 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 
     At the beginning of training: `hotfix.assert_uniform`, one log line, and ``hotfix_digest`` in the configuration of
     the Weights & Biases run, if there is one. At each save: ``hotfix.lock`` in the checkpoint, for
-    ``hotfix lock --check CHECKPOINT/hotfix.lock``.
+    ``hotfix lock --check CHECKPOINT/hotfix.lock``. At the end, where calls are counted (``HOTFIX_MODE=observe``,
+    ``HOTFIX_COUNT=1``): what was counted, and ``hotfix/struck/FIX`` in the summary of the run.
 
     Args:
         check_checkpoint: whether, at the beginning of training, the lock file of the checkpoint that the model was
@@ -36,11 +37,13 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 
     Attributes:
         digest: the digest of the patch set; empty before training begins.
+        observed: what was counted in this process, as `hotfix.report().observed`; empty before training ends.
     """
 
     def __init__(self, check_checkpoint: bool = False) -> None:
         self.digest = ""
         self._check_checkpoint = check_checkpoint
+        self.observed: tuple[Any, ...] = ()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Compare the ranks; see the class."""
@@ -51,6 +54,16 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             run.config.update({"hotfix_digest": self.digest}, allow_val_change=True)
         if self._check_checkpoint and state.is_world_process_zero:
             self._compare(args, state, kwargs.get("model"))
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Take what was counted."""
+        self.observed = api.report().observed
+        run = getattr(sys.modules.get("wandb"), "run", None)
+        if run is not None and state.is_world_process_zero and self.observed:
+            struck = {one.fix: 0 for one in self.observed}
+            for one in self.observed:
+                struck[one.fix] += one.struck
+            run.summary.update({f"hotfix/struck/{fix}": number for fix, number in struck.items()})
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Put a lock file into the checkpoint."""

@@ -253,9 +253,15 @@ def _show(found: Audit, every: bool) -> None:
     screen.line(_headline(found, shown), style="bold")
     if not found.processes:
         return
-    if shown:
+    table = [one for one in shown if one.state not in _BELOW]
+    if table:
         screen.line()
-        screen.table(COLUMNS, [_cells(one) for one in shown])
+        screen.table(COLUMNS, [_cells(one) for one in table])
+    screen.line()
+    for state, sentence in _BELOW.items():
+        ids = [one.id for one in shown if one.state is state]
+        if ids:
+            screen.line(f"{sentence}: {', '.join(ids)}.")
     if found.struck:
         screen.line()
     for one in found.struck:
@@ -268,6 +274,10 @@ def _show(found: Audit, every: bool) -> None:
         screen.line(_incomplete(found))
 
 
+_BELOW = {
+    State.NEVER: "Never reached",
+    State.UNOBSERVABLE: "Not observable (`hotfix check-model` tells of what is read from files)",
+}
 COLUMNS = ("what", "bug", "calls", "first")
 
 

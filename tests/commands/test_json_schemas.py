@@ -29,6 +29,7 @@ PRINTED = {
     "digest": ("digest", "packaging.version:Version.__init__", "--json"),
     "fleet": ("fleet", ".", "--json"),
     "config": ("config", "--json"),
+    "audit": ("audit", "--json", "--", "python", "-c", "pass"),
     "scan-code": ("scan-code", "--json", str(ROOT / "tests" / "fixes" / "names" / "remote_code")),
     "audit-path": ("audit", ".", "--json"),
     "check-model": ("check-model", "--json", ".", "--release", "4.51.3"),

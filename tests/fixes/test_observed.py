@@ -137,10 +137,11 @@ TWO_RANKS = "trainer-ddp-no-sync-inverted"  # in children, which have records of
 
 
 def cases():
+    found = []
     for release, (_, fixes) in RUNS.items():
-        marks = [] if release in ALWAYS else [pytest.mark.slow]
-        for fix in fixes:
-            yield pytest.param(release, fix, marks=[*marks, pytest.mark.shares(f"observed {release}")], id=fix)
+        marks = [pytest.mark.shares(f"observed {release}"), *([] if release in ALWAYS else [pytest.mark.slow])]
+        found += [pytest.param(release, fix, marks=marks, id=fix) for fix in fixes]
+    return found
 
 
 def with_a_harmless_input():
@@ -203,7 +204,7 @@ def test_what_strikes_is_what_the_repair_changes(release, fix):
 
 
 # Harmless to the one bug; another one that this process repairs as well is met on the way.
-ALSO_MEETS: set[str] = set()
+ALSO_MEETS = {"qwen25vl-image-temporal-positions"}  # qwen25vl-v5-temporal-position-collapse
 
 
 @pytest.mark.shares("observed 4.46.2")
@@ -213,6 +214,7 @@ def test_two_ranks_are_counted_exactly(tmp_path):
     ran("4.46.2", "observe", HOTFIX_RECORD=str(tmp_path))
     rows = {(one["fix"], one["place"]): one for one in fleet.summarise(tmp_path).observed}
     row = rows[TWO_RANKS, STEP]
-    # Each rank takes a step of one micro-batch and one of two; the harmless step is taken by the process before them.
-    assert (row["calls"], row["asked"], row["struck"], row["untold"]) == (7, 7, 6, 0)
-    assert (row["ranks"], row["processes"]) == ([0, 1], 3)
+    # Each rank takes a step of one micro-batch and one of two. The process that has started them takes a step as well,
+    # and is ended by the testbed before it can write that down.
+    assert (row["calls"], row["asked"], row["struck"], row["untold"]) == (6, 6, 6, 0)
+    assert (row["ranks"], row["processes"]) == ([0, 1], 2)

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from hotfix.fix import Target
-from hotfix.training import _swallowed
+from hotfix.training import _swallowed, num_items_off_by_one
 
 
-def model_of(trainer: Any) -> Any:
-    """The model of a Trainer, below what Accelerate, PEFT and torch.compile have put around it."""
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    model = model.get_base_model() if hasattr(model, "get_base_model") else model
-    return getattr(model, "_orig_mod", model)
+@dataclass(frozen=True)
+class Facts:
+    """What does not change from step to step.
+
+    Attributes:
+        kind: the class of the model, below what Accelerate, PEFT and torch.compile have put around it.
+        swallows: whether it takes the number of labels, and does not divide its loss by it.
+        is_encoder_decoder: whether it is one.
+        moves_labels: whether its loss moves the labels by one.
+    """
+
+    kind: Any
+    swallows: bool
+    is_encoder_decoder: bool
+    moves_labels: bool
+
+
+_known: weakref.WeakKeyDictionary[Any, tuple[Any, Any, Facts]] = weakref.WeakKeyDictionary()
+
+
+def facts(trainer: Any) -> Facts:
+    """The facts about a Trainer and its model, found out once: unwrapping a model takes longer than a small layer."""
+    model, function = trainer.model, trainer.compute_loss_func
+    known = _known.get(trainer)
+    if known is not None and known[0]() is model and known[1] is function:
+        return known[2]
+    inner = trainer.accelerator.unwrap_model(model)
+    inner = inner.get_base_model() if hasattr(inner, "get_base_model") else inner
+    inner = getattr(inner, "_orig_mod", inner)
+    kind: Any = type(inner)
+    of_both = bool(getattr(getattr(inner, "config", None), "is_encoder_decoder", False))
+    moves = bool(num_items_off_by_one._moves_labels(trainer))
+    found = Facts(kind, _swallowed._class_swallows(kind), of_both, moves)
+    _known[trainer] = weakref.ref(model), function, found
+    return found
 
 
 def is_number_used(trainer: Any, number: Any) -> bool:
@@ -22,8 +54,7 @@ def is_number_used(trainer: Any, number: Any) -> bool:
         return False
     if trainer.compute_loss_func is not None:
         return True
-    kind: Any = type(model_of(trainer))
-    return bool(trainer.model_accepts_loss_kwargs) and not _swallowed._class_swallows(kind)
+    return bool(trainer.model_accepts_loss_kwargs) and not facts(trainer).swallows
 
 
 def is_left_undivided(trainer: Any, number: Any, targets: Iterable[Target]) -> bool:
@@ -34,6 +65,8 @@ def is_left_undivided(trainer: Any, number: Any, targets: Iterable[Target]) -> b
         number: of labels in a step, or None.
         targets: those of the fix: constructors.
     """
-    kind = type(model_of(trainer))
+    if number is None or trainer.args.gradient_accumulation_steps <= 1:
+        return False
+    kind = facts(trainer).kind
     place = f"{kind.__module__}:{kind.__qualname__}.__init__"
     return any(str(one) == place for one in targets) and _swallowed.divisor(trainer, number) > 1

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from hotfix.run_files import Files
-from hotfix.training import num_items_off_by_one
 from hotfix.trigger import Call, Trigger
 from hotfix.triggers import _files
 from hotfix.triggers.training._loss_arguments import takes_loss_arguments
-from hotfix.triggers.training._swallowed import is_number_used
+from hotfix.triggers.training._swallowed import facts, is_number_used
 from hotfix.triggers.training._trainer import release
 
 TRIGGER = Trigger(
@@ -23,10 +22,10 @@ TRIGGER = Trigger(
 def counts_the_first(call: Call) -> Any:
     """A text of this micro-batch begins with a label, and the loss is divided by how many there are."""
     trainer, number = call.owner, call.get("num_items_in_batch")
-    if not is_number_used(trainer, number) or not num_items_off_by_one._moves_labels(trainer):
-        return False
     if release() in ("4.47.0", "4.48.0") and trainer.model_accepts_loss_kwargs:
         return False  # it is kept from the loss: trainer-ga-num-items-dropped
+    if not is_number_used(trainer, number) or not facts(trainer).moves_labels:
+        return False
     return begins_with_a_label(call["inputs"])
 
 

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers.training._swallowed import is_number_used, model_of
+from hotfix.triggers.training._swallowed import facts, is_number_used
 from hotfix.triggers.training.num_items_off_by_one import begins_with_a_label
 
 TRIGGER = Trigger(
@@ -22,7 +22,7 @@ def leaves_the_first_out(call: Call) -> Any:
     trainer, number = call.owner, call.get("num_items_in_batch")
     if not getattr(trainer, "_loss_shifts_labels", False) or not is_number_used(trainer, number):
         return False
-    if not getattr(getattr(model_of(trainer), "config", None), "is_encoder_decoder", False):
+    if not facts(trainer).is_encoder_decoder:
         return False
     return begins_with_a_label(call["inputs"])
 

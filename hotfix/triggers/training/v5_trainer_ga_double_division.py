@@ -6,8 +6,8 @@ from typing import Optional
 
 from hotfix.run_files import Files
 from hotfix.training import ga_loss_kwargs_swallowed_vlm
-from hotfix.training._swallowed import divisor
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._swallowed import facts
 from hotfix.triggers.training._trainer import is_deepspeed
 
 TRIGGER = Trigger(
@@ -23,7 +23,9 @@ def divides_twice(call: Call) -> bool:
     trainer = call.owner
     if is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps <= 1:
         return False
-    return divisor(trainer, call.get("num_items_in_batch")) == 1
+    left_to_the_model = trainer.model_accepts_loss_kwargs and trainer.compute_loss_func is None
+    number = call.get("num_items_in_batch")
+    return number is None or not (left_to_the_model and facts(trainer).swallows)
 
 
 @TRIGGER.in_files
