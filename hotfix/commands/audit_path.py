@@ -401,7 +401,8 @@ def _show(found: Audit) -> None:
         screen.line()
         screen.line(heading, "bold")
         if group is Group.EXCLUDED:
-            screen.table(("bug", "why"), [(one.bug.id, _reasons(one)) for one in members])
+            excluded = [(one.bug.id, one.when or one.bug.title, _reasons(one)) for one in members]
+            screen.table(("bug", "would strike when", "what the files tell"), excluded)
         else:
             rows = [(one.bug.id, _condition(one), _reasons(one), one.bug.cure()) for one in members]
             screen.table(("bug", "strikes when", "what the files tell", "hotfix"), rows)

@@ -137,8 +137,7 @@ class _Reader:
                     self._release(one.get("transformers_version"), file, "a part of it was written with it")
             for one in _list(content.get("architectures")):
                 self._text("architectures", one, file)
-            if content.get("auto_map"):
-                self.say("own_code", True, file)
+            self.say("own_code", bool(content.get("auto_map")), file)
             parts = [content, *(part for part in [content.get("text_config")] if isinstance(part, dict))]
             for part in parts:
                 self._text("dtype", part.get("dtype") or part.get("torch_dtype"), file)

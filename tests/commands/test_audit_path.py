@@ -231,6 +231,21 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
     "qwen2vl-image-processor-size-discarded": [
         (config("A", "qwen2_vl", "4.57.6"), "", (), OPEN),
     ],
+    "v5-rope-parameters-ignored-by-v4": [
+        (config("A", "llama", "4.48.0", rope_parameters={"rope_theta": 5e5}, rope_theta=1e4), "", (), MET),
+        (config("A", "llama", "4.48.0", rope_parameters={"rope_theta": 5e5}, rope_theta=5e5), "", (), OPEN),
+        (config("A", "llama", "4.48.0", rope_parameters=[]), "", (), OPEN),
+        (config("A", "llama", "4.48.0", rope_theta=1e4), "", (), EXCLUDED),
+    ],
+    "torch-dtype-key-dtype-in-v4": [
+        (config("A", "llama", "4.48.0", dtype="bfloat16", torch_dtype="float32"), "", (), MET),
+        (config("A", "llama", "4.48.0", dtype="bfloat16"), "", (), OPEN),
+        (config("A", "llama", "4.48.0", torch_dtype="float32"), "", (), EXCLUDED),
+    ],
+    "vlm-checkpoint-key-layout-new-to-old": [
+        (config("A", "llava", "4.48.0", vision_config={}), "", (), OPEN),
+        (config("A", "llama", "4.48.0"), "", (), EXCLUDED),
+    ],
     "vision-hidden-states-post-ln": [
         (config("A", "blip", "4.57.1", output_hidden_states=True), "", (), MET),
         (config("A", "blip", "4.57.1"), "", (), OPEN),
@@ -618,6 +633,26 @@ def test_folders_of_the_real_trainer(tmp_path):
     alone = shutil.copytree(tmp_path / "4" / "checkpoint-2", tmp_path / "alone")
     assert groups(alone)[DROPPED] is Group.OPEN
     assert run_folder.read(alone).files.by_trainer is True
+
+
+@pytest.mark.testbed
+def test_a_release_of_4_x_saves_what_it_has_not_read(tmp_path):
+    pytest.importorskip("torch")
+    from tools.testbed.run import run_script
+
+    keys = {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}, "dtype": "bfloat16"}
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    written(tmp_path / "read", config=config("LlamaForCausalLM", "llama", "5.1.0", vocab_size=16, **sizes, **keys))
+    code = (
+        "import sys, transformers as t; model = t.LlamaForCausalLM(t.AutoConfig.from_pretrained(sys.argv[1])); "
+        "model.save_pretrained(sys.argv[2])"
+    )
+    folders = [str(tmp_path / "read"), str(tmp_path / "saved")]
+    run_script("-c", [code, *folders], transformers="4.48.0", flash_attn=None).require()
+    found = groups(tmp_path / "saved")
+    assert found["v5-rope-parameters-ignored-by-v4"] is Group.MET
+    assert found["torch-dtype-key-dtype-in-v4"] is Group.MET
+    assert found["vlm-checkpoint-key-layout-new-to-old"] is Group.EXCLUDED
 
 
 @pytest.mark.slow
