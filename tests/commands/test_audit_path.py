@@ -662,3 +662,77 @@ def test_a_run_under_hotfix_leaves_in_its_checkpoints_what_was_repaired(tmp_path
     trained(tmp_path, "hotfix", "4")
     assert groups(tmp_path / "4")[DROPPED] is Group.EXCLUDED
     assert run_folder.read(tmp_path / "4").repaired[DROPPED] == "checkpoint-2/hotfix.lock"
+
+
+OBSERVED = """
+import hotfix.auto
+import hotfix, json, sys
+from collections import Counter
+from pathlib import Path
+import torch, transformers
+from transformers import Trainer, TrainingArguments
+
+sizes = dict(vocab_size=16, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2)
+kinds = {
+    "LlamaForCausalLM": dict(sizes, num_key_value_heads=2),
+    "MistralForCausalLM": dict(sizes, num_key_value_heads=2),
+    "MambaForCausalLM": dict(vocab_size=16, hidden_size=8, num_hidden_layers=1, state_size=4),
+    "BertForSequenceClassification": sizes,
+    "OPTForCausalLM": dict(vocab_size=16, hidden_size=8, ffn_dim=8, num_hidden_layers=1, num_attention_heads=2,
+                           word_embed_proj_dim=8),
+}
+
+def struck():
+    counts = Counter()
+    for one in hotfix.report().observed:
+        counts[one.fix] += one.struck
+    return counts
+
+told = {}
+for name, given in kinds.items():
+    cls = getattr(transformers, name)
+    one = {"input_ids": torch.arange(1, 9), "labels": torch.tensor(1) if "Sequence" in name else torch.arange(1, 9)}
+    for steps in (1, 4):
+        before, out = struck(), Path(sys.argv[1], f"{name}-{steps}")
+        arguments = TrainingArguments(
+            str(out), per_device_train_batch_size=1, gradient_accumulation_steps=steps, max_steps=2, save_steps=2,
+            report_to=[], use_cpu=True,
+        )
+        trainer = Trainer(cls(cls.config_class(**given)), arguments, train_dataset=[one] * 8)
+        trainer.train()
+        trainer.create_model_card(model_name="tiny")
+        told[out.name] = {fix: number - before[fix] for fix, number in struck().items()}
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.testbed
+@pytest.mark.parametrize(
+    ("release", "accelerate"),
+    [
+        ("4.46.3", "1.1.1"),
+        ("4.47.0", "1.1.1"),
+        ("4.47.1", "1.1.1"),
+        ("4.48.0", "1.1.1"),
+        ("4.52.3", "1.15.0"),
+        ("5.3.0", "1.15.0"),
+    ],
+)
+def test_files_never_say_more_than_what_was_observed(tmp_path, release, accelerate):
+    pytest.importorskip("torch")
+    from tools.testbed.run import run_script
+
+    env = {"HOTFIX_MODE": "observe", "HOTFIX_LOG": "quiet"}
+    packages = [f"accelerate=={accelerate}"]
+    script = "-c", [OBSERVED, str(tmp_path)]
+    done = run_script(script[0], script[1], transformers=release, flash_attn=None, extras=packages, env=env).require()
+    observed = json.loads(done.stdout.splitlines()[-1])
+    assert len(observed) == 10
+    sure = 0
+    for name, struck in observed.items():
+        for fix, group in groups(tmp_path / name).items():
+            if fix in struck and group is not Group.OPEN:
+                assert (name, fix, struck[fix] > 0) == (name, fix, group is Group.MET)
+                sure += 1
+    assert sure >= 10
