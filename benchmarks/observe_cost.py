@@ -2,9 +2,9 @@
 
     python benchmarks/observe_cost.py [--pairs N] [--steps N] [--release R]
 
-A Llama of two small layers takes optimizer steps of one micro-batch in the Trainer, in fresh processes, observed and
-without hotfix, in turn. Measured is the processor time of `Trainer.train` alone, and, of one process more, what a call
-of an observed function costs. A small model is the worst case: its steps are short. At most 1.03 is the goal.
+A Llama of two small layers takes optimizer steps of one micro-batch in the Trainer, in one process: some observed,
+and as many after `hotfix.revert`, in turn. Measured is the processor time of `Trainer.train` alone, and what a call of
+an observed function costs. A small model is the worst case: its steps are short. At most 1.03 is the goal.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from typing import Any
 
 from tools.testbed.run import run_script
 
 TRAIN = """
-import sys
-if sys.argv[1] == "observe":
-    import hotfix.auto
-import json, tempfile, time
-import torch
+import json, sys, tempfile, time
+import hotfix, torch
 from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -41,12 +39,17 @@ with tempfile.TemporaryDirectory() as folder:
         trainer.train()
         return time.process_time() - begun
     trained(20)
-    took = trained(steps)
-calls = 0
-if sys.argv[1] == "observe":
-    import hotfix
-    calls = sum(one.calls for one in hotfix.report().observed)
-print(json.dumps({"seconds": took, "calls": calls}))
+    times = {"observed": [], "bare": []}
+    calls = 0
+    for number in range(int(sys.argv[1])):
+        for kind in ("observed", "bare") if number % 2 else ("bare", "observed"):
+            handle = hotfix.apply() if kind == "observed" else None
+            trained(3)
+            times[kind].append(trained(steps))
+            if handle:
+                calls = sum(one.calls for one in hotfix.report().observed)
+                handle.revert()
+print(json.dumps({**times, "calls": calls / (steps + 3)}))
 """
 CALL = """
 import json, time
@@ -73,33 +76,32 @@ print(json.dumps({"call": 1e6 * (each(observed) - each(bare))}))
 
 
 def main() -> None:
-    """Train in turn, and print medians and their ratio."""
+    """Train in turn, and print the median of the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=50, help="of each part; the default makes 1,000 of either kind")
     parser.add_argument("--release", default="4.48.0")
     options = parser.parse_args()
-    ratios, told = [], {"observe": dict[str, float](), "bare": dict[str, float]()}
-    seconds: dict[str, list[float]] = {"observe": [], "bare": []}
-    for number in range(options.pairs):
-        for kind in ("observe", "bare") if number % 2 else ("bare", "observe"):
-            told[kind] = _run(TRAIN, [kind, str(options.steps)], options.release, {"HOTFIX_MODE": "observe"})
-            seconds[kind].append(told[kind]["seconds"])
-        ratios.append(told["observe"]["seconds"] / told["bare"]["seconds"])
-        print(f"pair {number + 1}: {seconds['bare'][-1]:.2f} s bare, {ratios[-1]:.3f} times that observed", flush=True)
+    words = [str(options.pairs), str(options.steps)]
+    told = _run(TRAIN, words, options.release, {"HOTFIX_MODE": "observe"})
+    ratios = [one / other for one, other in zip(told["observed"], told["bare"])]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    steps, milliseconds = options.pairs * options.steps, 1000 * statistics.median(told["bare"]) / options.steps
+    print(f"{steps} steps observed and as many without, on {options.release}; {milliseconds:.2f} ms a step without")
+    print(
+        f"{middle:.3f} times that observed (median of {options.pairs} pairs; the middle half {low:.3f} to {high:.3f})"
+    )
+    print(f"{told['calls']:.1f} calls a step are counted")
     call = _run(CALL, [], options.release, {})["call"]
-    bare, observed = (statistics.median(seconds[kind]) for kind in ("bare", "observe"))
-    print(f"{options.steps} steps on {options.release}: {bare:.2f} s without hotfix, {observed:.2f} s observed")
-    print(f"median of the ratios {statistics.median(ratios):.3f}; {told['observe']['calls']:.0f} calls were counted")
     print(f"a call of an observed function takes {call:.2f} microseconds more")
 
 
-def _run(script: str, words: list[str], release: str, env: dict[str, str]) -> dict[str, float]:
+def _run(script: str, words: list[str], release: str, env: dict[str, str]) -> dict[str, Any]:
     extras = ["accelerate==1.15.0"]
     done = run_script(
         "-c", [script, *words], transformers=release, flash_attn=None, extras=extras, env=env, timeout=1800
     ).require()
-    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
 
 

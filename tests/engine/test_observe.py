@@ -441,6 +441,25 @@ def test_each_process_counts_for_itself_and_writes_it_down(world, tmp_path, way)
     assert (total["calls"], total["struck"], total["processes"]) == (10, 9, 4)
 
 
+WORKER = """
+import hotfix.auto, multiprocessing
+def work(x):
+    from transformers import kinds
+    for _ in range(x): kinds.Layer.halve(x)
+if __name__ == "__main__":
+    workers = [multiprocessing.get_context("fork").Process(target=work, args=(x,)) for x in (1, 4)]
+    [one.start() for one in workers]; [one.join() for one in workers]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_worker_that_imports_it_itself_is_counted(world, tmp_path):
+    plant(world, targets=["Layer.halve"])
+    world.run(WORKER, HOTFIX_RECORD=str(tmp_path / "records"), **OBSERVE)
+    records = [json.loads(file.read_text()) for file in (tmp_path / "records").glob("*.json")]
+    assert sorted(one["calls"] for record in records for one in record["observed"]) == [1, 4]
+
+
 LOADER = """
 import hotfix.auto, torch
 from transformers import kinds

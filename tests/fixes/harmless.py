@@ -201,6 +201,15 @@ def the_last_state_alone(testbed: Any, target: Any) -> dict[str, Any]:
     return {"last_hidden_state": model(**zoo.tower_inputs(testbed, name)).last_hidden_state}
 
 
+@of("v5-gpt-neox-rotary-pct-lost")
+def a_quarter(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import GPTNeoXConfig
+
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}
+    return {"factor": torch.tensor(GPTNeoXConfig(rope_parameters=rope).rope_parameters["partial_rotary_factor"])}
+
+
 # -- processors --------------------------------------------------------------------------------------------------------
 
 

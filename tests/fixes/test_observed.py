@@ -120,13 +120,25 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "vision-hidden-states-post-ln": _model("got_ocr2", "GotOcr2VisionEncoder.forward"),
         },
     ),
-    "4.57.1": ({}, {"gpt2-fa2-padding-loses-causality": _model("gpt2", "GPT2Attention.forward")}),
+    "4.57.1": (
+        {},
+        {
+            "gpt2-fa2-padding-loses-causality": _model("gpt2", "GPT2Attention.forward"),
+            "idefics-smolvlm-position-ids": _model("idefics3", "Idefics3VisionEmbeddings.forward"),
+        },
+    ),
     "5.4.0": (
         LATER,
         {
             "ga-loss-kwargs-swallowed-seq2seq-v5": _model("t5", "T5ForConditionalGeneration.__init__"),
             "qwen25vl-image-temporal-positions": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),
             "qwen25vl-v5-temporal-position-collapse": _model("qwen2_vl", "Qwen2VLModel.get_vision_position_ids"),
+            "v5-additional-special-tokens-lost": (
+                "transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained"
+            ),
+            "v5-gpt-neox-rotary-pct-lost": (
+                "transformers.models.gpt_neox.configuration_gpt_neox:GPTNeoXConfig.convert_rope_params_to_dict"
+            ),
             "v5-trainer-ga-double-division": STEP,
         },
     ),

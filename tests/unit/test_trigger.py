@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,11 @@ import pytest
 from hotfix import trigger
 from hotfix.engine.catalogue import INDEX
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers.training import trainer_ga_multiplied_loss, trainer_ga_num_items_dropped
+from hotfix.triggers.training import (
+    deepspeed_double_gas_scaling,
+    trainer_ga_multiplied_loss,
+    trainer_ga_num_items_dropped,
+)
 
 STEP = "transformers.trainer:Trainer.training_step"
 FIXES = json.loads(INDEX.read_text(encoding="utf-8"))["fixes"]
@@ -109,3 +114,21 @@ def test_a_number_that_is_kept_back_strikes_where_the_result_depends_on_it():
     assert not strikes(step(trainer(steps=4), number=8))
     assert not strikes(step(trainer(steps=4, accepts=True, kind="DEEPSPEED"), number=8))
     assert not strikes(step(trainer(steps=4, accepts=True, model_type="vision-encoder-decoder"), number=8))
+
+
+@pytest.mark.parametrize(
+    ("release", "takes", "number", "strikes"),
+    [
+        ("4.47.1", True, 8, True),
+        ("4.47.1", False, 8, False),
+        ("4.48.0", True, 8, False),
+        ("4.48.0", True, None, True),
+        ("4.48.3", False, 8, True),
+    ],
+)
+def test_what_the_engine_of_deepspeed_divides_once_more(release, takes, number, strikes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(__version__=release))
+    condition = deepspeed_double_gas_scaling.scales_again
+    assert condition(step(trainer(steps=4, accepts=takes, kind="DEEPSPEED"), number=number)) is strikes
+    assert not condition(step(trainer(steps=1, accepts=takes, kind="DEEPSPEED"), number=number))
+    assert not condition(step(trainer(steps=4, accepts=takes), number=number))

@@ -1,0 +1,26 @@
+"""A tokenizer that lists special tokens beside an empty key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "v5-additional-special-tokens-lost",
+    when="tokenizer_config.json lists additional_special_tokens beside extra_special_tokens, as 4.47 to 4.57 write it",
+    wrong="the listed tokens are no special tokens",
+)
+
+
+@TRIGGER.strikes()
+def has_an_empty_key(call: Call) -> bool:
+    """The file has the list, and the other key with nothing in it."""
+    name = (call.get("resolved_vocab_files") or {}).get("tokenizer_config_file")
+    if not name:
+        return False
+    settings: Any = json.loads(Path(name).read_text(encoding="utf-8"))
+    listed = settings.get("additional_special_tokens")
+    return bool(listed) and "extra_special_tokens" in settings and not settings["extra_special_tokens"]
