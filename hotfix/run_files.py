@@ -38,6 +38,7 @@ class Files:
         architectures: classes of the model, as in config.json; of an adapter that of its base.
         config: config.json; empty where there is none.
         processor: preprocessor_config.json; empty where there is none.
+        tokenizer: tokenizer_config.json; empty where there is none.
         own_code: whether the model comes as code of its own, of which nothing is known.
         is_adapter: whether it is an adapter, and the weights of its base are elsewhere.
         by_trainer: True where a Trainer of transformers has trained it.
@@ -61,6 +62,7 @@ class Files:
     architectures: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     processor: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)
     own_code: Optional[bool] = None
     is_adapter: Optional[bool] = None
     by_trainer: Optional[bool] = None

@@ -250,6 +250,9 @@ def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Fi
     )
     if bug.id in run.repaired:
         return replace(base, group=Group.EXCLUDED, why=f"hotfix had repaired it, says {run.repaired[bug.id]}")
+    if bug.id in run.struck:
+        number, file = run.struck[bug.id]
+        return replace(base, group=Group.MET, why=f"it was seen to strike on {number} calls ({file})")
     lacking = _lacking(bug, run)
     if lacking:
         return replace(base, group=Group.EXCLUDED, why=lacking)

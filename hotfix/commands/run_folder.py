@@ -1,10 +1,10 @@
 """What the files of a checkpoint, or of a folder of results, say of the run that wrote them.
 
-Read are config.json, generation_config.json, adapter_config.json, preprocessor_config.json, trainer_state.json, the
-model card, args.json, hotfix.lock, the records of hotfix, and what pins packages (`hotfix.commands.pins`); in a folder
-of results those of the newest checkpoint as well. Nothing is executed, nothing is unpickled (training_args.bin, *.pt,
-*.pth are not opened), no library is imported. What cannot be read is named, with the reason, and the rest is read all
-the same.
+Read are config.json, generation_config.json, adapter_config.json, preprocessor_config.json, tokenizer_config.json,
+trainer_state.json, the model card, args.json, hotfix.lock, the records of hotfix, and what pins packages
+(`hotfix.commands.pins`); in a folder of results those of the newest checkpoint as well. Nothing is executed, nothing is
+unpickled (training_args.bin, *.pt, *.pth are not opened), no library is imported. What cannot be read is named, with
+the reason, and the rest is read all the same.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Run:
         releases: the releases of transformers that its files name.
         files: what else they say.
         repaired: what a hotfix.lock or a record says was repaired: ids, and the file that says so.
+        struck: on how many calls a bug was seen to strike, by id, and a file that says so.
         pinned: names of packages in files that name all that is installed; None where there is no such file.
         unread: what was not read, and why, by file.
         notes: what is to be known besides, as sentences.
@@ -68,6 +69,7 @@ class Run:
     releases: list[Release] = field(default_factory=list)
     files: Files = field(default_factory=lambda: Files(Path()))
     repaired: dict[str, str] = field(default_factory=dict)
+    struck: dict[str, tuple[int, str]] = field(default_factory=dict)
     pinned: Optional[frozenset[str]] = None
     unread: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -97,6 +99,7 @@ class _Reader:
         self.said: list[Said] = []
         self.config: Mapping[str, Any] = {}
         self.processor: Mapping[str, Any] = {}
+        self.tokenizer: Mapping[str, Any] = {}
         self.packages: dict[str, set[str]] = {}
         # A snapshot in the cache of the Hub consists of links to the folder of its repository.
         inside = folder.parents[1] if folder.parent.name == "snapshots" else folder
@@ -109,6 +112,7 @@ class _Reader:
             self._configuration(place)
             self._adapter(place)
             self.processor = self.processor or self._json(f"{place}preprocessor_config.json") or {}
+            self.tokenizer = self.tokenizer or self._json(f"{place}tokenizer_config.json") or {}
             self._state(place)
             self._arguments(place)
             self._lock(place)
@@ -204,6 +208,7 @@ class _Reader:
             content = self._json(file)
             if content and isinstance(content.get("patches"), list) and isinstance(content.get("packages"), dict):
                 self._environment(content, file)
+                self._counts(content, file)
         if len(names) > _RECORDS:
             self.run.notes.append(f"{len(names)} records of hotfix; {_RECORDS} of them were read")
 
@@ -215,6 +220,14 @@ class _Reader:
             words = str(line).split()
             if words:
                 self.run.repaired.setdefault(words[0], file)
+
+    def _counts(self, content: Mapping[str, Any], file: str) -> None:
+        """What a record says of calls that were observed."""
+        for one in _list(content.get("observed")):
+            struck = one.get("struck") if isinstance(one, dict) else None
+            if isinstance(struck, int) and struck > 0 and isinstance(one.get("fix"), str):
+                before = self.run.struck.get(one["fix"], (0, file))
+                self.run.struck[one["fix"]] = (before[0] + struck, before[1])
 
     def _marks(self, place: str) -> None:
         """What the names of files say."""
@@ -342,6 +355,7 @@ class _Reader:
                 "architectures": tuple(values["architectures"]),
                 "config": self.config,
                 "processor": self.processor,
+                "tokenizer": self.tokenizer,
                 "packages": {name: found.copy().pop() for name, found in self.packages.items() if len(found) == 1},
                 "said": tuple(self.said),
             }

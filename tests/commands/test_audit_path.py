@@ -237,6 +237,11 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
         (config("A", "llama", "4.48.0", rope_parameters=[]), "", (), OPEN),
         (config("A", "llama", "4.48.0", rope_theta=1e4), "", (), EXCLUDED),
     ],
+    "v5-gpt-neox-rotary-pct-lost": [
+        (config("A", "gpt_neox", "5.3.0", rope_parameters={"partial_rotary_factor": 1.0}), "", (), MET),
+        (config("A", "gpt_neox", "5.3.0", rope_parameters={"partial_rotary_factor": 0.25}), "", (), OPEN),
+        (config("A", "gpt_neox", "5.3.0", rope_parameters=3), "", (), OPEN),
+    ],
     "torch-dtype-key-dtype-in-v4": [
         (config("A", "llama", "4.48.0", dtype="bfloat16", torch_dtype="float32"), "", (), MET),
         (config("A", "llama", "4.48.0", dtype="bfloat16"), "", (), OPEN),
@@ -283,9 +288,31 @@ def test_the_size_in_the_configuration_of_a_processor_is_read(tmp_path):
     assert groups(folder)[bug] is OPEN
 
 
+def test_special_tokens_beside_an_empty_key_are_lost_when_they_are_read(tmp_path):
+    bug = "v5-additional-special-tokens-lost"
+    folder = written(tmp_path, config=llama("5.3.0"))
+    for settings, group in (
+        ({"additional_special_tokens": ["<a>"], "extra_special_tokens": {}}, MET),
+        ({"additional_special_tokens": ["<a>"]}, OPEN),
+        ({}, OPEN),
+    ):
+        written(tmp_path, tokenizer_config=settings)
+        assert groups(folder)[bug] is group
+
+
+def test_what_was_seen_to_strike_is_said(tmp_path):
+    record = {"packages": {"transformers": "4.48.0"}, "patches": [], "observed": [{"fix": DROPPED, "struck": 7}, 3, {}]}
+    folder = written(tmp_path, config=LLAMA)
+    assert groups(folder)[DROPPED] is OPEN
+    for host in "ab":
+        (folder / f"{host}-17-0123abcd.json").write_text(json.dumps(record))
+    [one] = [one for one in audit_path.examine(folder).findings if one.bug.id == DROPPED]
+    assert (one.group, one.why) == (MET, "it was seen to strike on 14 calls (a-17-0123abcd.json)")
+
+
 def test_every_trigger_with_a_question_for_files_is_asked_above():
     asked = {id for id, entry in ENTRIES.items() if (one := trigger.load(id, entry.module)) and one.files}
-    same = {DROPPED, MULTIPLIED, "v5-trainer-ga-double-division"} | set(TOLD)
+    same = {DROPPED, MULTIPLIED, "v5-trainer-ga-double-division"} | {"v5-additional-special-tokens-lost"} | set(TOLD)
     flash = {"fa2-posids-varlen-unpadded-batch", "gpt2-fa2-padding-loses-causality"}  # as fa2-varlen-kwargs-ignored
     window = {"fa2-sliding-window-mask-slicing", "gemma2-fa2-no-window"}  # as fa-sliding-window-off-by-one
     assert asked - flash - window == same
