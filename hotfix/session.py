@@ -10,6 +10,7 @@ changed. `current` is the one behind the public functions and the import watcher
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -430,6 +431,9 @@ class Session:
         if self._speaks_at_exit or self.observer is None:
             return
         self._speaks_at_exit = True
+        if self.policy.observes:  # whoever has forgotten that it is set has to see it
+            sentence = "nothing is repaired here, and calls of functions with known bugs are counted"
+            self.log.log(logging.INFO, f"HOTFIX_MODE=observe: {sentence}")
         from .reports.observed import say_at_exit
 
         say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)

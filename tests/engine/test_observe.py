@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -207,6 +208,7 @@ def test_calls_and_strikes_are_counted(kinds):
     assert {name for name, (state, _) in states.items() if state == "observed"} == set(counted)
     lines = [line for line in done.stderr.splitlines() if "struck" in line]
     assert len(lines) == 6
+    assert done.stderr.count("HOTFIX_MODE=observe: nothing is repaired here") == 1
     assert lines[0].startswith("hotfix: toy-kinds struck on 1 of 3 calls of plain, first in ")
     assert lines[0].endswith(": it is too large. HOTFIX_MODE=repair repairs it.")
     first = next(one["first"] for one in rows if one["place"].endswith(":raises"))
@@ -518,3 +520,89 @@ def test_a_tensor_tells_whether_a_bug_strikes(world):
     counted, _, _, done = seen(world, code)
     assert counted == {"Layer.halve": (5, 2, 1)}
     assert "what a tensor on meta says is not read" in done.stderr
+
+
+CALLBACK = """
+import sys, types
+summary, config = {}, types.SimpleNamespace(update=lambda *args, **kwargs: None)
+run = types.SimpleNamespace(summary=summary, config=config)
+sys.modules["wandb"] = types.SimpleNamespace(run=run)
+import hotfix.auto
+from transformers import kinds
+from hotfix.callback import HotfixCallback
+callback = HotfixCallback()
+state = types.SimpleNamespace(is_world_process_zero=True)
+callback.on_train_begin(None, state, None)
+kinds.Layer.halve(1), kinds.Layer.halve(2)
+callback.on_train_end(None, state, None)
+print([(one.fix, one.calls, one.struck) for one in callback.observed], summary)
+"""
+
+
+def test_the_callback_has_the_counts(world):
+    world.write("transformers/__init__.py", '__version__ = "1.0"\nclass TrainerCallback: pass\n')
+    plant(world, targets=["Layer.halve"])
+    told = world.run(CALLBACK, **OBSERVE).stdout
+    assert told == "[('toy-kinds', 2, 1)] {'hotfix/struck/toy-kinds': 1}\n"
+
+
+def test_what_is_printed_as_json_is_as_the_schemas_say(world, tmp_path):
+    from hotfix.reports import fleet
+    from tests.commands.schemas import check
+
+    plant(world, targets=["Layer.halve"])
+    code = """
+import hotfix.auto, hotfix
+from transformers import kinds
+kinds.Layer.halve(2)
+print(hotfix.report().to_json())
+"""
+    done = world.run(code, HOTFIX_RECORD=str(tmp_path / "records"), **OBSERVE)
+    check("status", json.loads(done.stdout))
+    check("fleet", json.loads(fleet.summarise(tmp_path / "records").to_json()))
+
+
+def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
+    torch = pytest.importorskip("torch")
+    from hotfix import observing
+    from hotfix.trigger import Trigger
+
+    empty = torch.empty
+    done: list[bool] = []
+
+    class Event:
+        def record(self):
+            pass
+
+        def query(self):
+            return bool(done)
+
+        def synchronize(self):
+            done.append(True)
+
+    class OnDevice:
+        """A tensor of one truth value that lies elsewhere."""
+
+        device = SimpleNamespace(type="cuda")
+
+        def detach(self):
+            return torch.tensor(True)
+
+    monkeypatch.setattr(torch, "empty", lambda *args, pin_memory, **kwargs: empty(*args, **kwargs))
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    trigger = Trigger("mine", when="w", wrong="x")
+    trigger.strikes()(lambda call: OnDevice())
+    told = []
+    counter = observing.Counter("mine", "m:f", trigger, ("x",), False, "", lambda one, first: told.append(first))
+    seen = getattr(observing, counter.name)
+    seen(1)
+    seen(2)
+    assert told == []  # nobody has waited
+    done.append(True)
+    seen(3)
+    assert told[0] is True
+    result = counter.result()
+    assert (result.calls, result.struck) == (3, 3)
+    assert result.first is not None
+    assert result.first.place.startswith(__file__)
