@@ -79,6 +79,8 @@ class Trigger:
         wrong: what is wrong with the result, as part of a sentence.
         why_not: why no condition can be told, as a sentence; where `when` is None.
         every: asked on every call, or, where the answer costs something, on every n-th.
+        while_repaired: whether it tells the same where the bug is repaired: not so where it looks at what the repair
+            changes. Only then are calls counted under ``HOTFIX_COUNT=1``.
         conditions: what is asked of a call, by ``module:qualname``; ``*`` is for all targets of the fix.
         files: what is asked of the files that a run has left; None where they tell nothing. See `in_files`.
     """
@@ -88,6 +90,7 @@ class Trigger:
     wrong: str = ""
     why_not: str = ""
     every: int = 1
+    while_repaired: bool = True
     conditions: dict[str, Condition] = field(default_factory=dict)
     _parts: dict[str, Any] = field(default_factory=dict, repr=False)
 

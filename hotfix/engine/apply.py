@@ -95,9 +95,8 @@ class Applier:
                 state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
             finally:
                 self._dismiss_companions(fix)
-            if self._observer and state is State.APPLIED and target.method == "edit":
-                with suppress(Refusal):  # it is repaired all the same; a count that is not there is none
-                    self._observer.observe(fix, target, module)
+            if self._observer and state is State.APPLIED:
+                self._observer.count(fix, target, module)
         name = str(target.in_module(module.__name__))
         found = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
         return Outcome(fix.id, name, *found, converts=target.converts)

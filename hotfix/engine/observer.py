@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Callable, Optional
 
@@ -95,6 +96,16 @@ class Observer:
             raise Refusal("it reads files, and no trigger tells which of them it misreads")
         self._count(fix, name, module)
         return "Not repaired; its calls are counted."
+
+    def count(self, fix: Fix, target: Target, module: types.ModuleType) -> None:
+        """Count the calls of a repaired function on which its bug would have struck, where that can be told.
+
+        A call is seen as the caller made it: what a wrapper makes of it is not.
+        """
+        one = self.trigger_of(fix.id)
+        if one is not None and one.conditions and one.while_repaired and target.method == "edit":
+            with suppress(Refusal):  # it is repaired all the same
+                self.observe(fix, target, module)
 
     def module_loaded(self, module: types.ModuleType) -> None:
         """Observe the places in a module that were waiting for it."""

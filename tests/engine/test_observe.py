@@ -389,6 +389,9 @@ def test_repaired_calls_are_counted_on_request(world):
     assert states["Layer.halve"][0] == "applied"
     assert "toy-kinds: spared 1 of 2 calls of Layer.halve: unrepaired, it is too large." in done.stderr
     assert "spared" not in world.run(f"import hotfix.auto\n{code}").stderr
+    (world.folder / "toy_kinds.py").write_text(text.replace('is too large"', 'is too large", while_repaired=False'))
+    counted, states, _, _ = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
+    assert (counted, states["Layer.halve"][0]) == ({}, "applied")
 
 
 def test_threads_count_exactly(world):

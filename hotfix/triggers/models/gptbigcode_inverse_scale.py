@@ -11,6 +11,7 @@ TRIGGER = Trigger(
     "gptbigcode-inverse-scale",
     when="the model scales its attention, as all of its checkpoints do",
     wrong="attention is far too sharp, and the output is garbage",
+    while_repaired=False,
 )
 
 

@@ -8,6 +8,7 @@ TRIGGER = Trigger(
     "phi-lm-head-bias",
     when="the checkpoint has a bias for the head, as Phi-1, Phi-1.5 and Phi-2 have",
     wrong="the bias of the head is left out of the logits",
+    while_repaired=False,
 )
 
 

@@ -14,6 +14,7 @@ TRIGGER = Trigger(
     "ga-loss-kwargs-swallowed-seq2seq-v5",
     when="gradients are accumulated over more than one micro-batch, for a model of these classes",
     wrong="loss and gradients are too large by the number of accumulation steps",
+    while_repaired=False,
 )
 
 

@@ -13,6 +13,7 @@ TRIGGER = Trigger(
     "v5-num-items-undercount-seq2seq",
     when="the model is an encoder-decoder that divides its loss by the number of labels",
     wrong="loss and gradients are too large by one label a text",
+    while_repaired=False,
 )
 
 

@@ -14,6 +14,7 @@ TRIGGER = Trigger(
     "v5-trainer-ga-double-division",
     when="gradients are accumulated over more than one micro-batch",
     wrong="gradients are too small by the number of accumulation steps",
+    while_repaired=False,
 )
 
 
