@@ -17,6 +17,8 @@ from typing import Any
 from transformers import TrainerCallback
 
 from . import api, session
+from .engine.entry import folder_of
+from .errors import HotfixError
 from .reports import lock
 
 
@@ -28,13 +30,19 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
     ``hotfix lock --check CHECKPOINT/hotfix.lock``. At the end, where calls are counted (``HOTFIX_MODE=observe``,
     ``HOTFIX_COUNT=1``): what was counted, and ``hotfix/struck/FIX`` in the summary of the run.
 
+    Args:
+        check_checkpoint: whether, at the beginning of training, the lock file of the checkpoint that the model was
+            loaded from, or that training goes on from, is held against this process: one line says which silent bugs
+            that model was trained with, or without, that are otherwise here.
+
     Attributes:
         digest: the digest of the patch set; empty before training begins.
         observed: what was counted in this process, as `hotfix.report().observed`; empty before training ends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, check_checkpoint: bool = False) -> None:
         self.digest = ""
+        self._check_checkpoint = check_checkpoint
         self.observed: tuple[Any, ...] = ()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -44,6 +52,8 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero:
             run.config.update({"hotfix_digest": self.digest}, allow_val_change=True)
+        if self._check_checkpoint and state.is_world_process_zero:
+            self._compare(args, state, kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Take what was counted."""
@@ -60,3 +70,27 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}")
         if state.is_world_process_zero and folder.is_dir():
             (folder / lock.FILE).write_text(lock.describe(api.report()), encoding="utf-8")
+
+    def _compare(self, args: Any, state: Any, model: Any) -> None:
+        """Say once what is otherwise here than where a checkpoint was trained."""
+        log = session.current().log
+        named = [getattr(getattr(model, "config", None), "_name_or_path", None), args.resume_from_checkpoint]
+        folders = [Path(one) for one in named if isinstance(one, str) and one]
+        if state.global_step:  # training goes on; the Trainer does not say from where
+            folders.append(Path(args.output_dir, f"checkpoint-{state.global_step}"))
+        locked = [folder for folder in dict.fromkeys(folders) if (folder / lock.FILE).is_file()]
+        if not locked:
+            log.log(logging.INFO, f"no {lock.FILE} beside the model: nothing to compare this process with")
+            return
+        models = {type(one).__module__ for one in model.modules()}
+        parts = {folder_of(one) for one in models if one.startswith("transformers.models.")}
+        for folder in locked:
+            try:
+                differences = lock.against(lock.read(folder / lock.FILE), api.report(), parts)
+            except HotfixError as error:
+                log.warn_once(str(error))
+                continue
+            if differences:
+                log.warn_once(f"{folder} was trained under another patch set: {'; '.join(differences)}")
+            else:
+                log.log(logging.INFO, f"{folder}: this model finds the same patch set as where it was trained")

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Optional
 
@@ -59,12 +58,9 @@ def run(chosen: argparse.Namespace) -> int:
         setattr(chosen, name, value or getattr(chosen, name))
     if left:
         raise CommandError(f"{left[0]}: behind a path nothing follows; a command stands behind --: hotfix audit -- …")
-    if find_spec(f"{__package__}.audit_path") is None:
-        raise CommandError("files cannot be looked at yet; a command can: hotfix audit -- python train.py")
-    from importlib import import_module
+    from . import audit_path
 
-    status: int = import_module(f"{__package__}.audit_path").audit(Path(words[0]), chosen)
-    return status
+    return audit_path.audit(Path(words[0]), chosen)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

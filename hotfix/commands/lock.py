@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 HELP = "write down the patch set of this environment, or check it against what was written"
 
 EXAMPLES = (
     "hotfix lock",
     "hotfix lock --check",
+    "hotfix lock --against ./checkpoint-500",
     "export HOTFIX_PIN=$(hotfix lock --digest)",
 )
 
@@ -19,19 +21,53 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="hotfix.lock", help="the lock file (default: hotfix.lock)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="say what has changed since the file was written")
+    what.add_argument(
+        "--against",
+        metavar="CHECKPOINT",
+        help="say which silent bugs a checkpoint with a hotfix.lock was trained with or without, and which are here",
+    )
     what.add_argument("--digest", action="store_true", help="print the digest in the file")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Write or compare; 1 if the patch set is another one."""
+    """Write or compare; 1 if the patch set is another one, or the model of a checkpoint would find other bugs here."""
     from ..reports import lock
 
     if chosen.digest:
         print(lock.read(chosen.file)["digest"])
         return 0
+    if chosen.against is not None:
+        return _against(Path(chosen.against))
     if not chosen.check:
         print(f"{lock.write(chosen.file)} written to {os.path.relpath(chosen.file)}")
         return 0
     differences = lock.check(chosen.file)
     print("\n".join(differences) if differences else f"the patch set is that of {chosen.file}")
+    return 1 if differences else 0
+
+
+def _against(folder: Path) -> int:
+    from packaging.version import InvalidVersion, Version
+
+    from ..reports import lock
+    from . import CommandError, audit_path, run_folder, screen
+
+    run = run_folder.read(folder)
+    locked = lock.read(folder / lock.FILE)
+    if not run.files.model_types:
+        raise CommandError(f"{folder}: no file in it names the kind of model, so its functions are not known")
+    here = lock.of_this_environment()
+    folders: set[str] = set()
+    for package in (locked["packages"], here.packages):
+        try:
+            folders |= audit_path.folders_of(run.files.model_types, Version(str(package.get("transformers", ""))))
+        except InvalidVersion:
+            continue
+    differences = lock.against(locked, here, folders)
+    shown = screen.Screen()
+    for one in differences:
+        shown.line(f"{folder}: {one}")
+    if not differences:
+        kinds = ", ".join(sorted(run.files.model_types))
+        shown.line(f"{folder}: no silent bug of {kinds} is known that is here otherwise than where it was trained")
     return 1 if differences else 0

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..fix import Fix
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+_MODELS = "transformers.models."
 
 
 @dataclass(frozen=True)
@@ -33,3 +39,28 @@ class Entry:
         fix = import_module(self.module).FIX
         assert isinstance(fix, Fix)
         return fix
+
+
+def concerns(targets: Mapping[str, str], release: Version, folders: Collection[str]) -> bool:
+    """Whether a release of transformers has a bug for a model.
+
+    A bug in the files of models is one for these models alone, whatever else has to be changed with it. One that is in
+    shared modules alone may be one for every model.
+
+    Args:
+        targets: the broken releases (a specifier, or an empty string) by ``module:qualname``, as in `Entry`.
+        release: the release.
+        folders: of the model and of its parts, in ``transformers.models``.
+    """
+    from packaging.specifiers import SpecifierSet
+
+    broken = [key for key, releases in targets.items() if releases and SpecifierSet(releases).contains(release, True)]
+    of_models = {folder_of(key.partition(":")[0]) for key in broken if key.startswith(_MODELS)}
+    if of_models:
+        return not of_models.isdisjoint(folders)
+    return any(key.startswith("transformers.") for key in broken)
+
+
+def folder_of(module: str) -> str:
+    """``llama`` of ``transformers.models.llama.modeling_llama``; some models are a level further down."""
+    return module.split(".")[-2]

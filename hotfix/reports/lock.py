@@ -2,6 +2,8 @@
 
 - ``hotfix lock`` writes it for this environment and these switches.
 - ``hotfix lock --check`` says what has changed since then.
+- ``hotfix lock --against CHECKPOINT`` compares it with the one under which a checkpoint was trained, as far as the
+  model of that goes.
 - ``HOTFIX_PIN=$(hotfix lock --digest) hotfix run -- torchrun ...`` refuses, in every process that is armed, to run with
   anything else.
 """
@@ -11,15 +13,20 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Optional, Union
 
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from ..engine.entry import Entry, concerns
 from ..engine.policy import Policy
 from ..errors import HotfixError
 from ..version import __version__
 from .files import write_whole
 from .fleet import compare_patches
-from .report import Report, of_environment
+from .report import PACKAGES, Report, of_environment
 
 FILE = "hotfix.lock"
 _DIGEST = re.compile(r"[0-9a-f]{12}")
@@ -38,7 +45,7 @@ def write(path: Union[str, Path] = FILE) -> str:
         PolicyError: a switch cannot be read.
         OSError: the file cannot be written.
     """
-    report = _here()
+    report = of_this_environment()
     write_whole(Path(path), describe(report))
     return report.digest
 
@@ -68,7 +75,7 @@ def check(path: Union[str, Path] = FILE) -> list[str]:
         HotfixError: the file is not there, or is not a lock file.
         PolicyError: a switch cannot be read.
     """
-    locked, report = read(path), _here()
+    locked, report = read(path), of_this_environment()
     if report.digest == locked["digest"]:
         return []
     sentences = [f"the digest is {report.digest} instead of {locked['digest']}"]
@@ -77,6 +84,72 @@ def check(path: Union[str, Path] = FILE) -> list[str]:
         if here != there:
             sentences.append(f"{name}: {here} instead of {there}")
     return sentences + compare_patches(report.patches, locked["patches"])
+
+
+def against(locked: Mapping[str, Any], report: Report, folders: Collection[str]) -> list[str]:
+    """Which silent bugs a model was trained with, or without, that are otherwise here.
+
+    A model that was trained with a bug may need it, and one that was trained without it gives other numbers with it. A
+    bug is there where the release has it for this model and it was not repaired; another release without the bug is as
+    good as a repair, and is no difference. Fixes that are off unless asked for count where they were asked for.
+
+    Args:
+        locked: the content of the lock file of the checkpoint.
+        report: of this process, or of this environment.
+        folders: of the model and of its parts, in ``transformers.models``.
+
+    Returns:
+        What differs, in sentences; empty if nothing does.
+    """
+    there = _Standing(locked["packages"], locked["patches"])
+    here = _Standing(report.packages, report.patches)
+    sentences = []
+    for entry in report.entries.values():
+        asked_for = entry.id in there.repaired or entry.id in here.repaired
+        if entry.kind != "silent" or (entry.optin and not asked_for):
+            continue
+        was, now = (one.has(entry, folders) for one in (there, here))
+        if was and now is False:
+            sentences.append(f"it may have learned with {entry.id}, which is not here ({here.why(entry)})")
+        elif now and was is False:
+            sentences.append(f"it has learned without {entry.id} ({there.why(entry)}), which is here ({here})")
+    unknown = sorted(there.repaired - set(report.entries))
+    if unknown:
+        sentences.append(f"{', '.join(unknown)} had been repaired, and is no fix of hotfix {__version__}")
+    return sentences
+
+
+class _Standing:
+    """Which bugs there are in one environment."""
+
+    def __init__(self, packages: Mapping[str, Any], patches: Iterable[Any]) -> None:
+        self.packages = packages
+        self.repaired = {str(one).partition(" ")[0] for one in patches}
+        try:
+            self.release: Optional[Version] = Version(str(packages.get("transformers", "")))
+        except InvalidVersion:  # it was not installed
+            self.release = None
+
+    def __str__(self) -> str:
+        return f"transformers {self.release}, not repaired"
+
+    def has(self, entry: Entry, folders: Collection[str]) -> Optional[bool]:
+        """Whether a bug is there; None where that is not known."""
+        if entry.id in self.repaired:
+            return False
+        if self.release is None or not concerns(entry.targets, self.release, folders):
+            return None if self.release is None else False
+        for name, wanted in entry.load().needs.items():
+            version = self.packages.get(name)
+            if name not in PACKAGES:
+                return None
+            if version is None or not SpecifierSet(wanted).contains(str(version), prereleases=True):
+                return False
+        return True
+
+    def why(self, entry: Entry) -> str:
+        """Why it is not there."""
+        return "repaired" if entry.id in self.repaired else f"transformers {self.release} does not have it"
 
 
 def read(path: Union[str, Path] = FILE) -> dict[str, Any]:
@@ -98,5 +171,10 @@ def read(path: Union[str, Path] = FILE) -> dict[str, Any]:
     raise HotfixError(f"{path}: not a lock file; `hotfix lock` writes one")
 
 
-def _here() -> Report:
+def of_this_environment() -> Report:
+    """What this environment and these switches will do.
+
+    Raises:
+        PolicyError: a switch cannot be read.
+    """
     return of_environment(Policy.from_environment(os.environ))

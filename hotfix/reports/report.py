@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from ..observing import Counted
 
 _PAGE = 100  # columns, where there is no terminal
-_PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
+PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
+"""The distributions whose versions a report and a lock file have."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,7 @@ def make(
                 continue
             repaired = [one for one in now if one.state in (State.APPLIED, State.PENDING)]
             patches += [f"{fix.id} {one.target} {one.source} {cure_digest(fix)}" for one in repaired]
-    packages = {name: str(version) for name in _PACKAGES if (version := installed.version(name))}
+    packages = {name: str(version) for name in PACKAGES if (version := installed.version(name))}
     patches.sort()
 
     def every() -> Iterator[Outcome]:

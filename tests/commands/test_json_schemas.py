@@ -31,6 +31,7 @@ PRINTED = {
     "config": ("config", "--json"),
     "audit": ("audit", "--json", "--", "python", "-c", "pass"),
     "scan-code": ("scan-code", "--json", str(ROOT / "tests" / "fixes" / "names" / "remote_code")),
+    "audit-path": ("audit", ".", "--json"),
     "check-model": ("check-model", "--json", ".", "--release", "4.51.3"),
 }
 

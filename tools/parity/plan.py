@@ -75,8 +75,8 @@ class Entry:
         target: ``module:qualname``.
         dtype: of weights and activations.
         off: the run without hotfix.
-        raises: part of ``AssertionError: and the message`` that it raises; if empty, it raises anything, or gives other
-            tensors than ``fixed``.
+        raises: a pattern, searched for in ``AssertionError: and the message``, as in `CaseSpec`; if empty, it raises
+            anything, or gives other tensors than ``fixed``.
         references: by name.
     """
 

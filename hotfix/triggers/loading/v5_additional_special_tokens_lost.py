@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -21,6 +22,15 @@ def has_an_empty_key(call: Call) -> bool:
     name = (call.get("resolved_vocab_files") or {}).get("tokenizer_config_file")
     if not name:
         return False
-    settings: Any = json.loads(Path(name).read_text(encoding="utf-8"))
+    return _are_lost(json.loads(Path(name).read_text(encoding="utf-8")))
+
+
+@TRIGGER.in_files
+def is_saved(run: Files) -> Optional[bool]:
+    """The file loses them whenever it is read; what another one has said before is not known."""
+    return True if _are_lost(run.tokenizer) else None
+
+
+def _are_lost(settings: Any) -> bool:
     listed = settings.get("additional_special_tokens")
     return bool(listed) and "extra_special_tokens" in settings and not settings["extra_special_tokens"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from hotfix.models.fa2_posids_varlen_unpadded_batch import FORWARD
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 
 TRIGGER = Trigger(
     "fa2-posids-varlen-unpadded-batch",
@@ -21,3 +25,9 @@ def is_taken_for_packed(call: Call) -> bool:
     if lengths is not None and call.get("max_length_q") is not None:
         return bool(samples > 1)
     return positions is not None and bool(positions.ndim > 2 or samples > positions.shape[0])
+
+
+@TRIGGER.in_files
+def may_have_been_flash(run: Files) -> Optional[bool]:
+    """Only flash attention; files do not tell of batches."""
+    return False if _files.is_without_flash(run) else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Optional
 
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 from hotfix.triggers.models._attention import past_length
 
 TRIGGER = Trigger(
@@ -24,3 +26,9 @@ def continues_past_the_window(call: Call) -> Optional[bool]:
     if past is None:
         return None
     return past > 0 and past + call["hidden_states"].shape[1] > window
+
+
+@TRIGGER.in_files
+def may_have_been_past_the_window(run: Files) -> Optional[bool]:
+    """Only flash attention, and a model with a window; files do not tell how long texts were."""
+    return False if run.sliding_window == 0 or _files.is_without_flash(run) else None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 
 TRIGGER = Trigger(
     "fa2-varlen-kwargs-ignored",
@@ -19,3 +23,9 @@ def has_lengths_alone(call: Call) -> bool:
     if call.get("attention_mask") is not None or call.get("position_ids") is not None:
         return False
     return all(call.get(one) is not None for one in _LENGTHS) and call["cu_seq_lens_q"].shape[0] > 2
+
+
+@TRIGGER.in_files
+def may_have_been_flash(run: Files) -> Optional[bool]:
+    """Only flash attention; files do not tell of batches."""
+    return False if _files.is_without_flash(run) else None

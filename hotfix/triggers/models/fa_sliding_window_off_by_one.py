@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from hotfix.models.fa_sliding_window_off_by_one import UTILS
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 
 TRIGGER = Trigger(
     "fa-sliding-window-off-by-one",
@@ -24,3 +28,9 @@ def has_more_keys(call: Call) -> bool:
     window = call.get("sliding_window")
     keys = call["key_length"] if "key_length" in call else call["key_states"].shape[1]
     return window is not None and keys > window
+
+
+@TRIGGER.in_files
+def may_have_been_past_the_window(run: Files) -> Optional[bool]:
+    """Only flash attention, and a model with a window; files do not tell how long texts were."""
+    return False if run.sliding_window == 0 or _files.is_without_flash(run) else None

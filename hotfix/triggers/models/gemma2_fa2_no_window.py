@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from hotfix.models.gemma2_fa2_no_window import ATTENTION, LAYER
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 from hotfix.triggers.models._attention import is_flash
 from hotfix.triggers.training._trainer import release
 
@@ -30,3 +34,9 @@ def cuts_the_mask(call: Call) -> bool:
     if call.get("past_key_value") is None and release() != "4.44.0":
         return False
     return bool(call["hidden_states"].shape[1] > layer.sliding_window < mask.shape[1])
+
+
+@TRIGGER.in_files
+def may_have_been_past_the_window(run: Files) -> Optional[bool]:
+    """Only flash attention, and a model with a window; files do not tell how long texts were."""
+    return False if run.sliding_window == 0 or _files.is_without_flash(run) else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -15,3 +18,9 @@ TRIGGER = Trigger(
 def has_several_images(call: Call) -> bool:
     """Eager attention over more than one image."""
     return bool(call.owner.config._attn_implementation == "eager" and call["cu_seqlens"].shape[0] > 2)
+
+
+@TRIGGER.in_files
+def may_have_been_eager(run: Files) -> Optional[bool]:
+    """Only eager attention; files do not tell of images."""
+    return None if run.attention in (None, "eager") else False

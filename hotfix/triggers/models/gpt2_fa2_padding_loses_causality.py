@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 
 TRIGGER = Trigger(
     "gpt2-fa2-padding-loses-causality",
@@ -17,3 +21,9 @@ def has_padding(call: Call) -> bool:
     if call.get("attention_mask") is None or call.get("encoder_hidden_states") is not None:
         return False
     return "flash" in call.owner.config._attn_implementation and call["hidden_states"].shape[1] > 1
+
+
+@TRIGGER.in_files
+def may_have_been_flash(run: Files) -> Optional[bool]:
+    """Only flash attention; files do not tell of batches."""
+    return False if _files.is_without_flash(run) else None

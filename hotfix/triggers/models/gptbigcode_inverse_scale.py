@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -16,3 +19,13 @@ TRIGGER = Trigger(
 def is_multiplied(call: Call) -> bool:
     """The scores are multiplied by more than one."""
     return bool(call.owner.scaling > 1.0)
+
+
+@TRIGGER.in_files
+def is_scaled(run: Files) -> Optional[bool]:
+    """Heads of more than one number whose scores are scaled."""
+    scales, size, heads = (run.setting(name) for name in ("scale_attn_weights", "n_embd", "n_head"))
+    if scales is False:
+        return False
+    told = scales is True and isinstance(size, int) and isinstance(heads, int)
+    return True if told and size > heads else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -17,3 +20,12 @@ def has_several_tokens(call: Call) -> bool:
     *tokens, _ = call["hidden_states"].shape
     several = any(one > 1 for one in tokens)
     return several and call.owner.num_experts > 1
+
+
+@TRIGGER.in_files
+def has_learned_from_texts(run: Files) -> Optional[bool]:
+    """Several experts, in a model that was trained: texts have more than one token."""
+    experts = run.setting("num_local_experts")
+    if experts == 1:
+        return False
+    return True if run.by_trainer and isinstance(experts, int) and experts > 1 else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -16,3 +19,10 @@ def asks_for_hidden_states(call: Call) -> bool:
     """By argument, or by configuration."""
     asked = call.get("output_hidden_states")
     return bool(getattr(call.owner.config, "output_hidden_states", False) if asked is None else asked)
+
+
+@TRIGGER.in_files
+def is_configured(run: Files) -> Optional[bool]:
+    """By configuration; files do not tell of arguments."""
+    asked = run.setting("output_hidden_states")
+    return True if asked is True else None

@@ -1,24 +1,41 @@
-"""A processor is made with a size that is not the default."""
+"""A size that is not the default."""
 
 from __future__ import annotations
 
+from typing import Any, Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers.processing._limits import limits
+from hotfix.triggers.processing._limits import EDGES
 
 TRIGGER = Trigger(
     "qwen2vl-image-processor-size-discarded",
-    when="an image processor is made with another size than the default, by its configuration or an argument",
-    wrong="pictures are resized as if it had the default, to other numbers of tokens",
+    when="an image processor is made with a size that is not the default of its class",
+    wrong="the size is thrown away, and pictures get as many tokens as by default",
 )
 
+# What the constructors put in its place; that of the fast ones is an attribute of the class.
 _QWEN = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
 _GLM = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 15000}
 
 
 @TRIGGER.strikes()
-def has_a_size(call: Call) -> bool:
-    """A size with both edges, not the default, and not replaced by limits."""
+def is_given_another_size(call: Call) -> bool:
+    """A size with an edge that no limit replaces, and that is not the default."""
     size = call.get("size")
-    if size is None or limits(call) == 2 or not {"shortest_edge", "longest_edge"} <= set(size):
-        return False
-    return dict(size) != (_GLM if "glm4v" in call.target else _QWEN)
+    default = getattr(call.owner, "size", None) or (_GLM if "Glm" in type(call.owner).__name__ else _QWEN)
+    return _is_lost(size, {name: call.get(name) for name in EDGES}, default)
+
+
+@TRIGGER.in_files
+def is_configured(run: Files) -> Optional[bool]:
+    """What the configuration of the processor says of a size is thrown away when it is loaded."""
+    default = _GLM if any("glm" in one for one in run.model_types) else _QWEN
+    size = run.processor.get("size")
+    return True if isinstance(size, dict) and _is_lost(size, run.processor, default) else None
+
+
+def _is_lost(size: Any, limits: Any, default: Any) -> bool:
+    if size is None or not all(edge in size for edge in EDGES.values()):
+        return False  # a size without one of them raises an error
+    return any(limits.get(name) is None and size[edge] != default[edge] for name, edge in EDGES.items())

@@ -1,18 +1,33 @@
-"""A limit is given to one processor, or to one call, without a size."""
+"""A limit of pixels that is written where others read it."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from hotfix.processing.qwen2vl_image_size_mutation import TABLE
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers.processing._limits import limits
+from hotfix.triggers.processing._limits import differs, given
+from hotfix.triggers.training._trainer import release
 
 TRIGGER = Trigger(
     "qwen2vl-image-size-mutation",
-    when="a processor is made with a limit of pixels, or, in 4.50.0 and 4.50.1, called with one",
-    wrong="the limit holds for all processors that are made later, or for all later calls",
+    when="an image processor is made, or called, with min_pixels or max_pixels",
+    wrong="the limit holds for all processors, or calls, that come later without one",
 )
+
+_CALLS = tuple(name for name, _ in TABLE if name.endswith(".preprocess"))
 
 
 @TRIGGER.strikes()
-def has_a_limit(call: Call) -> bool:
-    """A limit, which is written into what others have as well."""
-    return limits(call) > 0 and call.get("size") is None
+def is_made_with_a_limit(call: Call) -> Any:
+    """A limit that is not that of the class, which is its ``size`` until the constructor has set another one."""
+    # Up to 4.53.3 a size is thrown away (qwen2vl-image-processor-size-discarded), and that of the class taken.
+    if call.get("size") is not None and not release().startswith(("4.50.", "4.51.", "4.52.", "4.53.")):
+        return False
+    return differs(given(call), getattr(call.owner, "size", None))
+
+
+@TRIGGER.strikes(*_CALLS)
+def is_called_with_a_limit(call: Call) -> Any:
+    """A limit that is not that of the processor."""
+    return call.get("size") is None and differs(given(call), call.owner.size)

@@ -1,23 +1,40 @@
-"""One limit of pixels is given, and not both."""
+"""One limit of pixels without the other; in 4.50 limits that a processor was loaded with."""
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any
 
+from hotfix.processing.qwen2vl_max_pixels_ignored import OLD, TABLE
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers.processing._limits import limits
+from hotfix.triggers.processing._limits import EDGES, differs, given
 from hotfix.triggers.training._trainer import release
 
 TRIGGER = Trigger(
     "qwen2vl-max-pixels-ignored",
-    when="one of min_pixels and max_pixels is given for a call, and not both",
+    when="an image processor is called with one of min_pixels and max_pixels, or in 4.50 loaded with any of them",
     wrong="the limit is ignored, and pictures have as many tokens as without it",
 )
 
 
 @TRIGGER.strikes()
-def has_one_limit(call: Call) -> Optional[bool]:
-    """One of both; in 4.50 what the processor was given at loading counts as well, which a call does not tell."""
+def is_given_one_limit(call: Call) -> Any:
+    """One limit, which is not that of the size; one of the processor itself yields to a size that is given."""
+    limits, size, owner = given(call), call.get("size"), call.owner
+    if len(limits) != 1:
+        return False
+    own = {name: limit for name in EDGES if (limit := getattr(owner, name, None)) is not None}
+    if size is not None and size != owner.size and limits == own:
+        return False
+    return differs(limits, owner.size if size is None else size)
+
+
+@TRIGGER.strikes(*(name for name, _ in (*TABLE, OLD) if name.endswith(".preprocess")))
+def has_limits_of_its_own(call: Call) -> Any:
+    """In 4.50 those that it has and that are not in its size, later one of the two."""
+    limits, owner = given(call), call.owner
+    own = {name: limit for name in EDGES if (limit := getattr(owner, name, None)) is not None}
+    if call.get("size") is not None:
+        return False
     if release().startswith("4.50."):
-        return None
-    return limits(call) == 1
+        return differs({name: limit for name, limit in own.items() if name not in limits}, owner.size)
+    return len({**own, **limits}) == 1 and differs({**own, **limits}, owner.size)

@@ -1,4 +1,4 @@
-"""What a class makes of tokenizer.json is not seen from its arguments."""
+"""Nothing that a call is given tells: the tokenizer that the class builds has to be held against that of the file."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from hotfix.trigger import Trigger
 
 TRIGGER = Trigger(
     "v5-byte-level-tokenizer-overridden",
-    why_not="Whether a class cuts text otherwise than its tokenizer.json says is seen only when both are made.",
+    why_not="Whether the class of a tokenizer builds another one than tokenizer.json says shows when both are there.",
 )

@@ -1,4 +1,4 @@
-"""A tokenizer of this class is made."""
+"""Every tokenizer of the class."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
     "v5-debertav2-no-special-tokens",
-    when="a tokenizer of this class is made",
-    wrong="its ids lack the special tokens around a text",
+    when="a tokenizer of DeBERTa-v2 or v3 is made",
+    wrong="it puts no [CLS] and no [SEP] around a text",
 )
 
 
 @TRIGGER.strikes()
 def is_made(call: Call) -> bool:
-    """Always."""
+    """Whatever it is made of."""
     return True

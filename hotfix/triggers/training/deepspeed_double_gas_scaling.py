@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 from hotfix.triggers.training._trainer import is_deepspeed, release
 
@@ -24,3 +27,12 @@ def scales_again(call: Call) -> bool:
     if release() == "4.48.0":
         return number is None or bool(not takes and has_function)
     return True
+
+
+@TRIGGER.in_files
+def accumulated(run: Files) -> Optional[bool]:
+    """Several micro-batches under DeepSpeed; from 4.48.1 on every loss is normalised before."""
+    if run.accumulation_steps == 1 or run.deepspeed is False:
+        return False
+    told = run.by_trainer and run.deepspeed and run.accumulation_steps
+    return True if told and run.release in ("4.48.1", "4.48.2", "4.48.3") else None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.training.ga_loss_kwargs_swallowed_seq2seq_v5 import FIX
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
 from hotfix.triggers.training._swallowed import is_left_undivided
 
 TRIGGER = Trigger(
@@ -18,3 +22,11 @@ TRIGGER = Trigger(
 def swallows(call: Call) -> bool:
     """A step of several micro-batches with one of the models that are broken."""
     return is_left_undivided(call.owner, call.get("num_items_in_batch"), FIX.targets)
+
+
+@TRIGGER.in_files
+def accumulated(run: Files) -> Optional[bool]:
+    """Several micro-batches without DeepSpeed, and one of the classes."""
+    if run.accumulation_steps == 1 or run.deepspeed or _files.is_other_class(run, FIX):
+        return False
+    return True if run.by_trainer and run.accumulation_steps and _files.is_broken_class(run, FIX) else None

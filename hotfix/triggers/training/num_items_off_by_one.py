@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
+from hotfix.triggers.training._loss_arguments import takes_loss_arguments
 from hotfix.triggers.training._swallowed import facts, is_number_used
 from hotfix.triggers.training._trainer import release
 
@@ -30,3 +33,14 @@ def begins_with_a_label(inputs: Any) -> Optional[Any]:
     """A truth value, as a tensor; None where there are no labels to look at."""
     labels = inputs.get("labels")
     return None if labels is None or labels.ndim < 2 else (labels[:, 0] != -100).any()
+
+
+@TRIGGER.in_files
+def may_be_counted(run: Files) -> Optional[bool]:
+    """Files do not tell of labels, but whether the model moves them, and is given their number."""
+    moves_none = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM", "ForQuestionAnswering")
+    if run.setting("is_encoder_decoder") is True:
+        return False
+    if _files.is_of_the_library(run) and all(name.endswith(moves_none) for name in run.architectures):
+        return False
+    return False if run.release in ("4.47.0", "4.48.0") and takes_loss_arguments(run) else None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._loss_arguments import takes_loss_arguments
 from hotfix.triggers.training._trainer import is_divided_later, release
 
 TRIGGER = Trigger(
@@ -22,3 +26,16 @@ def accumulates(call: Call) -> bool:
         return False
     # 4.46.1 cancels whatever divides later; the others divide what they report where there is no number.
     return release() == "4.46.1" or not is_divided_later(trainer) or number is not None
+
+
+@TRIGGER.in_files
+def accumulated(run: Files) -> Optional[bool]:
+    """Several micro-batches, and a class that takes no loss arguments.
+
+    One that takes them is no way out: where a batch has no ``labels`` (DPO), nobody divides either.
+    """
+    if run.accumulation_steps == 1:
+        return False
+    if not run.by_trainer or not run.accumulation_steps or takes_loss_arguments(run) is not False:
+        return None
+    return True

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.training._loss_arguments import takes_loss_arguments
 from hotfix.triggers.training._trainer import is_divided_later
 
 TRIGGER = Trigger(
@@ -26,3 +30,16 @@ def keeps_the_number(call: Call) -> bool:
     )
     composed = str(getattr(getattr(trainer.model, "config", None), "model_type", "")).endswith("encoder-decoder")
     return depends and not composed and not is_divided_later(trainer)
+
+
+@TRIGGER.in_files
+def accumulated(run: Files) -> Optional[bool]:
+    """Several micro-batches, a class that takes loss arguments, and no DeepSpeed."""
+    takes = takes_loss_arguments(run)
+    if takes is False or run.deepspeed:
+        return False
+    if run.accumulation_steps == 1 and run.processes == 1:  # else the number may be one for all processes
+        return False
+    if not run.by_trainer or takes is None or (run.accumulation_steps or 1) == 1:
+        return None
+    return True

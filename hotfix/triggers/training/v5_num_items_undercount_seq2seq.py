@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
+from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 from hotfix.triggers.training._swallowed import facts, is_number_used
 from hotfix.triggers.training.num_items_off_by_one import begins_with_a_label
@@ -25,3 +26,10 @@ def leaves_the_first_out(call: Call) -> Any:
     if not facts(trainer).is_encoder_decoder:
         return False
     return begins_with_a_label(call["inputs"])
+
+
+@TRIGGER.in_files
+def is_encoder_decoder(run: Files) -> Optional[bool]:
+    """Only encoder-decoders; files do not tell which loss they had."""
+    decoder_alone = bool(run.config) and not run.own_code and not run.setting("is_encoder_decoder")
+    return False if decoder_alone else None

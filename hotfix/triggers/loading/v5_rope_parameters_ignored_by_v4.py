@@ -1,0 +1,27 @@
+"""What 5.x calls ``rope_parameters`` is kept by 4.x as something that it does not know, and saved again."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from hotfix.run_files import Files
+from hotfix.trigger import Trigger
+
+TRIGGER = Trigger(
+    "v5-rope-parameters-ignored-by-v4",
+    when="what was loaded had been saved by 5.x, with another rotary base than 10000, or with scaling",
+    wrong="the model is computed with a rotary base of 10000 and without its scaling",
+)
+
+
+@TRIGGER.in_files
+def is_left_over(run: Files) -> Optional[bool]:
+    """Both names in one configuration, with other values: the one was read, the other was the default."""
+    if not run.config:
+        return None
+    said = run.setting("rope_parameters")
+    if said is None:
+        return False
+    base = said.get("rope_theta") if isinstance(said, dict) else None
+    read = run.setting("rope_theta")
+    return True if base is not None and read is not None and base != read else None
