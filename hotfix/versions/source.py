@@ -87,7 +87,7 @@ def parse(text: str) -> ast.Module:
     return parsing.parse(_with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text)
 
 
-@recent(16)
+@recent(4)  # of a whole text each, which may take a megabyte
 def find(text: str, qualname: str) -> Optional[Found]:
     """Find a function, method or class in the text of a module. What is returned is not to be changed.
 
@@ -125,7 +125,7 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition
             yield prefix + node.name, node
 
 
-@recent(4)
+@recent(1)
 def imports(text: str) -> list[ast.stmt]:
     """The import statements in the own scope of a module, those under ``if`` and ``try`` included.
 
