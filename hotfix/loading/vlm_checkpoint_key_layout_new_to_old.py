@@ -1,13 +1,13 @@
 """Weights of a model of text and pictures stand under names of a later release, and are made anew at random.
 
-Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint": LLaVA and Gemma 3 that 5.x
-          has saved load in 4.x with a vision tower of random weights, GPT-NeoX with a random head; what FSDP and
-          DeepSpeed have saved under 4.52 and later (`model.language_model.…`) loads in 4.51 and before with nothing but
-          random weights.
-Cause     The modules of these models were put together otherwise in 4.52.1; 5.x has dropped the module `vision_model`
+Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint" or a table of `MISSING`:
+          LLaVA and Gemma 3 that 5.6 and later have saved load in 4.x and in 5.0 to 5.5 with a vision tower of random
+          weights, in 4.x GPT-NeoX with a random head; what FSDP and DeepSpeed have saved under 4.52 and later
+          (`model.language_model.…`) loads in 4.51 and before with nothing but random weights.
+Cause     The modules of these models were put together otherwise in 4.52.1; 5.6.0 has dropped the module `vision_model`
           inside of the vision towers of CLIP and SigLIP, and writes the new names.
-Releases  4.36.0 to 4.57.6, all that 4.x has
-Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (4.52.1 reads the layout of before; nothing reads that of later)
+Releases  4.36.0 to 5.5.4
+Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (4.52.1 and 5.6.0 read the layout of before; nothing that of later)
 Here      A name that the model does not have, and that is one of its own by exactly one of the known changes, is that
           one, if the file has not got it anyway. Names alone are changed, file by file; no tensor is copied. Before
           4.50.0 nothing is changed where layers are kept on disk. All weights are those of the file.
@@ -24,19 +24,19 @@ from typing import Any, Callable, Optional
 from hotfix import session
 from hotfix.fix import Fix
 from hotfix.loading._reading import carefully
-from hotfix.loading.weight_forms import renamed
+from hotfix.loading.weight_forms import candidates, renamed
 
 FIX = Fix(
     id="vlm-checkpoint-key-layout-new-to-old",
     title="Weights of a model of text and pictures stand under names of a later release, and are made anew at random",
     kind="silent",
     upstream=("vllm#19054", "Qwen3-VL#1763", "sglang#19850", "colpali#413"),
-    fixed_in="5.0.0",
+    fixed_in="5.6.0",
 )
-
 
 MODULE = "transformers.modeling_utils"
 LOAD = "PreTrainedModel._load_pretrained_model"
+CONVERT = "convert_and_load_state_dict_in_model"
 BEFORE_MAPPING = ">=4.36.0,<=4.49.0"
 """Releases that look names up in several places, and hand the list of them from one to the next."""
 
@@ -48,6 +48,8 @@ def looks_names_up_as_they_are(first: ast.AST, *more: ast.AST) -> bool:
     """Whether a release takes names as files have them, but for its own old ones."""
     if not isinstance(first, ast.FunctionDef):
         return False
+    if first.name == CONVERT:  # 5.6.0 asks a conversion whether it was used, and has the towers of today
+        return "was_used" not in {one.attr for one in ast.walk(first) if isinstance(one, ast.Attribute)}
     return first.name == "_get_key_renaming_mapping" or "loaded_keys" in {one.arg for one in first.args.args}
 
 
@@ -65,6 +67,48 @@ def with_names_of_this_release(names: dict[str, str], model: Any) -> dict[str, s
         model: the model that is loaded.
     """
     return carefully(FIX, "the index of the weights", names, lambda names: {**names, **_changed(names, model)})
+
+
+@FIX.converts(
+    (f"transformers.core_model_loading:{CONVERT}", ">=5.0.0,<=5.5.4"),
+    name="state_dict",
+    at="state_dict = sorted(state_dict.items(), key=lambda kv: dot_natural_key(kv[0]))",
+    given=("model", "renamings", "converters", "prefix", "meta_model_state_dict"),
+)
+def with_names_of_this_model(
+    tensors: list[tuple[str, Any]],
+    model: Any,
+    renamings: Any,
+    converters: Any,
+    prefix: str,
+    expected: Mapping[str, Any],
+) -> list[tuple[str, Any]]:
+    """Names and tensors; a name that this release would not find gives way to that which the model has.
+
+    Args:
+        tensors: what is in the files, not read yet.
+        model: the model that is loaded.
+        renamings: what this release knows of old names.
+        converters: what it knows of weights that have become one.
+        prefix: of the base model.
+        expected: the names that the model has.
+    """
+
+    def changed(tensors: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        from transformers.core_model_loading import rename_source_key
+
+        names = {}
+        for name, _ in tensors:
+            looked_for, pattern = rename_source_key(name, renamings, converters, prefix, expected)
+            if looked_for not in expected and expected.keys().isdisjoint(candidates(looked_for)):
+                looked_for = f"{prefix}.{looked_for}"  # as this release does where the model has that
+            # What several become one of is found by its pattern; what has the model's name already is that.
+            names[name] = name if pattern is not None or name in expected else looked_for
+        changes = _changed(names, model, [*expected, *(name for name in names if names[name] == name)])
+        # A name of the model's own is looked for as it stands.
+        return [(changes.get(name, name), tensor) for name, tensor in tensors]
+
+    return carefully(FIX, "the index of the weights", tensors, changed)
 
 
 @FIX.wraps((f"{MODULE}:{LOAD}", BEFORE_MAPPING), converts=True)
@@ -114,8 +158,8 @@ def _with_names(tensors: Any, changes: Optional[Mapping[str, str]]) -> Any:
     return renewed
 
 
-def _changed(names: Mapping[str, str], model: Any) -> dict[str, str]:
-    changes = renamed(names, model.state_dict().keys())
+def _changed(names: Mapping[str, str], model: Any, expected: Optional[Iterable[str]] = None) -> dict[str, str]:
+    changes = renamed(names, model.state_dict().keys() if expected is None else expected)
     if changes:
         first = next(iter(changes))
         sentence = (
