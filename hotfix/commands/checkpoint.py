@@ -202,7 +202,7 @@ def configuration(checkpoint: Checkpoint, version: Version, release: forms.Relea
         elif one.outcome is forms.Outcome.TRANSLATED:
             yield Finding(one.file, one.key, Effect.MISREAD, one.sentence, rope)
         else:
-            yield Finding(one.file, one.key, Effect.MISREAD, one.sentence)
+            yield Finding(one.file, one.key, Effect.MISREAD, one.sentence, (one.fix,) if one.fix else ())
 
 
 def fraction(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
@@ -225,8 +225,8 @@ def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) ->
     if kind not in understood.types:
         computed = ", ".join(sorted(understood.types))
         sentence = f"It is of the type {kind!r}; {understood.name} of this release takes {computed}."
-        fixes = ("rope-scaling-validation-llama31",) if (understood.name, kind) == ("LlamaConfig", "llama3") else ()
-        yield Finding(_CONFIG, "rope_scaling", Effect.REFUSED, sentence, fixes)
+        fix = forms.COMPUTED_WITH.get((understood.name, kind))
+        yield Finding(_CONFIG, "rope_scaling", Effect.REFUSED, sentence, (fix,) if fix else ())
 
 
 def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:

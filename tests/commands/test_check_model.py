@@ -123,6 +123,11 @@ def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_lla
     assert [(one.effect.value, one.key) for one in answer.findings] == [("refused", "rope_scaling")]
     assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
     assert answer.right[0].startswith("4.43.0 - ")
+    scaling["original_max_position_embeddings"] = 64
+    written(tmp_path, config={**LLAMA, "rope_parameters": {**scaling, "rope_theta": 10000.0}})
+    answer = check_model.examine(str(tmp_path), "4.41.2")
+    assert [(one.effect.value, one.key) for one in answer.findings] == [("misread", "rope_parameters.rope_type")]
+    assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
 
 
 def test_a_file_that_was_not_written_to_its_end_is_refused_by_every_release(tmp_path):
