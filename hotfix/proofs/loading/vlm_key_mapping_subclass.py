@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hotfix.loading.vlm_key_mapping_subclass import FIX
 from hotfix.proofs.loading._llava import ENDS, in_files, llava, named, save
@@ -20,15 +20,13 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Some weights of each part, as loaded and in the file that is saved."""
     from transformers import LlavaForConditionalGeneration
 
-    class Reward(LlavaForConditionalGeneration):
-        """A head would stand here."""
-
+    extended: Any = type("Reward", (LlavaForConditionalGeneration,), {"__module__": __name__})
     results = {}
     model = llava(testbed)
     with tempfile.TemporaryDirectory() as place:
         model.config.save_pretrained(place)
         save(named(model, "old"), f"{place}/model.safetensors")
-        for cls in (Reward, LlavaForConditionalGeneration):
+        for cls in (extended, LlavaForConditionalGeneration):
             loaded = cls.from_pretrained(place)
             weights = loaded.state_dict()
             for end in ENDS:

@@ -87,8 +87,8 @@ def test_a_checkpoint_of_5x_is_read_as_its_writer_reads_it(written):
 
 @pytest.mark.parametrize(("without", "is_right"), [("", True), ("rope-scaling-validation-llama31", False)])
 def test_scaling_that_is_computed_with_another_fix_is_no_error_where_that_is_in_place(written, without, is_right):
-    arguments = ["-c", [READ_BEFORE_LLAMA_3_1, str(written / "Llama 3.1"), without]]
-    result = run_script(*arguments, transformers="4.41.2", flash_attn=None).require()
+    arguments = [READ_BEFORE_LLAMA_3_1, str(written / "Llama 3.1"), without]
+    result = run_script("-c", arguments, transformers="4.41.2", flash_attn=None).require()
     found, errors = json.loads(result.stdout.splitlines()[-1])
     assert found.startswith(("equal", "near")) is is_right, found
     assert [("rope_parameters.rope_type" in one and "llama3" in one) for one in errors] == ([] if is_right else [True])
