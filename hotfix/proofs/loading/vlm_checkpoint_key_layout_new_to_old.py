@@ -1,4 +1,4 @@
-"""A small LLaVA whose files have the names of 5.23.0, and one whose files have those that every release reads."""
+"""A small LLaVA whose files have the names of 5.23.0 or of 5.5.4, and one that every release reads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @FIX.case(oracles={"*": "5.23.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Both are loaded; some weights of each part."""
+    """All are loaded; some weights of each part."""
     results = {}
     model = llava(testbed)
-    for kind in ("old", "new"):
+    for kind in ("old", "new", "both"):
         with tempfile.TemporaryDirectory() as place:
             model.config.save_pretrained(place)
             save(named(model, kind), f"{place}/model.safetensors")
