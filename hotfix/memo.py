@@ -11,6 +11,7 @@ from typing import Any, Callable, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _kept: list[Any] = []
+_for_now: list[Any] = []
 
 
 def memo(function: _Function) -> _Function:
@@ -21,11 +22,15 @@ def memo(function: _Function) -> _Function:
 
 
 def recent(number: int) -> Callable[[_Function], _Function]:
-    """Keep what a function returned for its last few arguments: for what is asked several times in a row."""
+    """Keep what a function returned for its last few arguments, until `let_go`.
+
+    For what is asked several times in a row of large arguments: whole files, and what was made of them.
+    """
 
     def decorate(function: _Function) -> _Function:
         keeping = lru_cache(maxsize=number)(function)
         _kept.append(keeping)
+        _for_now.append(keeping)
         return keeping  # type: ignore[return-value]
 
     return decorate
@@ -34,4 +39,10 @@ def recent(number: int) -> Callable[[_Function], _Function]:
 def forget() -> None:
     """Forget everything that was kept."""
     for one in _kept:
+        one.cache_clear()
+
+
+def let_go() -> None:
+    """Forget what was kept of large arguments, because something else comes next."""
+    for one in _for_now:
         one.cache_clear()

@@ -18,6 +18,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
+from . import memo
 from .engine.apply import Applier
 from .engine.catalogue import Catalogue
 from .engine.entry import Entry
@@ -210,6 +211,7 @@ class Session:
             self._catch_up()
         finally:
             self.publish(pinned=True)
+            memo.let_go()
 
     def _handle_again(self, root: str) -> None:
         """Handle a package anew that has put another module into its own place: transformers executes itself twice."""

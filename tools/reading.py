@@ -103,7 +103,7 @@ def verdict(before: str, after: str) -> str:
     """One word for what was found before and after."""
     if _is_good(after):
         return "right" if _is_good(before) else "repaired"
-    lacking = ("has no attribute", "does not recognize this architecture", "KeyError")
+    lacking = ("module transformers has no attribute", "does not recognize this architecture", "KeyError")
     if after.startswith("raises"):
         return "cannot" if before == after and any(one in after for one in lacking) else "refused"
     return "wrong"

@@ -206,20 +206,33 @@ def logits(at: Path) -> Any:
     if architecture.startswith("Llava"):
         ids[0, 1:5] = 4
         inputs["pixel_values"] = torch.linspace(-1, 1, 3 * 28 * 28).reshape(1, 3, 28, 28)
+        if _release() < (4, 45):  # which puts the four patches in the place of one token itself
+            inputs["input_ids"] = torch.cat((ids[:, :2], ids[:, 5:]), dim=1)
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     with torch.no_grad():
         return model(**inputs).logits
 
 
 def _lost(at: Path, model: Any) -> Iterator[str]:
-    """Names of what stands in the files, and in no parameter: not in 5.x, where experts are fused."""
-    import transformers
+    """Names of what stands in the files, and in no parameter; logits of a text say nothing of the part for pictures.
+
+    In 5.x the experts of a layer are one parameter, so those of a file are not looked for.
+    """
     from safetensors.torch import load_file
 
-    if int(transformers.__version__.partition(".")[0]) >= 5:
-        return
+    fuses = _release() >= (5, 0)
     held = {_digest(one) for one in model.state_dict().values()}
     for path in at.glob("*.safetensors"):
-        yield from (name for name, one in load_file(path).items() if _digest(one) not in held)
+        for name, one in load_file(path).items():
+            if _digest(one) not in held and not (fuses and ".experts." in name):
+                yield name
+
+
+def _release() -> tuple[int, int]:
+    import transformers
+
+    major, minor = transformers.__version__.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _digest(tensor: Any) -> str:

@@ -38,6 +38,8 @@ _PROCESSOR = "processor_config.json"
 _WITH_TEMPLATE = ("LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer")
 _OF_V5 = ("TokenizersBackend", "SentencePieceBackend", "PythonBackend")
 _NEW_LAYOUT = ("model.language_model.", "model.visual.", "model.vision_tower.", "model.multi_modal_projector.")
+_TWO_LAYOUTS = ("model.language_model.model.", "model.text_model.model.")
+_BASE_IS_TEXT = ("gemma3", "shieldgemma2")  # before 4.52 they loaded these names into their model of text alone
 _TOWER = re.compile(
     r"^(?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.(?:embeddings|encoder)\."
 )
@@ -202,7 +204,7 @@ def configuration(checkpoint: Checkpoint, version: Version, release: forms.Relea
         elif one.outcome is forms.Outcome.TRANSLATED:
             yield Finding(one.file, one.key, Effect.MISREAD, one.sentence, rope)
         else:
-            yield Finding(one.file, one.key, Effect.MISREAD, one.sentence)
+            yield Finding(one.file, one.key, Effect.MISREAD, one.sentence, (one.fix,) if one.fix else ())
 
 
 def fraction(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
@@ -225,8 +227,8 @@ def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) ->
     if kind not in understood.types:
         computed = ", ".join(sorted(understood.types))
         sentence = f"It is of the type {kind!r}; {understood.name} of this release takes {computed}."
-        fixes = ("rope-scaling-validation-llama31",) if (understood.name, kind) == ("LlamaConfig", "llama3") else ()
-        yield Finding(_CONFIG, "rope_scaling", Effect.REFUSED, sentence, fixes)
+        fix = forms.COMPUTED_WITH.get((understood.name, kind))
+        yield Finding(_CONFIG, "rope_scaling", Effect.REFUSED, sentence, (fix,) if fix else ())
 
 
 def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
@@ -335,9 +337,17 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
     if checkpoint.needs_code or release.class_of(checkpoint.model_type) is None:
         return
     new = next((key for key in sorted(checkpoint.keys) if key.startswith(_NEW_LAYOUT)), "")
-    if new and version < Version("4.52.0"):
+    if version >= Version("4.52.0"):
+        new = ""
+    if new:
         sentence = "Weights are named so since 4.52; this release leaves them and initialises its own at random."
-        yield Finding(file, new, Effect.MISREAD, sentence, ("vlm-checkpoint-key-layout-new-to-old",))
+        is_base = new.startswith(_TWO_LAYOUTS) and checkpoint.model_type in _BASE_IS_TEXT
+        fixes = () if is_base else ("vlm-checkpoint-key-layout-new-to-old",)
+        yield Finding(file, new, Effect.MISREAD, sentence, fixes)
+    both = next((key for key in sorted(checkpoint.keys) if key.startswith(_TWO_LAYOUTS)), "")
+    if both and not new and not Version("5.4.0") <= version < Version("5.6.0") and version < Version("5.9.0"):
+        sentence = "5.4 and 5.5 name weights so; this release leaves them and initialises its own at random."
+        yield Finding(file, both, Effect.MISREAD, sentence, ("vlm-checkpoint-key-layout-new-to-old",))
     tower = next((key for key in sorted(checkpoint.keys) if _TOWER.search(key)), "")
     kind = _dictionary(checkpoint.config.get("vision_config")).get("model_type", "clip_vision_model")
     if tower and version < Version("5.6.0") and kind in _TOWERS and not tower.startswith("vision_model."):

@@ -41,7 +41,7 @@ _WORD = re.compile(r"[a-z_][a-z0-9_]+", re.I)
 _NAME = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]+[a-z0-9]+[A-Z]\w*|\w*[a-z0-9]_\w+|\w+\d\w*")
 _LAUNCHER = re.compile(
     r"""\A\s*(?:
-        \[[^\]\s]{1,40}\](?:<std(?:err|out)>)?:?\s     # [rank0]: of torchrun, [1,0]<stderr>: of mpirun
+        \[[^\]\s]{1,40}\](?:<std(?:err|out)>:\s?|:?\s) # [rank0]: of torchrun, [1,0]<stderr>: of mpirun, without a blank
       | \([^)]*\bpid=\d+[^)]*\)\s                      # (WorkerDict pid=136418, ip=10.1.155.100) of Ray
       | [\w.-]*\d[\w.-]*:\s+(?=\S|$)                   # node3: of pdsh, 0: of srun
       | [>|│]\s?                                       # quoted, boxed

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional, TypeVar
 
 from hotfix import session
+from hotfix.engine.ledger import State
 from hotfix.errors import HotfixError
 from hotfix.fix import Fix
 from hotfix.loading import forms
@@ -56,7 +57,7 @@ def report(fix: Fix, where: str, findings: Iterable[forms.Finding]) -> None:
     """
     log = session.current().log
     for finding in findings:
-        if finding.outcome is forms.Outcome.UNREADABLE:
+        if finding.outcome is forms.Outcome.UNREADABLE and not _is_in_place(finding.fix):
             log.warn_or_raise(f"{fix.id}: {where}: {finding.sentence} The model is not that of the file.")
     done = [one for one in findings if one.outcome is forms.Outcome.TRANSLATED]
     if done and log.is_news(fix.id, where):
@@ -88,6 +89,12 @@ def translated(
         return found if found != config else config
 
     return carefully(fix, "config.json", config, convert)
+
+
+def _is_in_place(fix: str) -> bool:
+    """Whether a fix is, where the configuration that is read now is made."""
+    outcomes = session.current().ledger.outcomes().values() if fix else ()
+    return any(one.fix == fix and one.state is State.APPLIED for one in outcomes)
 
 
 def _where(config: Mapping[str, Any], cls: type, given: Mapping[str, Any]) -> str:

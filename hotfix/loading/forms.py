@@ -63,6 +63,9 @@ _COUNTS: dict[str, frozenset[str]] = {
 }
 """For each type of rotary embedding the keys that 5.x goes by; others it carries along."""
 
+COMPUTED_WITH = {("LlamaConfig", "llama3"): "rope-scaling-validation-llama31"}
+"""Types of rotary embedding that the model of a class computes in every release, and the fix with which it does."""
+
 _CARRIED = frozenset().union(*_COUNTS.values())
 _NEUTRAL = {"truncate": True}
 _BASE = "transformers.configuration_utils"
@@ -100,12 +103,14 @@ class Finding:
         outcome: what was done.
         sentence: what the release makes of it, and what it has become.
         file: name of the file.
+        fix: id of the fix with which the release computes what it cannot; empty where there is none.
     """
 
     key: str
     outcome: Outcome
     sentence: str
     file: str = "config.json"
+    fix: str = ""
 
 
 @dataclass(frozen=True)
@@ -450,7 +455,8 @@ class _Rope:
         rest = {key: value for key, value in given.items() if key not in ("rope_type", "type")}
         if kind not in self.understood.types:
             computed = ", ".join(sorted(self.understood.types))
-            self._unreadable(f"{at}rope_type", f"is {kind!r}; the model of this release computes {computed}")
+            fix = COMPUTED_WITH.get((self.understood.name, kind), "")
+            self._unreadable(f"{at}rope_type", f"is {kind!r}; the model of this release computes {computed}", fix)
             self.config["rope_scaling"] = {"rope_type": kind, **rest}
             return
         rest = self._read_by(kind, rest, at)
@@ -547,9 +553,9 @@ class _Rope:
             sentence = f"{self.understood.name} of this release would take {name}={before}; it has become {value}."
             self.findings.append(Finding(f"{self.key}.{key}", Outcome.TRANSLATED, sentence))
 
-    def _unreadable(self, key: str, sentence: str) -> None:
+    def _unreadable(self, key: str, sentence: str, fix: str = "") -> None:
         name = f"{self.key}.{key}".rstrip(".")
-        self.findings.append(Finding(name, Outcome.UNREADABLE, f"{name} {sentence}."))
+        self.findings.append(Finding(name, Outcome.UNREADABLE, f"{name} {sentence}.", fix=fix))
 
     def _name_of(self, names: tuple[str, ...]) -> str:
         return next((name for name in names if name in self.understood.arguments), names[0])

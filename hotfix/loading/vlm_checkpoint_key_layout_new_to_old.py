@@ -1,13 +1,16 @@
 """Weights of a model of text and pictures stand under names of a later release, and are made anew at random.
 
-Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint": LLaVA and Gemma 3 that 5.x
-          has saved load in 4.x with a vision tower of random weights, GPT-NeoX with a random head; what FSDP and
-          DeepSpeed have saved under 4.52 and later (`model.language_model.…`) loads in 4.51 and before with nothing but
-          random weights.
-Cause     The modules of these models were put together otherwise in 4.52.1; 5.x has dropped the module `vision_model`
-          inside of the vision towers of CLIP and SigLIP, and writes the new names.
-Releases  4.36.0 to 4.57.6, all that 4.x has
-Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (4.52.1 reads the layout of before; nothing reads that of later)
+Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint" or a table of `MISSING`:
+          LLaVA and Gemma 3 that 5.6 and later have saved load in 4.x and in 5.0 to 5.5 with a vision tower of random
+          weights, in 4.x GPT-NeoX with a random head; what FSDP and DeepSpeed have saved under 4.52 and later
+          (`model.language_model.…`) loads in 4.51 and before with nothing but random weights. What 5.4 and 5.5 have
+          saved (`model.language_model.model.…`) loads before 5.9 with a language model of random weights, but in 5.4
+          and 5.5.
+Cause     The modules of these models were put together otherwise in 4.52.1; 5.6.0 has dropped the module `vision_model`
+          inside of the vision towers of CLIP and SigLIP, and writes the new names; 5.4 and 5.5 put half of the old name
+          into the new one.
+Releases  4.36.0 to 5.8.1
+Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (each reads the layout of before; 5.9.0 reads all of them)
 Here      A name that the model does not have, and that is one of its own by exactly one of the known changes, is that
           one, if the file has not got it anyway. Names alone are changed, file by file; no tensor is copied. Before
           4.50.0 nothing is changed where layers are kept on disk. All weights are those of the file.
@@ -24,19 +27,20 @@ from typing import Any, Callable, Optional
 from hotfix import session
 from hotfix.fix import Fix
 from hotfix.loading._reading import carefully
-from hotfix.loading.weight_forms import renamed
+from hotfix.loading.weight_forms import candidates, renamed
+from hotfix.pattern import occurs
 
 FIX = Fix(
     id="vlm-checkpoint-key-layout-new-to-old",
     title="Weights of a model of text and pictures stand under names of a later release, and are made anew at random",
     kind="silent",
     upstream=("vllm#19054", "Qwen3-VL#1763", "sglang#19850", "colpali#413"),
-    fixed_in="5.0.0",
+    fixed_in="5.9.0",
 )
-
 
 MODULE = "transformers.modeling_utils"
 LOAD = "PreTrainedModel._load_pretrained_model"
+CONVERT = "convert_and_load_state_dict_in_model"
 BEFORE_MAPPING = ">=4.36.0,<=4.49.0"
 """Releases that look names up in several places, and hand the list of them from one to the next."""
 
@@ -48,6 +52,8 @@ def looks_names_up_as_they_are(first: ast.AST, *more: ast.AST) -> bool:
     """Whether a release takes names as files have them, but for its own old ones."""
     if not isinstance(first, ast.FunctionDef):
         return False
+    if first.name == CONVERT:  # 5.9.0, which reads all layouts, names the last of these arguments
+        return occurs("rename_source_key(original_key, renamings, converters, prefix, meta_model_state_dict)", first)
     return first.name == "_get_key_renaming_mapping" or "loaded_keys" in {one.arg for one in first.args.args}
 
 
@@ -55,16 +61,77 @@ def looks_names_up_as_they_are(first: ast.AST, *more: ast.AST) -> bool:
     (f"{MODULE}:PreTrainedModel._get_key_renaming_mapping", ">=4.50.0,<=4.57.6"),
     name="key_renaming_mapping",
     at="return key_renaming_mapping",
-    given=("self",),
+    given=("self", "checkpoint_keys", "loading_task_model_from_base_state_dict"),
 )
-def with_names_of_this_release(names: dict[str, str], model: Any) -> dict[str, str]:
+def with_names_of_this_release(
+    names: dict[str, str], model: Any, in_files: Iterable[str], into_base_model: bool
+) -> dict[str, str]:
     """For each name in the files the name in the model.
 
     Args:
         names: as this release has it.
         model: the model that is loaded.
+        in_files: all names; where some begin with the prefix of the base model, 4.50 and 4.51 leave the others out.
+        into_base_model: whether the release loads the base model alone, and takes its prefix off every name.
     """
-    return carefully(FIX, "the index of the weights", names, lambda names: {**names, **_changed(names, model)})
+
+    def changed(names: dict[str, str]) -> dict[str, str]:
+        left_out = set(in_files).difference(names)
+        if left_out:
+            left_out &= model.state_dict().keys() - names.values()
+            names = {**names, **{name: name for name in sorted(left_out)}}
+        changes = _changed(names, model)
+        if into_base_model and not all(one.startswith(f"{model.base_model_prefix}.") for one in changes.values()):
+            sentence = f"{FIX.id}: the weights of {type(model).__name__} have names that this release cannot read"
+            session.current().log.warn_or_raise(f"{sentence} ({min(changes)}): most of them are made anew at random.")
+            return names
+        return {**names, **changes}
+
+    return carefully(FIX, "the index of the weights", names, changed)
+
+
+@FIX.converts(
+    (f"transformers.core_model_loading:{CONVERT}", ">=5.0.0,<=5.8.1"),
+    name="state_dict",
+    at="state_dict = sorted(state_dict.items(), key=lambda kv: dot_natural_key(kv[0]))",
+    given=("model", "renamings", "converters", "prefix", "meta_model_state_dict"),
+)
+def with_names_of_this_model(
+    tensors: list[tuple[str, Any]],
+    model: Any,
+    renamings: Any,
+    converters: Any,
+    prefix: str,
+    expected: Mapping[str, Any],
+) -> list[tuple[str, Any]]:
+    """Names and tensors; a name that this release would not find gives way to that which the model has.
+
+    Args:
+        tensors: what is in the files, not read yet.
+        model: the model that is loaded.
+        renamings: what this release knows of old names.
+        converters: what it knows of weights that have become one.
+        prefix: of the base model.
+        expected: the names that the model has.
+    """
+
+    def changed(tensors: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        from transformers.core_model_loading import rename_source_key
+
+        names, found = {}, set(expected)
+        for name, _ in tensors:
+            names[name], pattern = rename_source_key(name, renamings, converters, prefix, expected)
+            if pattern is not None or name in expected:
+                # What several become one of is found by its pattern; what has the model's name already is that.
+                names[name] = name
+                found.add(name)
+            elif names[name] not in expected and expected.keys().isdisjoint(candidates(names[name])):
+                names[name] = f"{prefix}.{names[name]}"  # as this release does where the model has that
+        changes = _changed(names, model, found)
+        # A name of the model's own is looked for as it stands.
+        return [(changes.get(name, name), tensor) for name, tensor in tensors]
+
+    return carefully(FIX, "the index of the weights", tensors, changed)
 
 
 @FIX.wraps((f"{MODULE}:{LOAD}", BEFORE_MAPPING), converts=True)
@@ -114,8 +181,8 @@ def _with_names(tensors: Any, changes: Optional[Mapping[str, str]]) -> Any:
     return renewed
 
 
-def _changed(names: Mapping[str, str], model: Any) -> dict[str, str]:
-    changes = renamed(names, model.state_dict().keys())
+def _changed(names: Mapping[str, str], model: Any, expected: Optional[Iterable[str]] = None) -> dict[str, str]:
+    changes = renamed(names, model.state_dict().keys() if expected is None else expected)
     if changes:
         first = next(iter(changes))
         sentence = (

@@ -16,6 +16,9 @@ RULES: tuple[tuple[str, str], ...] = (
     (rf"{_TOWER}{_OF_A_TOWER}", r"\1vision_model.\2."),
     # Since 4.52.1 a model of text and pictures has its parts in ``model``.
     (r"^model\.language_model\.", "language_model.model."),
+    # 5.4 and 5.5 write the ``model`` of both.
+    (r"^model\.language_model\.model\.", "language_model.model."),
+    (r"^model\.language_model\.model\.", "model.language_model."),
     (r"^lm_head\.", "language_model.lm_head."),
     (r"^lm_head\.", "embed_out."),  # GPT-NeoX
     (r"^model\.language_model\.", "model."),
@@ -43,8 +46,8 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
         expected: the names that the model has.
 
     Returns:
-        For each name in the file that the model does not have, and that is one of its own by exactly one reading, that
-        one. A name that the file has already is never given twice.
+        For each name in the file that would not be found, and that is one of the model's own by exactly one reading,
+        that one. A name that the file has already is never given twice.
     """
     wanted = set(expected)
     free = wanted.difference(names.values())
@@ -52,7 +55,8 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
     for name, looked_for in names.items():
         if looked_for in wanted:
             continue
-        fitting = set(candidates(looked_for)) & free
+        # A prefix that the release has put before it, or taken away, may have been one too many.
+        fitting = set(candidates(looked_for)) & free or {name, *candidates(name)} & free
         if len(fitting) == 1:
             changes[name] = fitting.pop()
     twice = {one for one in changes.values() if list(changes.values()).count(one) > 1} if changes else set()

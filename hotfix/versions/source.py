@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Optional, Union
 
 from .. import parsing
-from ..memo import recent
+from ..memo import memo, recent
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -124,7 +124,7 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition
             yield prefix + node.name, node
 
 
-@recent(8)
+@recent(2)
 def outline(text: str) -> ast.Module:
     """The statements of a module, parsed; its functions and classes are there by name alone. Not to be changed.
 
@@ -137,7 +137,7 @@ def outline(text: str) -> ast.Module:
     return parse(text)
 
 
-@recent(4)
+@recent(2)
 def imports(text: str) -> list[ast.stmt]:
     """The import statements in the own scope of a module, those under ``if`` and ``try`` included.
 
@@ -231,7 +231,7 @@ def block_at(lines: list[str], head: int) -> str:
     return "".join(lines[_first_decorator(lines, head, indent) : last])
 
 
-@recent(4)
+@recent(2)
 def lines_of(text: str) -> list[str]:
     """The lines of a source, with their ends: as Python counts them, not as `str.splitlines` does.
 
@@ -255,7 +255,7 @@ class _Head:
     position: int
 
 
-@recent(4)
+@recent(2)
 def _heads(text: str) -> dict[str, list[_Head]]:
     """The lines that look like heads of definitions, by name."""
     found: dict[str, list[_Head]] = {}
@@ -318,7 +318,7 @@ def _end(text: str, head: _Head) -> int:
     return head.number + text.count("\n", head.position, leaves.start()) if leaves else len(lines_of(text))
 
 
-@recent(16)
+@memo
 def _leaving(width: int) -> re.Pattern[str]:
     return re.compile(rf"^[^\S\n]{{0,{width}}}(?=[^\s#)\]}}])", re.M)
 

@@ -94,6 +94,17 @@ def test_a_tower_of_5_x_is_not_found_by_4_x(tmp_path):
     assert found(tmp_path, "5.6.0") == []
 
 
+def test_names_of_two_layouts_are_read_by_those_that_write_them_and_by_5_9(tmp_path):
+    name = "model.language_model.model.layers.0.mlp.up_proj.weight"
+    written(
+        tmp_path, {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}, config={"model_type": "llava"}
+    )
+    misread = [("misread", "model.safetensors", name)]
+    releases = ("4.51.3", "4.57.6", "5.3.0", "5.4.0", "5.5.4", "5.6.0", "5.8.1", "5.9.0")
+    wanted = [misread, misread, misread, [], [], misread, misread, []]
+    assert [found(tmp_path, release) for release in releases] == wanted
+
+
 def test_a_list_of_special_tokens_beside_an_empty_key_is_lost_by_5_x(tmp_path):
     described = {"additional_special_tokens": ["<a>"], "extra_special_tokens": {}}
     written(tmp_path, config=LLAMA, tokenizer_config=described)
@@ -123,6 +134,11 @@ def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_lla
     assert [(one.effect.value, one.key) for one in answer.findings] == [("refused", "rope_scaling")]
     assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
     assert answer.right[0].startswith("4.43.0 - ")
+    scaling["original_max_position_embeddings"] = 64
+    written(tmp_path, config={**LLAMA, "rope_parameters": {**scaling, "rope_theta": 10000.0}})
+    answer = check_model.examine(str(tmp_path), "4.41.2")
+    assert [(one.effect.value, one.key) for one in answer.findings] == [("misread", "rope_parameters.rope_type")]
+    assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
 
 
 def test_a_file_that_was_not_written_to_its_end_is_refused_by_every_release(tmp_path):
@@ -217,5 +233,5 @@ def test_what_it_says_is_what_4_46_really_does():
 def test_what_it_says_of_sixty_checkpoints_is_what_four_releases_really_do():
     from tools.reading_child import FAMILIES
 
-    writers = ("4.57.6", "5.0.0", "5.8.1", "5.23.0")
+    writers = ("4.57.6", "5.0.0", "5.5.0", "5.8.1", "5.23.0")
     assert disagreements(writers, list(FAMILIES), ("4.46.3", "4.51.3", "4.57.6", "5.3.0")) == []

@@ -447,3 +447,17 @@ def test_the_definition_that_is_judged_is_the_one_that_is_in_force(where: str) -
     with contextlib.suppress(AttributeError):  # no quick answer is fine, another one is not
         quick: Any = source._find_quickly(DEEPER[where], "f")
         assert ast.dump(quick.node) == ast.dump(found.node)
+
+
+# -- what is kept --------------------------------------------------------------------------------------------------
+
+
+def test_of_the_texts_of_modules_nothing_is_kept(lab: Lab) -> None:
+    # Texts, trees and lists of lines of what was judged had come to 13 MB in a process that loads a model.
+    lab.module(text=BROKEN)
+    session = lab.session(broken_layer(lab))
+    session.module_imported("toys.toy")
+    assert said(handled(session))[0][1] == "applied"
+    session.module_imported("toys.toy")
+    kept: list[Any] = [source.find, source.imports, source.outline, source.lines_of, source._heads]
+    assert [one.cache_info().currsize for one in kept] == [0] * len(kept)

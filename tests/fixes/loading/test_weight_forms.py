@@ -15,6 +15,12 @@ OLD = ["language_model.model.layers.0.w", "language_model.lm_head.w", "vision_to
         ("vision_tower.encoder.w", OLD, OLD[2]),
         ("model.vision_tower.encoder.w", OLD, OLD[2]),
         ("model.language_model.layers.0.w", OLD, OLD[0]),
+        ("model.language_model.model.layers.0.w", OLD, OLD[0]),
+        (
+            "model.language_model.model.layers.0.w",
+            ["model.language_model.layers.0.w"],
+            "model.language_model.layers.0.w",
+        ),
         ("lm_head.w", OLD, OLD[1]),
         ("lm_head.w", ["embed_out.w", "gpt_neox.embed_in.w"], "embed_out.w"),
         ("model.visual.blocks.0.w", ["visual.blocks.0.w"], "visual.blocks.0.w"),
@@ -23,6 +29,11 @@ OLD = ["language_model.model.layers.0.w", "language_model.lm_head.w", "vision_to
 )
 def test_a_name_of_a_later_release_is_the_one_that_the_model_has(name, expected, wanted):
     assert renamed({name: name}, expected) == {name: wanted}
+
+
+def test_a_prefix_too_many_does_no_harm():
+    names = {one: f"language_model.model.{one}" for one in ("model.language_model.model.layers.0.w", OLD[1])}
+    assert list(renamed(names, OLD).values()) == [OLD[0], OLD[1]]
 
 
 @pytest.mark.parametrize(

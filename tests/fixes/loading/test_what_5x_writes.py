@@ -53,6 +53,21 @@ assert "config.json" in line and "rope_parameters.rope_type" in line and "propor
 print(json.dumps(results))
 """
 
+READ_BEFORE_LLAMA_3_1 = """
+import os, sys
+os.environ["HOTFIX_SKIP"] = sys.argv[2]
+import hotfix.auto, json, logging
+from pathlib import Path
+errors = []
+class Hears(logging.Handler):
+    def emit(self, record):
+        errors.append(record.getMessage()) if record.levelno >= logging.WARNING else None
+logging.getLogger("hotfix").addHandler(Hears())
+import transformers
+from tools.reading_child import comparisons
+print(json.dumps([dict(comparisons(Path(sys.argv[1])))["model"], errors]))
+"""
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -68,6 +83,15 @@ def test_a_checkpoint_of_5x_is_read_as_its_writer_reads_it(written):
     for name, parts in found.items():
         assert parts["tokenizer"] == "equal", name
         assert parts["model"].startswith(("equal", "near")), (name, parts)
+
+
+@pytest.mark.parametrize(("without", "is_right"), [("", True), ("rope-scaling-validation-llama31", False)])
+def test_scaling_that_is_computed_with_another_fix_is_no_error_where_that_is_in_place(written, without, is_right):
+    arguments = [READ_BEFORE_LLAMA_3_1, str(written / "Llama 3.1"), without]
+    result = run_script("-c", arguments, transformers="4.41.2", flash_attn=None).require()
+    found, errors = json.loads(result.stdout.splitlines()[-1])
+    assert found.startswith(("equal", "near")) is is_right, found
+    assert [("rope_parameters.rope_type" in one and "llama3" in one) for one in errors] == ([] if is_right else [True])
 
 
 def test_the_cases_read_what_the_real_release_writes(written):

@@ -1,0 +1,33 @@
+"""A file of weights that names no format cannot be loaded.
+
+Symptom   ``AttributeError: 'NoneType' object has no attribute 'get'`` from ``from_pretrained`` for files that FSDP of
+          accelerate 0.34 and later, mlx or ``safetensors.torch.save_file`` have written.
+Cause     The metadata of a file of safetensors are asked for the format, and a file need not have any.
+Releases  4.36.0 to 4.47.1
+Upstream  transformers#33400 (fixed in 4.48.0)
+Here      A file without metadata is taken for one of PyTorch, as in 4.48.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="safetensors-metadata-none",
+    title="Weights without metadata are refused: 'NoneType' object has no attribute 'get'",
+    kind="loading",
+    upstream=("transformers#33400", "LlamaFactory#6803", "safetensors#549"),
+    fixed_in="4.48.0",
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel.from_pretrained", ">=4.36.0,<=4.47.1"),
+    ("transformers.modeling_utils:load_state_dict", ">=4.36.0,<=4.47.1"),
+    old="metadata = f.metadata()",
+    new="""
+        metadata = f.metadata()
+        if metadata is None:
+            metadata = {"format": "pt"}
+        """,
+    unless=("metadata is None", "metadata is not None"),
+)

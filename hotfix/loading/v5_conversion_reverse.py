@@ -1,0 +1,58 @@
+"""A weight of Gemma 3n is saved under a name that other programs do not know.
+
+Symptom   Silent. A text model of Gemma 3n is saved with ``per_layer_model.language_model_projection`` in place of
+          ``per_layer_model_projection``; what reads the names of the Hub makes that weight anew at random, 5.5.2 and
+          later among them.
+Cause     A piece of a name is put in wherever it is found, not only where the pattern has found it.
+Releases  5.0.0 to 5.5.1
+Upstream  transformers#45357, transformers#45358 (fixed in 5.5.2)
+Here      When names are made for a file, one piece is put in. When a file is read, all are as before, so that what
+          these releases have saved is still read. The names are those of 5.5.2.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+RELEASES = ">=5.0.0,<=5.5.1"
+FIX = Fix(
+    id="v5-conversion-reverse",
+    title="Saved models have names of weights that other programs do not know",
+    kind="silent",
+    upstream=("transformers#45357", "transformers#45358"),
+    fixed_in="5.5.2",
+)
+
+_is_saving: ContextVar[bool] = ContextVar("_is_saving", default=False)
+
+
+def how_often() -> int:
+    """How many pieces of a name are replaced: one when it is made for a file; -1, which is all of them, else."""
+    return 1 if _is_saving.get() else -1
+
+
+FIX.edits(
+    ("transformers.core_model_loading:WeightTransform.rename_source_key", RELEASES),
+    old="renamed_key = source_key.replace(match_object.group(0), replacement)",
+    new="""
+        from hotfix.loading.v5_conversion_reverse import how_often
+        renamed_key = source_key.replace(match_object.group(0), replacement, how_often())
+        """,
+)
+
+
+@FIX.accompanies("transformers.core_model_loading:revert_weight_conversion")
+def while_it_saves(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Around the function that gives the weights the names under which they are saved."""
+
+    def revert_weight_conversion(*args: Any, **kwargs: Any) -> Any:
+        token = _is_saving.set(True)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _is_saving.reset(token)
+
+    return revert_weight_conversion

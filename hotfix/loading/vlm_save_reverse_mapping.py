@@ -1,0 +1,29 @@
+"""Vision-language models are saved under names that no other program knows.
+
+Symptom   Silent. What ``save_pretrained`` writes of LLaVA, Qwen2-VL, Qwen2.5-VL, Gemma 3 and others has
+          ``model.language_model.…`` where the Hub has ``language_model.model.…`` or ``model.…``: vLLM, llama.cpp and
+          transformers before 4.52 do not find the weights, some of them without a word.
+Cause     The names of the Hub are to be made of those of the model, and the piece that is put in is made of the name
+          that is looked for: each takes the place of itself.
+Releases  4.52.1 to 4.52.3
+Upstream  transformers#38385, transformers#38489 (fixed in 4.52.4)
+Here      The name of the Hub is put in. The files have the names and the weights that 4.52.4 gives them.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="vlm-save-reverse-mapping",
+    title="Vision-language models are saved under names that other programs cannot load",
+    kind="silent",
+    upstream=("transformers#38385", "transformers#38489"),
+    fixed_in="4.52.4",
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel.save_pretrained", ">=4.52.1,<=4.52.3"),
+    old=r"""replacement = re.sub("\\(.*?\\)", "", pattern)""",
+    new=r"""replacement = re.sub("\\(.*\\)", "", replacement)""",
+)

@@ -1,0 +1,92 @@
+"""Small models of text and pictures, and files with their weights, for the cases of names of weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hotfix.proofs.testbed import Testbed
+
+ENDS = (
+    "embeddings.class_embedding",
+    "encoder.layers.0.mlp.fc1.weight",
+    "multi_modal_projector.linear_1.weight",
+    "layers.0.mlp.gate_proj.weight",
+    "lm_head.weight",
+)
+"""Ends of names: a weight of each part."""
+
+
+def llava(testbed: Testbed) -> Any:
+    """The model, filled."""
+    from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
+
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vision = CLIPVisionConfig(image_size=28, patch_size=14, **sizes)
+    text = LlamaConfig(vocab_size=64, **sizes)
+    config = LlavaConfig(vision_config=vision, text_config=text)
+    return testbed.fill(LlavaForConditionalGeneration(config))
+
+
+def qwen2_vl(testbed: Testbed) -> Any:
+    """A small Qwen2-VL, filled."""
+    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, __version__
+
+    vision = {"depth": 1, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 1}
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
+    scaling = {"type": "mrope", "mrope_section": [2, 3, 3]}
+    text = {"vocab_size": 64, "num_key_value_heads": 1, "rope_scaling": scaling, **sizes}
+    options = text if __version__.startswith("4.") else {"text_config": text}
+    return testbed.fill(Qwen2VLForConditionalGeneration(Qwen2VLConfig(vision_config=vision, **options)))
+
+
+def named(model: Any, kind: str) -> dict[str, Any]:
+    """The weights as files have them: in the layout of the Hub, for all parts or as a release writes it.
+
+    Args:
+        model: of which release ever.
+        kind: ``old`` for the Hub, ``new`` for 5.23.0, whose towers have no inner name, ``both`` for 5.5.4.
+    """
+    named = {}
+    for name, value in model.state_dict().items():
+        bare = name.removeprefix("model.").replace("vision_tower.vision_model.", "vision_tower.")
+        if bare.startswith("language_model.") and not bare.startswith(("language_model.model.", "language_model.lm_")):
+            bare = bare.replace("language_model.", "language_model.model.", 1)
+        if bare.startswith("lm_head."):
+            bare = f"language_model.{bare}"
+        if kind != "new":
+            bare = bare.replace("vision_tower.", "vision_tower.vision_model.", 1)
+        if kind == "both" and not bare.endswith("lm_head.weight"):
+            bare = f"model.{bare}"
+        named[bare] = value.clone()
+    return named
+
+
+def save(tensors: dict[str, Any], path: str) -> None:
+    """Write weights into a file that says in which form they are."""
+    from safetensors.torch import save_file
+
+    save_file(tensors, path, {"format": "pt"})
+
+
+def in_files(model: Any) -> dict[str, Any]:
+    """What a model writes, by name in the file, and of which names there are how many."""
+    import tempfile
+    from collections import Counter
+    from pathlib import Path
+
+    import torch
+    from safetensors.torch import load_file
+
+    with tempfile.TemporaryDirectory() as place:
+        model.save_pretrained(place)
+        found = {name: one for path in Path(place).glob("*.safetensors") for name, one in load_file(path).items()}
+    beginnings = Counter(".".join(name.split(".")[:2]) for name in found)
+    return {
+        **{f"{begin}, how many": torch.tensor(number) for begin, number in beginnings.items()},
+        **{
+            name: one.float()
+            for name, one in found.items()
+            if name.endswith((*ENDS, "qkv.weight", "norm.weight", "per_layer_model_projection.weight"))
+        },
+    }

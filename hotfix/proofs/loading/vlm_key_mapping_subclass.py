@@ -1,0 +1,36 @@
+"""A class of one's own that extends LLaVA is loaded from a file with the names of the Hub, and saved; so is LLaVA."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.vlm_key_mapping_subclass import FIX
+from hotfix.proofs.loading._llava import ENDS, in_files, llava, named, save
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(with_fixes=("vlm-save-reverse-mapping",))
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Some weights of each part, as loaded and in the file that is saved."""
+    from transformers import LlavaForConditionalGeneration
+
+    extended: Any = type("Reward", (LlavaForConditionalGeneration,), {"__module__": __name__})
+    results = {}
+    model = llava(testbed)
+    with tempfile.TemporaryDirectory() as place:
+        model.config.save_pretrained(place)
+        save(named(model, "old"), f"{place}/model.safetensors")
+        for cls in (extended, LlavaForConditionalGeneration):
+            loaded = cls.from_pretrained(place)
+            weights = loaded.state_dict()
+            for end in ENDS:
+                name = next(one for one in weights if one.endswith(end))
+                results[f"{cls.__name__}, {end}"] = weights[name].float()
+            results.update((f"{cls.__name__}, file: {name}", one) for name, one in in_files(loaded).items())
+    return results
