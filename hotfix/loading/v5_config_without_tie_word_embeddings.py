@@ -6,20 +6,20 @@ Cause     That a model ties its head is what 4.x takes for granted, and is not w
           pictures it stands in ``text_config`` alone. In 5.x the configuration itself has to say it: some classes have
           no default for it, others do not ask ``text_config``.
 Releases  Qwen2-VL, Qwen2.5-VL, GLM-4V, GLM-4V MoE 5.0.0 to 5.15.1, GLM-OCR 5.1.0 to 5.15.1; VideoLLaMA 3 5.0.0 to
-          5.7.0; I-BERT, Janus 5.0.0 to 5.5.4; CamemBERT, ShieldGemma 2 5.0.0 to 5.3.0; InternVL, Florence-2, Mamba,
+          5.7.0; Janus 5.0.0 to 5.5.4; CamemBERT, ShieldGemma 2 5.0.0 to 5.3.0; InternVL, Florence-2, Mamba,
           Falcon Mamba, LFM2-VL, Ovis 2, DeepSeek-VL, LLaVA-OneVision, LLaVA-NeXT-Video 5.0.0
 Upstream  transformers#42523, transformers#44671, transformers#44931, transformers#44976, transformers#45031,
           transformers#45857; the fixed release differs by class
 Here      The configuration takes the value of 4.x, or that of its ``text_config``, as in the first fixed release of
           each class. A file that says it itself keeps what it says; where it has a head of its own, that is loaded.
-          Fast VLM (5.0.0), PerceptionLM and PE Audio-Video (to 5.5.4) have the bug as well, and are left as they are:
-          no case of theirs runs without timm.
+          Fast VLM (5.0.0), PerceptionLM, PE Audio-Video and I-BERT (to 5.5.4) have the bug as well, and are left as
+          they are: no case of the first three runs without timm, and the last has no function that could be edited.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable
+from typing import Any
 
 from hotfix.fix import Fix
 
@@ -111,19 +111,6 @@ for _package, _name, _early, _late, _default in _WITHOUT_DEFAULT:
     _put_before(_place(_package, _name, "__init__", _early), _statement, *_BASE_INIT)
     if _late:
         _put_before(_place(_package, _name, "__post_init__", _late), _statement, _BASE_POST_INIT)
-
-
-@FIX.wraps(
-    ("transformers.models.ibert.configuration_ibert:IBertConfig.__init__", ">=5.0.0,<=5.5.4"),
-    fingerprint_of=("IBertConfig", _ASKS),
-)
-def with_the_default(original: Callable[..., None]) -> Callable[..., None]:
-    """Around an ``__init__`` that from 5.4.0 on `dataclasses` makes, so that there is nothing to edit."""
-
-    def initialised(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **{_KEY: True, **kwargs})
-
-    return initialised
 
 
 @FIX.recognises

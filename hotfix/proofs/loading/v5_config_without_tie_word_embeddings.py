@@ -26,7 +26,6 @@ _CLIP = {**_SIZES, "model_type": "clip_vision_model", "image_size": 28, "patch_s
 _SIGLIP = {**_CLIP, "model_type": "siglip_vision_model"}
 _VISION_OF_QWEN = {"depth": 1, "hidden_size": 32, "num_heads": 2, "intermediate_size": 48, "patch_size": 4}
 _IMAGES = {"image_token_id": 60, "video_token_id": 61, "vision_start_token_id": 62, "vision_end_token_id": 63}
-_ENCODER = {**_SIZES, "vocab_size": 64, "max_position_embeddings": 64}
 _MAMBA = {"vocab_size": 64, "hidden_size": 32, "state_size": 8, "num_hidden_layers": 1}
 _BART = {
     "vocab_size": 64,
@@ -42,7 +41,7 @@ _BART = {
 
 # By package: the class of the model, and its configuration.
 _MODELS: dict[str, tuple[str, dict[str, Any]]] = {
-    "camembert": ("CamembertForMaskedLM", _ENCODER),
+    "camembert": ("CamembertForMaskedLM", {**_SIZES, "vocab_size": 64, "max_position_embeddings": 64}),
     "deepseek_vl": (
         "DeepseekVLForConditionalGeneration",
         {"text_config": {**_TEXT, "model_type": "llama"}, "vision_config": _SIGLIP, "image_token_id": 60},
@@ -89,7 +88,6 @@ _MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "GlmOcrForConditionalGeneration",
         {"text_config": _GLM, "vision_config": {**_VISION_OF_QWEN, "out_hidden_size": 32, "image_size": 32}},
     ),
-    "ibert": ("IBertForMaskedLM", _ENCODER),
     "internvl": (
         "InternVLForConditionalGeneration",
         {
