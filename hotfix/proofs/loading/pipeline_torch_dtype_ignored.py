@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Weights in float32, and bytes for each of them. In the last of the ways nothing was wrong."""
     import torch
+    from packaging.version import Version
+    from transformers import __version__
 
+    name = "dtype" if Version(__version__) >= Version("4.56.0") else "torch_dtype"  # the old one goes everywhere
     ways: dict[str, tuple[torch.dtype, dict[str, Any]]] = {
-        "dtype": (torch.float32, {"dtype": torch.bfloat16}),
-        "dtype as a word": (torch.float32, {"dtype": "float16"}),
+        "dtype": (torch.float32, {name: torch.bfloat16}),
+        "dtype as a word": (torch.float32, {name: "float16"}),
         "torch_dtype": (torch.float32, {"torch_dtype": torch.bfloat16}),
         "the file's own": (torch.bfloat16, {}),
-        "another than the file's": (torch.bfloat16, {"dtype": torch.float16}),
-        "model_kwargs": (torch.float32, {"model_kwargs": {"dtype": torch.bfloat16}}),
+        "another than the file's": (torch.bfloat16, {name: torch.float16}),
+        "model_kwargs": (torch.float32, {"model_kwargs": {name: torch.bfloat16}}),
     }
     results = {}
     for way, (dtype, options) in ways.items():
