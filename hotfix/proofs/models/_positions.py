@@ -14,6 +14,8 @@ _TEXT = {
     "num_hidden_layers": 1,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
+    "pad_token_id": 0,
+    "use_bias": False,  # Ernie's own default is refused by 5.4.0
 }
 _VISION = {"depth": 1, "num_heads": 2, "hidden_size": 32, "embed_dim": 32, "intermediate_size": 48}
 
