@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hotfix.proofs import zoo
+
 if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
@@ -15,8 +17,8 @@ _TEXT = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
     "pad_token_id": 0,
-    "use_bias": False,  # Ernie's own default is refused by 5.4.0
 }
+_VISION_START = 60  # of `zoo.qwen_sentence`
 _VISION = {"depth": 1, "num_heads": 2, "hidden_size": 32, "embed_dim": 32, "intermediate_size": 48}
 
 
@@ -30,5 +32,7 @@ def without_weights(testbed: Testbed, cls: Any) -> Any:
     import torch
 
     config = cls.config_class(text_config=dict(_TEXT), vision_config=dict(_VISION))
+    config.image_token_id, config.video_token_id = zoo.QWEN_IMAGE, zoo.QWEN_VIDEO
+    config.vision_start_token_id = _VISION_START
     with torch.device("meta"):
         return cls(config)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case
+@FIX.case(with_fixes=("qwen25vl-image-temporal-positions",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Empty where the model is to count itself. With a cache, and without tokens, nothing was wrong."""
     import torch
