@@ -50,5 +50,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         one = DynamicCache()
         one.update(testbed.randn(2, 2, 5, 8, seed=seed), testbed.randn(2, 2, 5, 8, seed=seed + 2), 0)
         splits.append(one)
-    whole = DynamicCache.from_batch_splits(splits)
+    whole = DynamicCache.from_batch_splits(splits, 1)
     return {**told, "keys": whole.key_cache[0], "values": whole.value_cache[0]}
