@@ -18,9 +18,7 @@ FIX = Fix(
     title="Gemma 2: every second layer sees the tokens that are still to come, and padding",
     kind="silent",
     fixed_in="4.42.2",
-    exempt={
-        "transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.forward": "nothing imports it; the model is made of it"
-    },
+    exempt={"transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.forward": "nothing imports it"},
 )
 
 # The mask of flash attention has two dimensions; it has the window in another way.
