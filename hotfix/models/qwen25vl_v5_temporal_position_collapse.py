@@ -1,11 +1,11 @@
-"""All frames of a video have the same temporal position in Qwen's vision-language models and their relatives.
+"""All frames of a video have the same temporal position in Qwen2-VL, Qwen2.5-VL and Ernie 4.5 VL.
 
 Symptom   Silent. The model cannot tell the order of frames: all of them have one temporal position, and it is not even
           that of the text before, but a multiple of it where a video has several seconds between frames. The rows of
           the second and later frames are mixed up, too.
 Cause     Where the positions of an image or a video begin is multiplied by the interval between frames, instead of the
           number of the frame; the rows are repeated for all frames before they are counted.
-Releases  13 models, 5.3.0 to 5.5.4: the table below.
+Releases  5.3.0 to 5.5.4. Ten other models have the same method, and ask it for one frame at a time: that is right.
 Upstream  transformers#45381, transformers#45400 (fixed in 5.6.0)
 Here      The positions are written anew: time, row and column of each token, counted from where they begin, time in
           steps of the interval. Bitwise equal to 5.6.0.
@@ -21,14 +21,33 @@ from hotfix.fix import Fix
 if TYPE_CHECKING:
     import torch
 
+_FRAME_BY_FRAME = (
+    ("glm46v", "Glm46VModel"),
+    ("glm4v", "Glm4vModel"),
+    ("glm4v_moe", "Glm4vMoeModel"),
+    ("glm_ocr", "GlmOcrModel"),
+    ("qwen3_5", "Qwen3_5Model"),
+    ("qwen3_5_moe", "Qwen3_5MoeModel"),
+    ("qwen3_vl", "Qwen3VLModel"),
+    ("qwen3_vl_moe", "Qwen3VLMoeModel"),
+)
+_IMAGES_ONLY = (("glm_image", "GlmImageModel"), ("paddleocr_vl", "PaddleOCRVLModel"))
 
 FIX = Fix(
     id="qwen25vl-v5-temporal-position-collapse",
-    title="All frames of a video have the same temporal position in Qwen's vision-language models and their relatives",
+    title="Qwen2-VL, Qwen2.5-VL, Ernie 4.5 VL: all frames of a video have the same temporal position",
     kind="silent",
     upstream=("transformers#45381", "transformers#45400"),
     fixed_in="5.6.0",
     prefilter="position_temporal * time_interval",
+    exempt={
+        f"transformers.models.{package}.modeling_{package}:{owner}.get_vision_position_ids": why
+        for why, models in (
+            ("its frames stand apart, and are asked for one by one", _FRAME_BY_FRAME),
+            ("it reads images only", _IMAGES_ONLY),
+        )
+        for package, owner in models
+    },
 )
 
 
@@ -38,18 +57,8 @@ def _model(name: str, owner: str) -> tuple[str, str]:
 
 TABLE = (
     _model("ernie4_5_vl_moe", "Ernie4_5_VLMoeModel"),
-    _model("glm46v", "Glm46VModel"),
-    _model("glm4v", "Glm4vModel"),
-    _model("glm4v_moe", "Glm4vMoeModel"),
-    _model("glm_image", "GlmImageModel"),
-    _model("glm_ocr", "GlmOcrModel"),
-    _model("paddleocr_vl", "PaddleOCRVLModel"),
     _model("qwen2_5_vl", "Qwen2_5_VLModel"),
     _model("qwen2_vl", "Qwen2VLModel"),
-    _model("qwen3_5", "Qwen3_5Model"),
-    _model("qwen3_5_moe", "Qwen3_5MoeModel"),
-    _model("qwen3_vl", "Qwen3VLModel"),
-    _model("qwen3_vl_moe", "Qwen3VLMoeModel"),
 )
 
 

@@ -1,11 +1,13 @@
-"""Positions of a video of several frames, and of an image."""
+"""Positions of texts with videos of several frames, as a model finds them; and of a text with an image."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from hotfix.models.qwen25vl_v5_temporal_position_collapse import FIX
+from hotfix.proofs import zoo
+from hotfix.proofs.models._positions import without_weights
 
 if TYPE_CHECKING:
     import torch
@@ -14,16 +16,33 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case
+@FIX.case(with_fixes=("qwen25vl-image-temporal-positions", "qwen25vl-second-per-grid-int-truncation"))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Positions of a video of 3 frames that begins at 7, and of an image."""
+    """Positions and deltas: of videos of four and of two frames between words, and of an image alone."""
     import torch
 
-    owner, _, method = target.qualname.partition(".")
-    positions = getattr(getattr(import_module(target.module), owner), method)  # needs no weights, so no model
-    video, image = torch.tensor([3, 4, 6]), torch.tensor([1, 4, 6])
-    return {
-        "video": positions(None, 7, video, 1, 2, device=testbed.device),
-        "video, 2 seconds a frame": positions(None, 7, video, 1, 2, 4, device=testbed.device),
-        "image": positions(None, 7, image, 1, 2, device=testbed.device),
-    }
+    model = _model(testbed, zoo.class_of(target))
+    merged = getattr(model.config.vision_config, "temporal_merge_size", 1)  # frames of patches in one of tokens
+    video, image, short = (zoo.QWEN_VIDEO, 24 // merged), (zoo.QWEN_IMAGE, 6), (zoo.QWEN_VIDEO, 12 // merged)
+    told = {}
+    for name, parts, grids in (
+        ("video", [3, video, 4], {"videos": ((4, 4, 6),), "seconds": [1.0]}),
+        ("two videos", [2, video, 1, short, 2], {"videos": ((4, 4, 6), (2, 4, 6)), "seconds": [1.0, 2.0]}),
+        ("image", [3, image, 4], {"images": ((1, 4, 6),)}),
+    ):
+        ids = torch.tensor([zoo.qwen_sentence(testbed, parts)])
+        positions, deltas = zoo.qwen_rope_index(model, ids, **grids)
+        told.update({f"{name}: positions": positions, f"{name}: deltas": deltas})
+    return told
+
+
+def _model(testbed: Testbed, cls: Any) -> Any:
+    import torch
+
+    if not cls.__name__.startswith("Ernie"):
+        return without_weights(testbed, cls)
+    # 5.4.0 refuses the defaults of its configuration. What the method reads of it is this.
+    model = cls.__new__(cls)
+    torch.nn.Module.__init__(model)
+    model.config = SimpleNamespace(vision_config=SimpleNamespace(spatial_merge_size=2, temporal_merge_size=2))
+    return model

@@ -146,7 +146,7 @@ def test_fixes_of_one_function_are_taken_out_apart():
         ("4.57.1", qwen2vl_decode_delta_left_padding.FIX, "qwen2_5_vl"),
         ("5.18.0", qwen25vl_second_per_grid_int_truncation.FIX, "qwen2_5_vl"),
         slow("4.53.3", qwen2vl_text_position_ids_from_mrope.FIX, "qwen2_5_vl"),
-        slow("5.6.0", qwen25vl_v5_temporal_position_collapse.FIX, "qwen3_vl"),
+        slow("5.6.0", qwen25vl_v5_temporal_position_collapse.FIX, "qwen2_vl"),
     ],
 )
 def test_a_neighbouring_release_is_left_exactly_as_it_is(release, fix, model):

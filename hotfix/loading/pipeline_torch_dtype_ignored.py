@@ -1,0 +1,72 @@
+"""``pipeline`` loads the model in float32, whatever dtype it is asked for.
+
+Symptom   Silent. ``pipeline(…, dtype=torch.bfloat16)``, or with ``torch_dtype``, takes twice the memory and more than
+          twice the time; results are those of float32. So does a checkpoint in bfloat16 without either argument.
+Cause     Both arguments are looked at only where there is a ``device_map``.
+Releases  4.56.0
+Upstream  fixed in 4.56.1
+Here      They are looked at in either case, and contradict a dtype in ``model_kwargs`` in either case. Equal to 4.56.1.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.pattern import occurs
+
+FIX = Fix(
+    id="pipeline-torch-dtype-ignored",
+    title="pipeline() ignores dtype and torch_dtype unless there is a device_map: models are loaded in float32",
+    kind="silent",
+    fixed_in="4.56.1",
+    prefilter='model_kwargs["dtype"] = dtype',
+)
+
+_AFTER = "model_name = model if isinstance(model, str) else None"
+
+FIX.edits(
+    ("transformers.pipelines:pipeline", "==4.56.0"),
+    old=_AFTER,
+    new=f"""
+        if device_map is None:
+            from hotfix.loading.pipeline_torch_dtype_ignored import chosen
+            dtype = chosen(dtype, kwargs.get("torch_dtype"), model_kwargs)
+            if dtype is not None:
+                model_kwargs["dtype"] = dtype
+        {_AFTER}
+        """,
+)
+
+
+@FIX.recognises
+def is_broken(pipeline: ast.AST) -> bool:
+    """The dtype is handed on where there is a device_map, and only there."""
+    asks = [
+        node for node in ast.walk(pipeline) if isinstance(node, ast.If) and occurs("device_map is not None", node.test)
+    ]
+    return any(occurs('model_kwargs["dtype"] = dtype', one) for one in asks)
+
+
+def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any]) -> Any:
+    """The dtype that a model is loaded in; None where `model_kwargs` say it.
+
+    Args:
+        dtype: the argument of this name, ``"auto"`` by default.
+        torch_dtype: the argument of before.
+        model_kwargs: what goes to ``from_pretrained``.
+
+    Raises:
+        ValueError: it is given twice.
+    """
+    import torch
+
+    if dtype == "auto" and torch_dtype is not None:
+        dtype = torch_dtype
+    if "dtype" in model_kwargs or "torch_dtype" in model_kwargs:
+        if dtype != "auto":
+            raise ValueError("pipeline() was given a dtype of its own and one in model_kwargs; leave one of them out.")
+        return None
+    return getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype

@@ -1,0 +1,52 @@
+"""The encoder and the decoder of T5 read with the head in place of their embedding table.
+
+Symptom   Silent. MADLAD-400 repeats one token; so does any T5 whose file has a head of its own and the table under the
+          name that it has in the encoder or in the decoder, but not as ``shared.weight``.
+Cause     What is missing is taken from the first weight that is tied to it and there: of the three that are tied to the
+          table the head is asked first.
+Releases  5.0.0 to 5.17.0
+Upstream  transformers#45005, transformers#48154, transformers#48238 (fixed in 5.18.0)
+Here      The head is asked last. Equal to 5.18.0. Where the file has ``shared.weight``, nothing changes.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-t5-tied-keys-order",
+    title="T5 files without shared.weight (MADLAD-400): encoder and decoder read with the head as embedding table",
+    kind="silent",
+    upstream=("transformers#45005", "transformers#48154", "transformers#48238"),
+    fixed_in="5.18.0",
+    prefilter="_tied_weights_keys = {",
+    exempt={
+        f"transformers.models.{package}.modeling_{package}:*": "no file of theirs has a head that is not the table"
+        for package in ("prophetnet", "seamless_m4t", "seamless_m4t_v2")
+    },
+)
+
+_HEAD = "lm_head.weight"
+
+FIX.edits(
+    ("transformers.models.t5.modeling_t5:T5ForConditionalGeneration.__init__", ">=5.0.0,<=5.17.0"),
+    old="self.post_init()",
+    new=f"""
+        self._tied_weights_keys = dict(sorted(self._tied_weights_keys.items(), key=lambda pair: pair[0] == "{_HEAD}"))
+        self.post_init()
+        """,
+    fingerprint_of=("T5ForConditionalGeneration",),
+)
+
+
+@FIX.recognises
+def asks_the_head_first(cls: ast.AST) -> bool:
+    """Whether a class ties its head and other weights to one table, and names the head first."""
+    for statement in cls.body if isinstance(cls, ast.ClassDef) else ():
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "_tied_weights_keys":
+            tied = statement.value
+            if isinstance(tied, ast.Dict) and len(tied.keys) > 1 and len({ast.dump(one) for one in tied.values}) == 1:
+                return isinstance(tied.keys[0], ast.Constant) and tied.keys[0].value == _HEAD
+    return False

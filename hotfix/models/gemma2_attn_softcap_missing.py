@@ -1,0 +1,35 @@
+"""The attention scores of Gemma 2 are not capped.
+
+Symptom   Silent. The model with 27 billion parameters writes garbage, that with 9 billion is worse than it is.
+Cause     ``attn_logit_softcapping``, 50 in all files, is not read.
+Releases  4.42.0 to 4.42.2
+Upstream  fixed in 4.42.3
+Here      Scores are capped under eager attention, as in 4.42.3; sdpa cannot, there either.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="gemma2-attn-softcap-missing",
+    title="Gemma 2: attention scores are not capped, the 27B model writes garbage",
+    kind="silent",
+    fixed_in="4.42.3",
+)
+
+_SCORES = "attn_weights = torch.matmul(query_states, key_states.transpose(2, 3)) * self.scaling"
+
+FIX.edits(
+    ("transformers.models.gemma2.modeling_gemma2:Gemma2Attention.forward", ">=4.42.0,<=4.42.2"),
+    old=_SCORES,
+    new=f"""
+        {_SCORES}
+        softcap = getattr(self.config, "attn_logit_softcapping", 50.0)
+        if softcap is not None:
+            attn_weights = torch.tanh(attn_weights / softcap) * softcap
+        """,
+    beside="config.query_pre_attn_scalar",  # what the attention of Gemma 2 alone has, in its constructor
+    unless="self.config.attn_logit_softcapping",
+    fingerprint_of=("Gemma2Attention.forward", "Gemma2Attention.__init__"),
+)

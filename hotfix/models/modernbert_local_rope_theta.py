@@ -1,0 +1,41 @@
+"""ModernBERT rotates its local layers with the base of the global ones.
+
+Symptom   Silent. Embeddings, scores and logits of ModernBERT and what is made of it are off, with sdpa and eager. With
+          flash attention ``UnboundLocalError``, before anything is loaded: global layers have no base at all.
+Cause     Where flash attention is not used, the rotary embedding of every layer is made of the configuration, whose
+          base is that of the global layers (160000); the base of the local ones (10000) is worked out and not used.
+Releases  4.54.0
+Upstream  fixed in 4.54.1
+Here      The layer's own base is given to its rotary embedding. Equal to 4.54.1.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="modernbert-local-rope-theta",
+    title="ModernBERT: local layers rotate with the base of the global ones, embeddings and logits are off",
+    kind="silent",
+    fixed_in="4.54.1",
+)
+
+FIX.edits(
+    ("transformers.models.modernbert.modeling_modernbert:ModernBertAttention.__init__", "==4.54.0"),
+    old=[
+        "max_position_embeddings = config.max_position_embeddings",
+        "self.rotary_emb = ModernBertRotaryEmbedding(config=config)",
+    ],
+    new=[
+        """
+        max_position_embeddings = config.max_position_embeddings
+        rope_theta = config.global_rope_theta
+        """,
+        """
+        from copy import copy
+        own_config = copy(config)
+        own_config.rope_theta = rope_theta
+        self.rotary_emb = ModernBertRotaryEmbedding(config=own_config)
+        """,
+    ],
+)

@@ -1,0 +1,36 @@
+"""GPT-OSS in MXFP4 does not limit the activations of its experts.
+
+Symptom   Silent. Output of GPT-OSS with its MXFP4 weights differs from that of the same model in bfloat16, the more so
+          where activations are large.
+Cause     The fused kernel is given no limit; the model was trained with one of 7.
+Releases  4.55.0 to 4.55.3
+Upstream  fixed in 4.55.4
+Here      The kernel is given ``swiglu_limit`` of the configuration, by default 7, as in 4.55.4.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="mxfp4-swiglu-limit",
+    title="GPT-OSS in MXFP4: the activations of the experts are not limited to 7",
+    kind="silent",
+    fixed_in="4.55.4",
+)
+
+_EXPERTS = "transformers.integrations.mxfp4:Mxfp4GptOssExperts"
+_RELEASES = ">=4.55.0,<=4.55.3"
+_LIMIT_MISSING = "(self.alpha, None)"
+
+FIX.edits(
+    (f"{_EXPERTS}.__init__", _RELEASES),
+    old="self.alpha = __A",
+    new="""
+        self.alpha = __A
+        self.limit = getattr(config, "swiglu_limit", 7.0)
+        """,
+    beside=_LIMIT_MISSING,
+    fingerprint_of=("Mxfp4GptOssExperts.__init__", "Mxfp4GptOssExperts.forward"),
+)
+FIX.edits((f"{_EXPERTS}.forward", _RELEASES), old=_LIMIT_MISSING, new="(self.alpha, self.limit)")

@@ -1,0 +1,73 @@
+"""Qwen3-VL and Qwen3.5 raise for every video of more than one frame.
+
+Symptom   ``StopIteration`` from ``get_rope_index``, in training and in ``generate``.
+Cause     Frames stand apart in the text, each behind its time; but the sizes of a video are one entry, which the first
+          of them uses up.
+Releases  5.3.0, of Qwen3-VL and Qwen3.5, and of both as mixtures of experts
+Upstream  transformers#44474 (fixed in 5.4.0)
+Here      There is an entry of one frame for each frame. Bitwise equal to 5.4.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="qwen3vl-v5-video-stopiteration",
+    title="Qwen3-VL, Qwen3.5: StopIteration in get_rope_index for a video of more than one frame",
+    kind="crash",
+    upstream=("transformers#44474",),
+    fixed_in="5.4.0",
+    exempt={
+        f"transformers.models.{package}.modeling_{package}:{owner}.get_rope_index": why
+        for why, models in (
+            (
+                "its frames stand side by side, as one video",
+                (
+                    ("ernie4_5_vl_moe", "Ernie4_5_VLMoeModel"),
+                    ("exaone4_5", "Exaone4_5_Model"),
+                    ("paddleocr_vl", "PaddleOCRVLModel"),
+                    ("qwen2_5_vl", "Qwen2_5_VLModel"),
+                    ("qwen2_vl", "Qwen2VLModel"),
+                ),
+            ),
+            (
+                "it counts the frames itself",
+                (
+                    ("glm46v", "Glm46VModel"),
+                    ("glm4v", "Glm4vModel"),
+                    ("glm4v_moe", "Glm4vMoeModel"),
+                    ("glm_ocr", "GlmOcrModel"),
+                ),
+            ),
+        )
+        for package, owner in models
+    },
+)
+
+_SIZES = """
+grid_iters = {
+    1: iter(image_grid_thw) if image_grid_thw is not None else None,
+    2: iter(video_grid_thw) if video_grid_thw is not None else None,
+}
+"""
+
+FIX.edits(
+    *(
+        (f"transformers.models.{package}.modeling_{package}:{name}Model.get_rope_index", "==5.3.0")
+        for package, name in (
+            ("qwen3_5", "Qwen3_5"),
+            ("qwen3_5_moe", "Qwen3_5Moe"),
+            ("qwen3_vl", "Qwen3VL"),
+            ("qwen3_vl_moe", "Qwen3VLMoe"),
+        )
+    ),
+    old=_SIZES,
+    new=f"""
+if video_grid_thw is not None:
+    one_frame = torch.nn.functional.pad(video_grid_thw[:, 1:], (1, 0), value=1)
+    video_grid_thw = one_frame.repeat_interleave(video_grid_thw[:, 0], dim=0)
+{_SIZES}
+""",
+    unless="video_grid_thw[:, 0] = 1",
+)

@@ -1,0 +1,57 @@
+"""A forward of text alone is given the positions of an image that an earlier call has seen.
+
+Symptom   Silent: after ``generate`` with an image, or a training step with one, every later batch of text has shifted
+          positions, as in GRPO; where the batch has another size, ``RuntimeError`` for shapes that do not fit.
+Cause     The offset that an image has left behind is meant for the tokens that continue it, and is added to whatever
+          comes without an image.
+Releases  5.2.0 to 5.3.0: Qwen2-VL to Qwen3.5, GLM-4V and its relatives, PaddleOCR-VL, Ernie 4.5 VL
+Upstream  transformers#43952, trl#5088 (fixed in 5.4.0)
+Here      It is added where a cache holds the image, or where there are no tokens to tell. Equal to 5.4.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="qwenvl-v5-stale-rope-deltas-forward",
+    title="Qwen-VL, GLM-4V and others: after an image, later batches of text have shifted positions or raise",
+    kind="silent",
+    upstream=("transformers#43952", "trl#5088"),
+    fixed_in="5.4.0",
+    exempt={
+        "transformers.models.glm_image.modeling_glm_image:GlmImageModel.compute_3d_position_ids": (
+            "it makes images: what comes without one is the next step of one"
+        ),
+    },
+)
+
+FIX.edits(
+    *(
+        (f"transformers.models.{package}.modeling_{package}:{name}Model.compute_3d_position_ids", ">=5.2.0,<=5.3.0")
+        for package, name in (
+            ("glm46v", "Glm46V"),
+            ("glm4v", "Glm4v"),
+            ("glm4v_moe", "Glm4vMoe"),
+            ("glm_ocr", "GlmOcr"),
+            ("paddleocr_vl", "PaddleOCRVL"),
+            ("qwen2_5_vl", "Qwen2_5_VL"),
+            ("qwen2_vl", "Qwen2VL"),
+            ("qwen3_5", "Qwen3_5"),
+            ("qwen3_5_moe", "Qwen3_5Moe"),
+            ("qwen3_vl", "Qwen3VL"),
+            ("qwen3_vl_moe", "Qwen3VLMoe"),
+        )
+    ),
+    (
+        "transformers.models.ernie4_5_vl_moe.modeling_ernie4_5_vl_moe:Ernie4_5_VL_MoeModel.compute_3d_position_ids",
+        "==5.2.0",
+    ),
+    (
+        "transformers.models.ernie4_5_vl_moe.modeling_ernie4_5_vl_moe:Ernie4_5_VLMoeModel.compute_3d_position_ids",
+        "==5.3.0",
+    ),
+    old="self.rope_deltas is not None",
+    new="self.rope_deltas is not None and (past_key_values_length > 0 or input_ids is None)",
+    beside="past_key_values_length = 0 if past_key_values is None else past_key_values.get_seq_length()",
+)

@@ -1,0 +1,34 @@
+"""A processor that is loaded with an image processor or a tokenizer of one's own raises.
+
+Symptom   ``TypeError: CLIPProcessor.__init__() got multiple values for argument 'image_processor'`` from
+          ``AutoProcessor.from_pretrained(…, image_processor=mine)``, and from vLLM with Qwen2-VL and Qwen2.5-VL.
+Cause     The part that was read from files is taken out of the positional arguments, and those behind it move up.
+Releases  4.53.0
+Upstream  transformers#38898, vllm#19833 (fixed in 4.53.1)
+Here      What the caller gives takes the place of what was read. Equal to 4.53.1.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="processor-args-shift",
+    title="TypeError: Qwen2_5_VLProcessor.__init__() got multiple values for argument 'image_processor'",
+    kind="crash",
+    upstream=("transformers#38898", "vllm#19833"),
+    fixed_in="4.53.1",
+)
+
+FIX.edits(
+    ("transformers.processing_utils:ProcessorMixin.from_args_and_dict", "==4.53.0"),
+    old="""
+        args_to_remove = [i for i, arg in enumerate(accepted_args_and_kwargs) if arg in processor_dict]
+        args = [arg for i, arg in enumerate(args) if i not in args_to_remove]
+        """,
+    new="""
+        read = list(args)
+        args = [valid_kwargs.pop(name, part) for name, part in zip(accepted_args_and_kwargs, read)]
+        args += read[len(args):]
+        """,
+)

@@ -1,0 +1,50 @@
+"""A tiny Llama in a pipeline, with the dtype said in several ways; its weights are those of that dtype."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.pipeline_torch_dtype_ignored import FIX
+from hotfix.proofs.zoo import small_llama
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Weights in float32, and bytes for each of them. In the last of the ways nothing was wrong."""
+    import torch
+    from packaging.version import Version
+    from transformers import __version__
+
+    name = "dtype" if Version(__version__) >= Version("4.56.0") else "torch_dtype"  # the old one goes everywhere
+    ways: dict[str, tuple[torch.dtype, dict[str, Any]]] = {
+        "dtype": (torch.float32, {name: torch.bfloat16}),
+        "dtype as a word": (torch.float32, {name: "float16"}),
+        "torch_dtype": (torch.float32, {"torch_dtype": torch.bfloat16}),
+        "the file's own": (torch.bfloat16, {}),
+        "another than the file's": (torch.bfloat16, {name: torch.float16}),
+        "model_kwargs": (torch.float32, {"model_kwargs": {name: torch.bfloat16}}),
+    }
+    results = {}
+    for way, (dtype, options) in ways.items():
+        with TemporaryDirectory() as folder:
+            small_llama(testbed).to(dtype).save_pretrained(folder)
+            weight = _pipeline(folder, options).model.get_output_embeddings().weight
+        results[way] = weight.float()
+        results[f"{way}, bytes"] = torch.tensor(weight.element_size())
+    return results
+
+
+def _pipeline(folder: str, options: dict[str, Any]) -> Any:
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from transformers import PreTrainedTokenizerFast, pipeline
+
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"a": 0, "[UNK]": 1}, "[UNK]")))
+    return pipeline("text-generation", model=folder, tokenizer=words, device="cpu", **options)

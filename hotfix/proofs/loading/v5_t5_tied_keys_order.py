@@ -1,0 +1,64 @@
+"""A tiny T5 with a head of its own, in files that have its table under one name or the other."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.v5_t5_tied_keys_order import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+_NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "shared.weight")
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Logits and tables of each file, and once more after it was saved. With ``shared.weight`` nothing was wrong."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(
+        vocab_size=48,
+        d_model=32,
+        d_kv=16,
+        d_ff=48,
+        num_layers=1,
+        num_decoder_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
+    )
+    model = testbed.fill(T5ForConditionalGeneration(config))
+    results = {}
+    for kept in (_NAMES[1:2], _NAMES[:1], _NAMES[:2], _NAMES):
+        with TemporaryDirectory() as folder, TemporaryDirectory() as again:
+            _save(testbed, model, folder, kept)
+            loaded = T5ForConditionalGeneration.from_pretrained(folder)
+            loaded.save_pretrained(again)
+            for when, one in (("", loaded), (", again", T5ForConditionalGeneration.from_pretrained(again))):
+                told = _told(testbed, one)
+                results.update({f"{' and '.join(kept)}{when}: {name}": value for name, value in told.items()})
+    return results
+
+
+def _save(testbed: Testbed, model: Any, folder: str, kept: tuple[str, ...]) -> None:
+    from safetensors.torch import save_file
+
+    tensors = {name: value.clone() for name, value in model.state_dict().items() if name not in _NAMES}
+    tensors.update({name: model.shared.weight.detach().clone() for name in kept})
+    tensors["lm_head.weight"] = testbed.randn(48, 32, seed=3).cpu() / 6
+    model.config.save_pretrained(folder)
+    save_file(tensors, f"{folder}/model.safetensors", {"format": "pt"})
+
+
+def _told(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
+    import torch
+
+    ids, outputs = testbed.randint(1, 48, 2, 7, seed=1), testbed.randint(1, 48, 2, 5, seed=2)
+    with torch.no_grad():
+        logits = model.to(testbed.device).eval()(input_ids=ids, decoder_input_ids=outputs).logits
+    tables = {f"table of the {part}": getattr(model, part).embed_tokens.weight for part in ("encoder", "decoder")}
+    return {"logits": logits, "head": model.lm_head.weight, **tables}
