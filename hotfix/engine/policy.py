@@ -6,7 +6,6 @@ otherwise nothing at all is changed in the process and one error message says wh
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -283,5 +282,7 @@ def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyErro
 
 
 def _suggestion(pattern: str, known: Collection[str]) -> str:
+    import difflib  # for a mistake alone
+
     close = difflib.get_close_matches(pattern, known, n=1)
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"

@@ -483,23 +483,27 @@ _INVALID_ESCAPE = re.compile(r"\\[^\n\\'\"abfnrtv0-7xNuU]")
 _ESCAPE = re.compile(r"\\(.)")
 
 
-# Comments and strings, as they were before f-strings could hold their own quotes.
-_STRINGS = re.compile(
-    r"""
-    \#[^\n]*
-    | (?: (?<!\w) (?P<prefix>[A-Za-z]{1,2}) )?
-      (?: \"{3} (?:[^"\\]|\\.|"(?!""))* \"{3} | \'{3} (?:[^'\\]|\\.|'(?!''))* \'{3}
-        | " (?:[^"\\\n]|\\.)* " | ' (?:[^'\\\n]|\\.)* ' )
-    """,
-    re.X | re.S,
-)
+@memo
+def _strings() -> re.Pattern[str]:
+    """Comments and strings, as they were before f-strings could hold their own quotes."""
+    return re.compile(
+        r"""
+        \#[^\n]*
+        | (?: (?<!\w) (?P<prefix>[A-Za-z]{1,2}) )?
+          (?: \"{3} (?:[^"\\]|\\.|"(?!""))* \"{3} | \'{3} (?:[^'\\]|\\.|'(?!''))* \'{3}
+            | " (?:[^"\\\n]|\\.)* " | ' (?:[^'\\\n]|\\.)* ' )
+        """,
+        re.X | re.S,
+    )
+
+
 _HAVE_NESTED_QUOTES = sys.version_info >= (3, 12)
 
 
 def _with_valid_escapes(text: str) -> str:
     """The same source, with two backslashes where one escapes nothing in a string; columns behind it move."""
     pieces, done = [], 0
-    for match in _STRINGS.finditer(text):
+    for match in _strings().finditer(text):
         prefix = (match["prefix"] or "").lower()
         if _HAVE_NESTED_QUOTES and ("f" in prefix or "t" in prefix):
             return _with_valid_escapes_surely(text)

@@ -543,6 +543,7 @@ print([(one.fix, one.calls, one.struck) for one in callback.observed], summary)
 
 
 def test_the_callback_has_the_counts(world):
+    pytest.importorskip("torch")  # the callback asks whether all processes agree
     world.write("transformers/__init__.py", '__version__ = "1.0"\nclass TrainerCallback: pass\n')
     plant(world, targets=["Layer.halve"])
     told = world.run(CALLBACK, **OBSERVE).stdout
