@@ -14,6 +14,7 @@ from typing import Any, Optional
 from ..errors import Refusal
 from ..versions import source
 
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # what they make does not stay
 _MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
 _CLASS_DICT: Any = vars(type)["__dict__"]
 
@@ -192,6 +193,20 @@ def _namespaces() -> Iterator[dict[str, Any]]:
             namespace = _MODULE_DICT.__get__(module)
             if namespace is not None:  # of a module that was made without its initialiser there is none
                 yield namespace
+
+
+def made_by(code: types.CodeType) -> int:
+    """How many functions there are that code has made when it ran: what a decorator has put around others."""
+    inner = list(_codes_in(code))
+    return sum(isinstance(one, types.FunctionType) for one in gc.get_referrers(*inner)) if inner else 0
+
+
+def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            if one.co_name not in _COMPREHENSIONS:
+                yield one
+            yield from _codes_in(one)
 
 
 def unreachable(original: Any) -> int:

@@ -251,6 +251,33 @@ def test_what_a_decorator_has_put_around_one_target_is_edited_and_around_others_
     assert world.run(code).stdout == "[2] [2] True 1 1\n2 True\n"
 
 
+MAKER = """
+from hotfix.fix import Fix
+
+FIX = Fix(id="toy-maker", title="loses what it returns", kind="silent", fixed_in="2.0")
+FIX.edits(
+    ("transformers.toy:logged", "==1.0"),
+    old="return function(*args, **kwargs)",
+    new="return [function(*args, **kwargs)]",
+)
+"""
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_what_a_decorator_has_made_before_it_was_edited_is_counted(world: World, late: bool) -> None:
+    world.plant("toy-maker", MAKER, {"transformers.toy:logged": "==1.0"}, {"transformers.toy:logged": "logged"})
+    first, then = "import transformers.toy as toy", "import hotfix.auto, hotfix"
+    code = f"""
+    {first if late else then}
+    {then if late else first}
+    print([one.reason for one in hotfix.report() if one.fix == "toy-maker"])
+    print(toy.Layer().forward(1), toy.logged(abs)(-1))
+    """
+    said, given = world.run(code, **SKIP).stdout.splitlines()
+    assert given == "2 [1]"  # by the decorator that stood there when the class was made
+    assert "Functions that it has made before keep what they have: 1." in said
+
+
 def test_an_edit_in_the_target_and_one_in_its_decorator_compose_and_revert_apart(world: World) -> None:
     plant_edit(world)
     plant_decorator(world)
