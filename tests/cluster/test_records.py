@@ -147,7 +147,7 @@ record = session.current()._record
 print("up", flush=True)
 while True:
     with record._lock:
-        record._content["argv"] = ["x" * 20000]
+        record._content["argv"] = ["x" * 2_000_000]  # a write that takes long enough to be hit
         record._write()
 """
 
