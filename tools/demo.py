@@ -52,9 +52,7 @@ def main() -> int:
     print("\nWhat happened:")
     print("- without hotfix the script died in its first step, of")
     print(f"  {ASSERTION}")
-    print(
-        f"- with `import hotfix.auto` it trained and evaluated; {len(fixes)} fixes were at work, among them {fixes[-1]}"
-    )
+    print(f"- with `import hotfix.auto` it trained and evaluated; {len(fixes)} fixes were at work, among them {ROTARY}")
     print(
         "- nothing was installed or written: the functions were exchanged in the process. `hotfix status` shows them."
     )

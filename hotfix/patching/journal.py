@@ -267,7 +267,8 @@ class _Recoding:
         if self.edited is not self.function:
             return f"What {self.edited.__qualname__} has put around it was edited; every copy has the new body."
         verb = "replaced" if target.method == "replace" else "edited"
-        made = live.made_by(self.before)  # also where this is not late: by the module itself, when it was executed
+        # What is not late may still have been at work while its own module was executed.
+        made = live.made_by(self.before, None if late else sys.modules.get(self.function.__module__))
         rest = f" Functions that it has made before keep what they have: {made}." if made else ""
         return f"Its body was {verb}; every copy of the function has the new one.{rest}"
 
