@@ -5,10 +5,37 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
-from hotfix.fix import Target
+from hotfix.fix import Fix, Target
+from hotfix.run_files import Files
 from hotfix.training import _swallowed, num_items_off_by_one
+from hotfix.trigger import Call, Trigger
+from hotfix.triggers import _files
+
+
+def trigger(fix: Fix) -> Trigger:
+    """The trigger of a fix whose targets are constructors of models that swallow the number of labels."""
+    made = Trigger(
+        fix.id,
+        when="gradients are accumulated over more than one micro-batch, for a model of these classes",
+        wrong="loss and gradients are too large by the number of accumulation steps",
+        while_repaired=False,
+    )
+
+    @made.strikes("transformers.trainer:Trainer.training_step")
+    def swallows(call: Call) -> bool:
+        """A step of several micro-batches with one of the models that are broken."""
+        return is_left_undivided(call.owner, call.get("num_items_in_batch"), fix.targets)
+
+    @made.in_files
+    def accumulated(run: Files) -> Optional[bool]:
+        """Several micro-batches without DeepSpeed, and one of the classes."""
+        if run.accumulation_steps == 1 or run.deepspeed or _files.is_other_class(run, fix):
+            return False
+        return True if run.by_trainer and run.accumulation_steps and _files.is_broken_class(run, fix) else None
+
+    return made
 
 
 @dataclass(frozen=True)
