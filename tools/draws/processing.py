@@ -1,0 +1,1 @@
+"""Draws for the bugs of processors and tokenizers."""

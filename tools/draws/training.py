@@ -1,0 +1,1 @@
+"""Draws for the bugs of losses and of the Trainer."""
