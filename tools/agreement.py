@@ -8,7 +8,8 @@
 For each fix that has a trigger, and each release, 200 small configurations and batches are drawn (`tools.draws`), and
 computed in one child: observed, which is what the release computes, and repaired. A draw agrees if the trigger was met
 and the result differs, or neither. A false alarm is a draw on which it was met for nothing, a miss one on which it was
-not. Releases whose broken functions have the same text are one source: one of them stands for all.
+not. Where the release raises an error there is nothing to compare. Releases whose broken functions have the same text
+are one source: one of them stands for all.
 
 The results are docs/data/agreement.json. A fix whose trigger, or draws, have another text is done again.
 """
@@ -26,6 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
+
+from packaging.version import Version
 
 from hotfix import trigger
 from hotfix.fix import Fix
@@ -72,7 +75,7 @@ def units(problem: Any = print) -> list[Unit]:
             if cell.verdict == "broken":
                 by_release.setdefault(str(cell.release), []).append(cell)
         sources: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        for release in sorted(by_release, key=matrix.Version):
+        for release in sorted(by_release, key=Version):
             key = tuple(sorted((str(cell.target), cell.digest) for cell in by_release[release]))
             sources.setdefault(key, []).append(release)
         found += [
@@ -99,7 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = [one for one in chosen if not options.fix or one.fix.id in options.fix]
         chosen = [one for one in chosen if not options.release or one.releases[0] in options.release]
         _run(chosen, options)
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), read(options.results)), encoding="utf-8")
+    if options.results == RESULTS:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), read(options.results)), encoding="utf-8")
     return 0
 
 
@@ -139,10 +143,10 @@ def measured(unit: Unit, number: int = NUMBER, timeout: float = 3600) -> dict[st
 
 def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
     """What is written down of the draws of a unit."""
-    of: dict[str, list[Mapping[str, Any]]] = {name: [] for name in ("struck", "silent", "alarms", "misses")}
+    of: dict[str, list[Mapping[str, Any]]] = {name: [] for name in ("struck", "silent", "alarms", "misses", "raise")}
     for row in rows:
-        differs = row["differs"]
-        of[("struck" if differs else "alarms") if row["struck"] else ("misses" if differs else "silent")].append(row)
+        name = ("struck" if row["differs"] else "alarms") if row["struck"] else "misses" if row["differs"] else "silent"
+        of["raise" if row["raises"] else name].append(row)
     told: dict[str, Any] = {
         "releases": list(unit.releases),
         "targets": len(unit.targets),
@@ -150,11 +154,10 @@ def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
         **{name: len(found) for name, found in of.items()},
         "never called": sum(not row["calls"] for row in rows),
         "untold": sum(bool(row["untold"]) for row in rows),
-        "raise": sum(bool(row["raises"]) for row in rows),
         "misses within rounding": sum(not row["over"] for row in of["misses"]),
         "text": text_of(unit),
     }
-    for name in ("alarms", "misses"):
+    for name in ("alarms", "misses", "raise"):
         if of[name]:
             told[f"some {name}"] = [_shown(row) for row in of[name][:SHOWN]]
     return told
@@ -195,7 +198,7 @@ def _run(chosen: Sequence[Unit], options: argparse.Namespace) -> None:
             options.results.write_text(rendered(data), encoding="utf-8")
         print(unit.fix.id, unit.releases[0], {key: told[key] for key in _NUMBERS}, flush=True)
 
-    ordered = sorted(chosen, key=lambda unit: matrix.Version(unit.releases[0])) if options.by_release else chosen
+    ordered = sorted(chosen, key=lambda unit: Version(unit.releases[0])) if options.by_release else chosen
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, ordered))
 
@@ -207,7 +210,7 @@ def rendered(data: Mapping[str, Mapping[str, Any]]) -> str:
     """JSON with a line for each release."""
     fixes = []
     for fix, releases in sorted(data.items()):
-        rows = (f"  {json.dumps(one)}: {json.dumps(releases[one])}" for one in sorted(releases, key=matrix.Version))
+        rows = (f"  {json.dumps(one)}: {json.dumps(releases[one])}" for one in sorted(releases, key=Version))
         fixes.append(f" {json.dumps(fix)}: {{\n" + ",\n".join(rows) + "\n }")
     return "{\n" + ",\n".join(fixes) + "\n}\n"
 

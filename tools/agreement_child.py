@@ -53,6 +53,7 @@ def _armed(fix: str, mode: str, wanted: str) -> Iterator[None]:
 def _made(testbed: Any, order: Mapping[str, Any], number: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
     """What was drawn, what came out, and what was counted on the way."""
     import torch
+
     from hotfix.proofs.testbed import collect
 
     drawn = draws.load()[order["fix"]]

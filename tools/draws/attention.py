@@ -38,11 +38,18 @@ def _generated(draw: Draw, model: Any, ids: Any, mask: Any, **more: Any) -> Tens
 
 @of("fa-sliding-window-off-by-one")
 def window(draw: Draw) -> Tensors:
-    """A forward, or `generate`, with a window that may be longer than the text."""
+    """A forward, or `generate`, with a window that may be longer than the text; or sequences packed into a row."""
+    import torch
+
     own = draw.target.module.startswith("transformers.models.")
     family = draw.target.module.rpartition(".modeling_")[2] if own else draw.of("family", "mistral", "qwen2")
     model = _windowed(draw, family)
-    way = draw.of("way", "forward", "forward", "forward", "generate")
+    way = draw.of("way", "forward", "forward", "forward", "packed", "generate")
+    if way == "packed":
+        pieces = [draw.number(f"length {number}", 1, 6) for number in range(draw.number("sequences", 1, 3))]
+        positions = torch.cat([torch.arange(one) for one in pieces])[None]
+        ids = draw.testbed.randint(3, 48, 1, sum(pieces), seed=draw.seed)
+        return {"logits": model(ids, position_ids=positions, use_cache=False).logits}
     sides = ("none", "ones", "left") if way == "generate" else ()
     ids, mask, real = batch(draw, sides=sides)
     if way == "generate":
@@ -99,7 +106,7 @@ def positions_of_a_batch(draw: Draw) -> Tensors:
 
 @of("fa2-varlen-kwargs-ignored")
 def lengths_of_sequences(draw: Draw) -> Tensors:
-    """The function itself: one to three sequences in a row, with all lengths, without one of them, or with positions."""
+    """The function itself: sequences in a row, with all lengths, without one of them, or with positions."""
     import torch
 
     pieces = [draw.number(f"length {number}", 1, 6) for number in range(draw.number("sequences", 1, 3))]

@@ -98,5 +98,3 @@ def of_text(draw: Draw) -> Tensors:
     cache = draw.of("cache", False, False, True)
     output = model(inputs_embeds=embeddings, position_ids=positions, attention_mask=mask, use_cache=cache)
     return {"output": output.last_hidden_state}
-
-

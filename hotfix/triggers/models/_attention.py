@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+import weakref
+from typing import Any, Callable, Optional
+
+_last: tuple[Any, ...] = ()
 
 
 def past_length(cache: Any, layer: int = 0) -> Optional[int]:
@@ -23,3 +26,33 @@ def past_length(cache: Any, layer: int = 0) -> Optional[int]:
 def is_flash(module: Any) -> bool:
     """Whether a layer, or a model, computes its attention with FlashAttention-2."""
     return bool(module.config._attn_implementation == "flash_attention_2")
+
+
+def is_longer_than(window: int, mask: Any) -> Any:
+    """Whether some row of a batch has more tokens than a window, its padding not among them: one truth value.
+
+    Args:
+        window: in tokens.
+        mask: 1 or True for tokens and 0 for padding, of shape (batch, keys).
+    """
+    return _once(mask, window, lambda: (mask.sum(-1) > window).any())
+
+
+def goes_past(window: int, positions: Any) -> Any:
+    """Whether some sequence that is packed into a row has more tokens than a window: one truth value.
+
+    Args:
+        window: in tokens.
+        positions: of the tokens, from 0 on in each sequence.
+    """
+    return _once(positions, window, lambda: (positions >= window).any())
+
+
+def _once(tensor: Any, window: int, compute: Callable[[], Any]) -> Any:
+    """All layers of a model are given one tensor: what it says is computed for the first of them."""
+    global _last
+    if tensor.is_inference():  # has no version: nobody could tell that it was written into
+        return compute()
+    if not _last or _last[0]() is not tensor or _last[1:3] != (tensor._version, window):
+        _last = weakref.ref(tensor), tensor._version, window, compute()
+    return _last[3]
