@@ -9,7 +9,8 @@ For each fix that has a trigger, and each release, 200 small configurations and 
 computed in one child: observed, which is what the release computes, and repaired. A draw agrees if the trigger was met
 and the result differs, or neither. A false alarm is a draw on which it was met for nothing, a miss one on which it was
 not. Where the release raises an error there is nothing to compare. Releases whose broken functions have the same text
-are one source: one of them stands for all.
+are one source: one of them stands for all. A result differs where it is not equal to the bit, but what is within the
+tolerance of its dtype is no miss: repairs may compute in another order.
 
 The results are docs/data/agreement.json. A fix whose trigger, or draws, have another text is done again.
 """
@@ -145,7 +146,7 @@ def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
     """What is written down of the draws of a unit."""
     of: dict[str, list[Mapping[str, Any]]] = {name: [] for name in ("struck", "silent", "alarms", "misses", "raise")}
     for row in rows:
-        name = ("struck" if row["differs"] else "alarms") if row["struck"] else "misses" if row["differs"] else "silent"
+        name = ("struck" if row["differs"] else "alarms") if row["struck"] else "misses" if row["over"] else "silent"
         of["raise" if row["raises"] else name].append(row)
     told: dict[str, Any] = {
         "releases": list(unit.releases),
@@ -154,7 +155,7 @@ def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
         **{name: len(found) for name, found in of.items()},
         "never called": sum(not row["calls"] for row in rows),
         "untold": sum(bool(row["untold"]) for row in rows),
-        "misses within rounding": sum(not row["over"] for row in of["misses"]),
+        "rounded": sum(row["differs"] for row in of["silent"]),
         "text": text_of(unit),
     }
     for name in ("alarms", "misses", "raise"):
@@ -164,7 +165,7 @@ def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    extra = {key: row[key] for key in ("relative", "of", "raises", "repaired raises") if row[key]}
+    extra = {key: row[key] for key in ("relative", "of", "raises") if row[key]}
     return {**row["drawn"], "calls": row["calls"], "struck": row["struck"], **extra}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,30 +24,37 @@ def measure(testbed: Any, target: Any) -> dict[str, Any]:
     """
     import torch
 
+    from hotfix.proofs.compare import difference
+
     order = json.loads(os.environ[ORDER])
-    with _armed(order["fix"], "observe", "observed"):
-        observed = [_made(testbed, order, number) for number in range(order["draws"])]
-    stock = [_made(testbed, order, number) for number in range(min(CHECKED, order["draws"]))]
+    fix, numbers, beside = order["fix"], range(order["draws"]), draws.load()[order["fix"]].beside
+    with _armed([fix], "observe", "observed"):
+        observed = [_made(testbed, order, number) for number in numbers]
+    stock = [_made(testbed, order, number) for number in numbers[:CHECKED]]
     for number, one in enumerate(stock):
-        if not _equal(one[1], observed[number][1]):
+        if difference(one[1], observed[number][1]):
             raise AssertionError(f"observation changes the result: {one[0]}")
-    with _armed(order["fix"], "repair", "applied"):
-        repaired = [_made(testbed, order, number) for number in range(order["draws"])]
-    told = [_row(one, other) for one, other in zip(observed, repaired, strict=True)]
+    before = observed
+    if beside:
+        with _armed(beside, "repair"):
+            before = [_made(testbed, order, number) for number in numbers]
+    with _armed([fix, *beside], "repair", "applied"):
+        after = [_made(testbed, order, number) for number in numbers]
+    told = [_row(*row) for row in zip(observed, before, after, strict=True)]
     return {"told": torch.tensor(list(json.dumps(told).encode()), dtype=torch.uint8)}
 
 
 @contextmanager
-def _armed(fix: str, mode: str, wanted: str) -> Iterator[None]:
-    """Observe, or repair, one bug alone; what is loaded already and what comes."""
+def _armed(fixes: Sequence[str], mode: str, wanted: str = "") -> Iterator[None]:
+    """Observe, or repair, these bugs alone; what is loaded already and what comes."""
     import hotfix
 
-    os.environ.update(HOTFIX_MODE=mode, HOTFIX_OPTIN=fix, HOTFIX_QUIET="1")
-    with hotfix.apply(only=[fix]):
+    os.environ.update(HOTFIX_MODE=mode, HOTFIX_OPTIN=",".join(fixes), HOTFIX_LOG="quiet")
+    with hotfix.apply(only=list(fixes)):
         yield
-        states = {one.state.value for one in hotfix.report().outcomes if one.fix == fix}
-    if wanted not in states:
-        raise AssertionError(f"{fix} is not {wanted} here: {states}")
+        states = {one.state.value for one in hotfix.report().outcomes if one.fix == fixes[0]}
+    if wanted and wanted not in states:
+        raise AssertionError(f"{fixes[0]} is not {wanted} here: {states}")
 
 
 def _made(testbed: Any, order: Mapping[str, Any], number: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
@@ -79,26 +86,17 @@ def _counts(fix: str) -> dict[str, int]:
     return {name: sum(getattr(one, name) for one in rows) for name in ("calls", "struck", "untold")}
 
 
-def _row(observed: Any, repaired: Any) -> dict[str, Any]:
+def _row(observed: Any, before: Any, after: Any) -> dict[str, Any]:
     from hotfix.proofs.compare import difference
 
-    said, results, counts = observed
-    raised = next((name for name in results if name.startswith("raises ")), "")
-    again = next((name for name in repaired[1] if name.startswith("raises ")), "")
-    far = difference(results, repaired[1])
+    said, _, counts = observed
+    found = difference(before[1], after[1])
     return {
         "drawn": {name: str(value) for name, value in said.items()},
         **counts,
-        "differs": not _equal(results, repaired[1]),
-        "over": far.over,
-        "relative": min(far.relative, 1e9),
-        "of": far.name,
-        "raises": raised,
-        "repaired raises": again,
+        "differs": bool(found),
+        "over": found.over,
+        "relative": min(found.relative, 1e9),
+        "of": found.name,
+        "raises": next((name for name in before[1] if name.startswith("raises ")), ""),
     }
-
-
-def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    from hotfix.proofs.compare import difference
-
-    return not difference(one, other)

@@ -49,7 +49,7 @@ class Draw:
         self.seed = seed
         self.said: dict[str, Any] = {}
         module, _, qualname = self._random.choice(sorted(targets)).partition(":")
-        self.target = SimpleNamespace(module=module, qualname=qualname)
+        self.target: Any = SimpleNamespace(module=module, qualname=qualname)
         if len(targets) > 1:
             self.said["of"] = f"{module.rpartition('.')[2]}:{qualname}"
 
@@ -77,20 +77,25 @@ class Drawn:
     Attributes:
         function: takes a `Draw` and returns tensors.
         trains: whether it computes gradients.
+        beside: fixes of other bugs that are on both sides of the comparison, since they lie over this one.
     """
 
     function: Callable[[Draw], Tensors]
     trains: bool = False
+    beside: tuple[str, ...] = ()
 
 
 DRAWS: dict[str, Drawn] = {}
 
 
-def of(*fixes: str, trains: bool = False) -> Callable[[Callable[[Draw], Tensors]], Callable[[Draw], Tensors]]:
-    """Declare how the draws of some fixes are made."""
+_Function = Callable[[Draw], Tensors]
 
-    def declare(function: Callable[[Draw], Tensors]) -> Callable[[Draw], Tensors]:
-        DRAWS.update(dict.fromkeys(fixes, Drawn(function, trains)))
+
+def of(*fixes: str, trains: bool = False, beside: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+    """Declare how the draws of some fixes are made; see `Drawn`."""
+
+    def declare(function: _Function) -> _Function:
+        DRAWS.update(dict.fromkeys(fixes, Drawn(function, trains, beside)))
         return function
 
     return declare

@@ -69,7 +69,7 @@ def continued_past_the_window(draw: Draw) -> Tensors:
     return _generated(draw, model, ids, mask)
 
 
-@of("gemma2-fa2-no-window")
+@of("gemma2-fa2-no-window", beside=("fa-sliding-window-off-by-one",))
 def window_of_gemma2(draw: Draw) -> Tensors:
     """A forward without a cache; where the layer is broken, also with the cache of Gemma 2."""
     import torch

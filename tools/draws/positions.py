@@ -12,7 +12,8 @@ from tools.draws import Draw, Tensors, of
 def _sample(draw: Draw, merged: int = 1) -> tuple[list[Any], list[Any], list[Any]]:
     """Parts of a sentence, and the grids of its images and videos."""
     parts: list[Any] = [draw.number("words before", 1, 4)]
-    images, videos = [], []
+    images: list[Any] = []
+    videos: list[Any] = []
     kinds = draw.of("seen", "", "i", "v", "iv", "vi", "vv", "ii", "v")
     for number, kind in enumerate(kinds):
         height, width = draw.of(f"height {number}", 4, 6), draw.of(f"width {number}", 4, 6)
@@ -23,11 +24,8 @@ def _sample(draw: Draw, merged: int = 1) -> tuple[list[Any], list[Any], list[Any
     return parts, images, videos
 
 
-@of(
-    "qwen25vl-image-temporal-positions",
-    "qwen25vl-second-per-grid-int-truncation",
-    "qwen25vl-v5-temporal-position-collapse",
-)
+@of("qwen25vl-image-temporal-positions", "qwen25vl-v5-temporal-position-collapse")
+@of("qwen25vl-second-per-grid-int-truncation", beside=("qwen25vl-v5-temporal-position-collapse",))
 def placed(draw: Draw) -> Tensors:
     """Positions of a text with images and videos at several rates."""
     import torch
