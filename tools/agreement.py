@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import json
 import re
 import sys
@@ -31,9 +32,10 @@ from typing import Any
 
 from packaging.version import Version
 
-from hotfix import trigger
 from hotfix.fix import Fix
+from hotfix.reports.digest import code_digest
 from hotfix.reports.tables import markdown_table
+from hotfix.trigger import HOME
 from tools import draws, evidence, matrix
 from tools.agreement_child import ORDER
 
@@ -170,15 +172,10 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(unit: Unit) -> str:
-    """A digest of what decides a result: the trigger of a fix, with what it shares, its cure and its draws."""
-    found = trigger.load(unit.fix.id, unit.module)
-    assert found is not None
-    from hotfix.reports.digest import code_digest, cure_digest
-
-    name = f"{trigger.HOME}.{unit.module.partition('.')[2]}"
-    drawn = draws.load()[unit.fix.id].function
-    texts = [code_digest(name), cure_digest(unit.fix), Path(drawn.__code__.co_filename).read_text(encoding="utf-8")]
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+    """A digest of what decides a result: the trigger of a fix, with what it shares, and its draws."""
+    drawn = inspect.getsource(draws.load()[unit.fix.id].function)
+    trigger = code_digest(f"{HOME}.{unit.module.partition('.')[2]}")
+    return hashlib.sha256(f"{trigger}\n{drawn}".encode()).hexdigest()[:12]
 
 
 def _run(chosen: Sequence[Unit], options: argparse.Namespace) -> None:

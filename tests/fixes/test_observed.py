@@ -54,6 +54,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "phi-lm-head-bias": _model("phi", "PhiForCausalLM.__init__"),
         },
     ),
+    "4.48.3": ({**OF_THE_DAY, "deepspeed": "0.16.2"}, {"deepspeed-double-gas-scaling": STEP}),
     "4.50.0": (
         {},
         {"gemma3-bidirectional-across-images": _model("gemma3", "Gemma3ForConditionalGeneration._update_causal_mask")},

@@ -18,7 +18,6 @@ Tensors = Mapping[str, Any]
 
 PARTS = ("attention", "models", "positions", "training", "processing")
 CANNOT = {
-    "deepspeed-double-gas-scaling": "needs DeepSpeed",
     "torch-dtype-key-dtype-in-v4": "asked of files alone",
     "trainer-ddp-no-sync-inverted": "needs several ranks; counted over two of them in a test",
     "v5-byte-level-tokenizer-overridden": "no condition can be told",

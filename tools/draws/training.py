@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from hotfix.proofs import zoo
@@ -99,6 +101,31 @@ def replicas(draw: Draw) -> Tensors:
     steps = {"per_device_train_batch_size": size, "gradient_accumulation_steps": draw.of("accumulation steps", 1, 2)}
     with _data_parallel.replicas_for_devices():
         return _steps.one_step(model, samples, prepare=_data_parallel.two_devices if two else None, **steps)
+
+
+@of("deepspeed-double-gas-scaling", trains=True)
+def under_deepspeed(draw: Draw) -> Tensors:
+    """A Llama or a BERT under DeepSpeed's own engine or without it."""
+    kind = draw.of("model", "llama", "bert")
+    function = _function if draw.of("loss", "model", "model", "function") == "function" else None
+    if kind == "bert":
+        samples, model = zoo.classified(draw.testbed), zoo.small_bert(draw.testbed)
+    else:
+        samples, model = _texts(draw, draw.of("labels", "all", "prompt")), zoo.small_llama(draw.testbed)
+    engine = {"deepspeed": _engine()} if draw.of("deepspeed", True, True, True, False) else {}
+    return _steps.one_step(model, samples, function, _counted.collated(_counted.padded), **_batches(draw), **engine)
+
+
+def _engine() -> dict[str, Any]:
+    """Settings of DeepSpeed for one process without a GPU."""
+    if "MASTER_ADDR" not in os.environ:
+        job = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1, "LOCAL_WORLD_SIZE": 1, "MASTER_PORT": _steps.free_port()}
+        os.environ.update({name: str(value) for name, value in job.items()}, MASTER_ADDR="127.0.0.1")
+        os.environ["DS_ACCELERATOR"] = "cpu"
+        backend: Any = import_module("deepspeed.comm.torch")
+        backend.build_shm_op = lambda: None  # ranks would talk through it; there is one
+    sizes = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+    return {**dict.fromkeys(sizes, "auto"), "zero_optimization": {"stage": 0}, "zero_allow_untested_optimizer": True}
 
 
 @of("labels-shifted-twice", trains=True)

@@ -23,6 +23,17 @@ def past_length(cache: Any, layer: int = 0) -> Optional[int]:
     return 0 if keys is None or getattr(keys, "ndim", 0) < 3 else int(keys.shape[-2])
 
 
+def has_one_key(states: Any, cache: Any, layer: int) -> bool:
+    """Whether queries have one key to attend to: then its weight is 1, whatever the score.
+
+    Args:
+        states: of shape (batch, queries, numbers).
+        cache: of keys, or None.
+        layer: its number.
+    """
+    return bool(states.shape[1] == 1 and past_length(cache, layer) == 0)
+
+
 def is_flash(module: Any) -> bool:
     """Whether a layer, or a model, computes its attention with FlashAttention-2."""
     return bool(module.config._attn_implementation == "flash_attention_2")
