@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if not options.page:
         every = units()
-        chosen = every if options.all or options.fix or options.release else first_and_last(every)
+        chosen = every if options.all or options.release else first_and_last(every)
         chosen = [one for one in chosen if not options.fix or one.fix.id in options.fix]
         chosen = [one for one in chosen if not options.release or one.releases[0] in options.release]
         _run(chosen, options)

@@ -43,7 +43,7 @@ class Draw:
     """
 
     def __init__(self, testbed: Any, seed: int, targets: Sequence[str]) -> None:
-        self._random = random.Random(seed)
+        self._random = random.Random(f"draw {seed}")
         self.testbed = testbed
         self.seed = seed
         self.said: dict[str, Any] = {}
