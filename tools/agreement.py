@@ -146,17 +146,18 @@ def measured(unit: Unit, number: int = NUMBER, timeout: float = 3600) -> dict[st
 
 def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
     """What is written down of the draws of a unit."""
-    of: dict[str, list[Mapping[str, Any]]] = {name: [] for name in ("struck", "silent", "alarms", "misses", "raise")}
+    of: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _NUMBERS}
     for row in rows:
         name = ("struck" if row["differs"] else "alarms") if row["struck"] else "misses" if row["over"] else "silent"
-        of["raise" if row["raises"] else name].append(row)
+        untold = row["untold"] and not row["struck"]
+        of["raise" if row["raises"] else "untold" if untold else name].append(row)
     told: dict[str, Any] = {
         "releases": list(unit.releases),
         "targets": len(unit.targets),
         "draws": len(rows),
         **{name: len(found) for name, found in of.items()},
         "never called": sum(not row["calls"] for row in rows),
-        "untold": sum(bool(row["untold"]) for row in rows),
+        "raise and struck": sum(bool(row["struck"]) for row in of["raise"]),
         "rounded": sum(row["differs"] for row in of["silent"]),
         "text": text_of(unit),
     }
@@ -194,14 +195,14 @@ def _run(chosen: Sequence[Unit], options: argparse.Namespace) -> None:
             data = read(options.results)
             data.setdefault(unit.fix.id, {})[unit.releases[0]] = told
             options.results.write_text(rendered(data), encoding="utf-8")
-        print(unit.fix.id, unit.releases[0], {key: told[key] for key in _NUMBERS}, flush=True)
+        print(unit.fix.id, unit.releases[0], {key: told[key] for key in ("draws", *_NUMBERS)}, flush=True)
 
     ordered = sorted(chosen, key=lambda unit: Version(unit.releases[0])) if options.by_release else chosen
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, ordered))
 
 
-_NUMBERS = ("draws", "struck", "silent", "alarms", "misses", "never called", "untold", "raise")
+_NUMBERS = ("struck", "silent", "alarms", "misses", "untold", "raise")
 
 
 def rendered(data: Mapping[str, Mapping[str, Any]]) -> str:
@@ -226,10 +227,10 @@ def page(text: str, data: Mapping[str, Mapping[str, Any]]) -> str:
 
 def table(data: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each fix, and why some draws disagree."""
-    columns = ("bug", "releases", "draws", "struck, and differs", "neither", "false alarms", "misses")
+    columns = ("bug", "in", "draws", "both", "neither", "false alarms", "misses", "not told", "raise")
     rows = []
     for fix, releases in sorted(data.items()):
-        numbers = [sum(one[key] for one in releases.values()) for key in _NUMBERS[:5]]
+        numbers = [sum(one[key] for one in releases.values()) for key in ("draws", *_NUMBERS)]
         rows.append((f"`{fix}`", ", ".join(releases), *map(str, numbers)))
     lines = [markdown_table(columns, rows), "", *_reasons(data)]
     lines += ["", "Not held against draws: " + "; ".join(f"`{fix}` ({why})" for fix, why in draws.CANNOT.items()) + "."]

@@ -51,10 +51,13 @@ def test_rows_are_told_apart():
         row(1, False),
         row(0, True),
         row(0, True, raises="raises IndexError: none"),
+        row(0, True, untold=1),
+        row(1, True, untold=1),
     ]
     told = agreement.summary(rows, unit_of("opt-double-scaling"))
-    numbers = {name: told[name] for name in ("draws", "struck", "silent", "alarms", "misses", "raise", "rounded")}
-    assert numbers == {"draws": 7, "struck": 2, "silent": 2, "alarms": 1, "misses": 1, "raise": 1, "rounded": 1}
+    numbers = {name: told[name] for name in ("draws", "struck", "silent", "alarms", "misses", "untold", "raise")}
+    assert numbers == {"draws": 9, "struck": 3, "silent": 2, "alarms": 1, "misses": 1, "untold": 1, "raise": 1}
+    assert told["rounded"] == 1
     assert told["some misses"] == [{"tokens": "3", "calls": 1, "struck": 0, "relative": 0.5, "of": "logits"}]
 
 
