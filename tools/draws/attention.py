@@ -187,13 +187,13 @@ def images_of_gemma3(draw: Draw) -> Tensors:
 
 @of("glm4v-bool-mask")
 def images_of_glm4v(draw: Draw) -> Tensors:
-    """One to three images, or frames, under both attentions."""
+    """One to three images under both attentions; the encoder of this release takes no frames."""
     import torch
 
     attention = draw.of("attention", "eager", "eager", "sdpa")
     encoder, inputs = zoo.encoder_and_inputs(draw.testbed, draw.target, attn=attention, dtype=torch.float32)
     grid = [
-        [draw.number(f"frames {n}", 1, 2), *(draw.of(f"{side} {n}", 2, 4, 6) for side in ("rows", "columns"))]
+        [1, *(draw.of(f"{side} {n}", 2, 4, 6) for side in ("rows", "columns"))]
         for n in range(draw.number("images", 1, 3))
     ]
     patches = sum(frames * height * width for frames, height, width in grid)

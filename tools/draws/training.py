@@ -105,15 +105,15 @@ def replicas(draw: Draw) -> Tensors:
 
 @of("deepspeed-double-gas-scaling", trains=True)
 def under_deepspeed(draw: Draw) -> Tensors:
-    """A Llama or a BERT under DeepSpeed's own engine or without it."""
+    """A Llama or a BERT under DeepSpeed's own engine."""
     kind = draw.of("model", "llama", "bert")
     function = _function if draw.of("loss", "model", "model", "function") == "function" else None
     if kind == "bert":
         samples, model = zoo.classified(draw.testbed), zoo.small_bert(draw.testbed)
     else:
         samples, model = _texts(draw, draw.of("labels", "all", "prompt")), zoo.small_llama(draw.testbed)
-    engine = {"deepspeed": _engine()} if draw.of("deepspeed", True, True, True, False) else {}
-    return _steps.one_step(model, samples, function, _counted.collated(_counted.padded), **_batches(draw), **engine)
+    prepare = _counted.collated(_counted.padded)
+    return _steps.one_step(model, samples, function, prepare, **_batches(draw), deepspeed=_engine())
 
 
 def _engine() -> dict[str, Any]:
