@@ -54,8 +54,7 @@ REASONS: Mapping[str, str] = {
         "a false alarm where the picture does not reach the limit, which is not known before it was opened."
     ),
     "v5-debertav2-no-special-tokens": (
-        "a false alarm where all texts are tokenized with `add_special_tokens=False`: it is counted that a tokenizer was "
-        "made."
+        "a false alarm where texts are tokenized with `add_special_tokens=False`: what counts is that a tokenizer is made."
     ),
 }
 """Why a trigger and a result disagree on some draws, by fix."""

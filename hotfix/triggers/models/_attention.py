@@ -12,6 +12,7 @@ def past_length(cache: Any, layer: int = 0) -> Optional[int]:
     """How many tokens a cache has of a layer; None where only the device knows."""
     if cache is None:
         return 0
+    cache = getattr(cache, "self_attention_cache", cache)
     if type(cache).__name__ != "DynamicCache":
         return None
     layers = getattr(cache, "layers", None)
