@@ -54,7 +54,7 @@ REASONS: Mapping[str, str] = {
         "a false alarm where the picture does not reach the limit, which is not known before it was opened."
     ),
     "v5-debertav2-no-special-tokens": (
-        "a false alarm where texts are tokenized with `add_special_tokens=False`: what counts is that a tokenizer is made."
+        "a false alarm where no text is to have special tokens: what is counted is that a tokenizer was made."
     ),
 }
 """Why a trigger and a result disagree on some draws, by fix."""
