@@ -47,8 +47,8 @@ SHOWN = 3  # disagreements of a kind that are kept in full
 
 _PICTURE = "a false alarm where the picture does not reach the limit, and would have as many tokens without it."
 _SHORT_STEP = (
-    "a false alarm where an epoch has but one micro-batch left for its last step: the Trainer of these releases does not "
-    "tell how many a step has."
+    "a false alarm where an epoch has one micro-batch left for its last step, which the Trainer of these releases does "
+    "not tell."
 )
 REASONS: Mapping[str, str] = {
     "fa-sliding-window-off-by-one": (
