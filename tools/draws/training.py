@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hotfix.proofs import zoo
@@ -106,14 +107,31 @@ def replicas(draw: Draw) -> Tensors:
 @of("deepspeed-double-gas-scaling", trains=True)
 def under_deepspeed(draw: Draw) -> Tensors:
     """A Llama or a BERT under DeepSpeed's own engine."""
+    import torch
+    from transformers import Trainer, TrainingArguments
+
     kind = draw.of("model", "llama", "bert")
     function = _function if draw.of("loss", "model", "model", "function") == "function" else None
     if kind == "bert":
         samples, model = zoo.classified(draw.testbed), zoo.small_bert(draw.testbed)
     else:
         samples, model = _texts(draw, draw.of("labels", "all", "prompt")), zoo.small_llama(draw.testbed)
-    prepare = _counted.collated(_counted.padded)
-    return _steps.one_step(model, samples, function, prepare, **_batches(draw), deepspeed=_engine())
+    before = [one.detach().clone() for one in model.parameters()]
+    with TemporaryDirectory() as folder:
+        descent: dict[str, Any] = {"optim": "sgd", "learning_rate": 1.0, "lr_scheduler_type": "constant"}
+        steps: dict[str, Any] = {"max_steps": 1, "max_grad_norm": 0.0, **_batches(draw), **descent}
+        quiet: dict[str, Any] = {"report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_cpu": True}
+        trainer = Trainer(
+            model=model,
+            args=TrainingArguments(folder, deepspeed=_engine(), **steps, **quiet),
+            data_collator=_counted.padded,
+            train_dataset=samples,
+            compute_loss_func=function,
+        )
+        loss = trainer.train().training_loss
+    # DeepSpeed keeps the gradients to itself; where one step of plain descent goes tells them.
+    moved = [one.detach() - other for one, other in zip(model.parameters(), before, strict=True)]
+    return {"loss": torch.tensor(loss), "moved": torch.cat([one.flatten() for one in moved])}
 
 
 def _engine() -> dict[str, Any]:
