@@ -171,6 +171,7 @@ def test_what_a_mask_says_is_computed_once_for_all_layers():
     first = _attention.is_longer_than(3, mask)
     assert _attention.is_longer_than(3, mask) is first
     assert not _attention.is_longer_than(4, mask)
+    assert _attention.is_longer_than(3, mask)
     mask[0, 1:3] = 0
     assert not _attention.is_longer_than(3, mask)
     with torch.inference_mode():
