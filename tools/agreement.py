@@ -51,6 +51,9 @@ _SHORT_STEP = (
     "not tell."
 )
 REASONS: Mapping[str, str] = {
+    "deepspeed-double-gas-scaling": (
+        "a false alarm where an epoch ends in the middle of a step: DeepSpeed's engine does not take that step at all."
+    ),
     "fa-sliding-window-off-by-one": (
         "a false alarm in 4.55.1 to 4.55.4 alone, where a batch is longer than the window with its padding, or all "
         "sequences that are packed into a row: the function that is broken there knows of neither."
