@@ -145,8 +145,9 @@ def attention(torch, rows=1, tokens=6, **given):
     return Call(FORWARD, tuple(given), tuple(given.values()), None)
 
 
-def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding():
+def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding(monkeypatch):
     torch = pytest.importorskip("torch")
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(__version__="4.53.0"))
     condition = fa_sliding_window_off_by_one.TRIGGER.condition(FORWARD)
     short, long = torch.tensor([[0, 0, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0]]), torch.ones(2, 6)
     long[0, 0] = 0
@@ -158,6 +159,8 @@ def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding():
     packed, whole = torch.tensor([[0, 1, 2, 0, 1, 2]]), torch.arange(6)[None]
     assert not condition(attention(torch, position_ids=packed))
     assert condition(attention(torch, position_ids=whole))
+    # The first of these is one token long, which this release takes for no sequence.
+    assert condition(attention(torch, tokens=5, position_ids=torch.tensor([[0, 0, 1, 2, 3]])))
     assert condition(attention(torch, position_ids=packed, max_length_k=3)) is False
     assert condition(attention(torch, position_ids=packed, max_length_k=5)) is True
     given = {"key_length": 6, "sliding_window": 4}

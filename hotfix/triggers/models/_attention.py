@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any, Callable, Optional
 
+from hotfix.triggers.training._trainer import release
+
 _last: tuple[Any, ...] = ()
 
 
@@ -53,11 +55,15 @@ def is_longer_than(window: int, mask: Any) -> Any:
 def goes_past(window: int, positions: Any) -> Any:
     """Whether some sequence that is packed into a row has more tokens than a window: one truth value.
 
+    Up to 4.53.3 a row is one sequence where positions never go down, whatever stands in it.
+
     Args:
         window: in tokens.
         positions: of the tokens, from 0 on in each sequence.
     """
-    return _once(positions, window, lambda: (positions >= window).any())
+    if release().startswith(("4.54.", "4.55.")):
+        return _once(positions, window, lambda: (positions >= window).any())
+    return _once(positions, window, lambda: (positions >= window).any() | (positions.diff(dim=-1) >= 0).all())
 
 
 def _once(tensor: Any, window: int, compute: Callable[[], Any]) -> Any:
