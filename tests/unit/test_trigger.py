@@ -148,7 +148,7 @@ def attention(torch, rows=1, tokens=6, **given):
 def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding(monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(__version__="4.53.0"))
-    condition = fa_sliding_window_off_by_one.TRIGGER.condition(FORWARD)
+    condition = fa_sliding_window_off_by_one.TRIGGER.conditions[FORWARD]
     short, long = torch.tensor([[0, 0, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0]]), torch.ones(2, 6)
     long[0, 0] = 0
     assert condition(attention(torch)) is True
@@ -165,7 +165,7 @@ def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding(monkeypatch):
     assert condition(attention(torch, position_ids=packed, max_length_k=5)) is True
     given = {"key_length": 6, "sliding_window": 4}
     call = Call(IN_4_55, tuple(given), tuple(given.values()), None)
-    assert fa_sliding_window_off_by_one.TRIGGER.condition(IN_4_55)(call) is True  # it knows of no mask
+    assert fa_sliding_window_off_by_one.TRIGGER.conditions[IN_4_55](call) is True  # it knows of no mask
 
 
 def test_what_a_mask_says_is_computed_once_for_all_layers():
