@@ -50,7 +50,12 @@ def one_batch_on_one_device(testbed: Any, target: Any) -> dict[str, Any]:
 def one_batch_under_deepspeed(testbed: Any, target: Any) -> dict[str, Any]:
     import os
 
-    os.environ["MASTER_PORT"] = str(_steps.free_port())  # the case has set the rest, and ended its process group
+    # The case has set the rest, and ended its process group: DeepSpeed and Accelerate have to begin anew.
+    os.environ["MASTER_PORT"] = str(_steps.free_port())
+    state: Any = import_module("accelerate.state")
+    state.AcceleratorState._reset_state(reset_partial_state=True)
+    communication: Any = import_module("deepspeed.comm.comm")
+    communication.cdb = None
     arguments: dict[str, Any] = {"per_device_train_batch_size": 4}
     samples = zoo.texts(testbed, (1, 1, 1, 1))
     return {"moved": deepspeed_double_gas_scaling._length_of_gradients(zoo.small_llama(testbed), samples, **arguments)}
