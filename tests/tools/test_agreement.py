@@ -84,7 +84,7 @@ def test_each_disagreement_has_a_reason():
     assert disagree == set(agreement.REASONS)
 
 
-@pytest.mark.parametrize("fix", sorted(agreement.read()))
+@pytest.mark.parametrize("fix", sorted(draws.load()))
 def test_the_results_are_those_of_todays_triggers(fix):
     # If this fails: python -m tools.agreement --fix ID
     data, own = agreement.read()[fix], [one for one in units() if one.fix.id == fix]
