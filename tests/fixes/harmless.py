@@ -55,7 +55,8 @@ def one_batch_under_deepspeed(testbed: Any, target: Any) -> dict[str, Any]:
     state: Any = import_module("accelerate.state")
     state.AcceleratorState._reset_state(reset_partial_state=True)
     communication: Any = import_module("deepspeed.comm.comm")
-    communication.cdb = None
+    groups: Any = import_module("deepspeed.utils.groups")
+    communication.cdb = groups._WORLD_GROUP = None
     arguments: dict[str, Any] = {"per_device_train_batch_size": 4}
     samples = zoo.texts(testbed, (1, 1, 1, 1))
     return {"moved": deepspeed_double_gas_scaling._length_of_gradients(zoo.small_llama(testbed), samples, **arguments)}
