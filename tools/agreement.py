@@ -55,9 +55,9 @@ REASONS: Mapping[str, str] = {
         "a false alarm where an epoch ends in the middle of a step: DeepSpeed's engine does not take that step at all."
     ),
     "fa-sliding-window-off-by-one": (
-        "a false alarm in 4.55.1 to 4.55.4, where a batch is longer than the window with its padding alone, or a row whose "
-        "sequences are all shorter: the function that is broken there knows of neither. In 4.44.0, where all sequences in "
-        "a row but the last one have one token."
+        "a false alarm in 4.55.1 to 4.55.4, where a batch is longer than the window with its padding alone, "
+        "or a row whose sequences are all shorter: the function that is broken there knows of neither. In "
+        "4.44.0, where all sequences in a row but the last one have one token."
     ),
     "phi-lm-head-bias": (
         "a false alarm where the bias in the checkpoint is zero, or there is none: the model has no place for it, and "
