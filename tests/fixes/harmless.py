@@ -11,7 +11,7 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.processing import _pictures
-from hotfix.proofs.training import _counted, _steps
+from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling
 from hotfix.proofs.training._writers import writer
 
 Case = Callable[[Any, Any], dict[str, Any]]
@@ -44,6 +44,22 @@ def one_batch_of_an_encoder(testbed: Any, target: Any) -> dict[str, Any]:
 )
 def one_batch_on_one_device(testbed: Any, target: Any) -> dict[str, Any]:
     return _steps.one_step(zoo.small_llama(testbed), zoo.texts(testbed, (1, 1, 1, 1)), per_device_train_batch_size=4)
+
+
+@of("deepspeed-double-gas-scaling")
+def one_batch_under_deepspeed(testbed: Any, target: Any) -> dict[str, Any]:
+    import os
+
+    # The case has set the rest, and ended its process group: DeepSpeed and Accelerate have to begin anew.
+    os.environ["MASTER_PORT"] = str(_steps.free_port())
+    state: Any = import_module("accelerate.state")
+    state.AcceleratorState._reset_state(reset_partial_state=True)
+    communication: Any = import_module("deepspeed.comm.comm")
+    groups: Any = import_module("deepspeed.utils.groups")
+    communication.cdb = groups._WORLD_GROUP = None
+    arguments: dict[str, Any] = {"per_device_train_batch_size": 4}
+    samples = zoo.texts(testbed, (1, 1, 1, 1))
+    return {"moved": deepspeed_double_gas_scaling._length_of_gradients(zoo.small_llama(testbed), samples, **arguments)}
 
 
 @of("ga-loss-kwargs-swallowed-vlm", "ga-loss-kwargs-swallowed-seq2seq-v5")
