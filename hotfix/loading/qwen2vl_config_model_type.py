@@ -15,7 +15,7 @@ from hotfix.fix import Fix
 FIX = Fix(
     id="qwen2vl-config-model-type",
     title="Qwen2-VL and Qwen2.5-VL say that they are text models after loading",
-    kind="silent",
+    kind="api",
     upstream=("2U1/Qwen-VL-Series-Finetune#240",),
     fixed_in="4.57.6",
 )

@@ -1,8 +1,8 @@
 """Gemma 2 cannot generate past its window; Cohere 2 does, and its layers with a window see the wrong tokens.
 
 Symptom   Gemma 2: ``IndexError: index 4096 is out of bounds for dimension 0 with size 4096``. Cohere 2: silent under
-          eager and sdpa attention, what is generated past the window gets worse. Both, under FlashAttention-2 and a
-          batch with padding: keys and mask are of different lengths.
+          eager and sdpa attention; in a batch with padding, what is generated past the window gets worse. Both, under
+          FlashAttention-2 and a batch with padding: keys and mask are of different lengths.
 Cause     The attention of Gemma 2 does not tell the cache of its window. Past it, the cache of such a layer holds the
           last tokens, and their mask is cut for the first ones; under FlashAttention-2 it is cut to the window only
           where there is a cache, and keys that the mask says nothing of are not cut off at all.

@@ -51,8 +51,8 @@ def of_all_parts(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def enable_input_require_grads(self: Any) -> Any:
         result = original(self)
         hooks, seen = [self._require_grads_hook], {id(self.get_input_embeddings())}
-        for part in _parts(self):
-            embeddings = _embeddings(part)
+        for part in parts_of(self):
+            embeddings = embeddings_of(part)
             if embeddings is not None and id(embeddings) not in seen:
                 seen.add(id(embeddings))
                 hooks.append(embeddings.register_forward_hook(_Wanting(part)))
@@ -95,14 +95,14 @@ class _Hooks:
             one.remove()
 
 
-def _parts(model: Any) -> list[Any]:
+def parts_of(model: Any) -> list[Any]:
     """The models inside of a model."""
     from transformers.modeling_utils import PreTrainedModel
 
     return [one for one in model.modules() if one is not model and isinstance(one, PreTrainedModel)]
 
 
-def _embeddings(part: Any) -> Any:
+def embeddings_of(part: Any) -> Any:
     """The module that makes the input of a part what its blocks take, or None."""
     try:
         found = part.get_input_embeddings()
