@@ -26,7 +26,10 @@ _PRODUCT = "freqs = (inv_freq_expanded @ position_ids_expanded).transpose(1, 2)"
 
 FIX.edits(
     *(
-        (f"transformers.models.{name.lower()}.modeling_{name.lower()}:{name}RotaryEmbedding.forward", ">=4.38.0,<=4.38.1")
+        (
+            f"transformers.models.{name.lower()}.modeling_{name.lower()}:{name}RotaryEmbedding.forward",
+            ">=4.38.0,<=4.38.1",
+        )
         for name in ("Llama", "Gemma")
     ),
     old=_PRODUCT,

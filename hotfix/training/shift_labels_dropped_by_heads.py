@@ -6,8 +6,8 @@ Cause     Who cuts up a text moves its labels first, and hands them on as ``shif
           are. The model does not pass them on, and the loss moves the ``labels`` of its part.
 Releases  Qwen3-VL and Qwen3-VL MoE, 4.57.1 to 5.16.1
 Upstream  transformers#48491, transformers#48493 (fixed in 5.17.0)
-Here      ``shift_labels`` are passed on, and nothing else. Equal to 5.17.0 where the Trainer does not pass on the number
-          of labels, as it does not to these models.
+Here      ``shift_labels`` are passed on, and nothing else. Equal to 5.17.0 where the number of labels is not given, as
+          the Trainer does not give it to these models.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Symptom   Silent, but for a warning of torch's: ``None of the inputs have requires_grad=True. Gradients will be None``.
           LoRA with modules of the vision tower among its targets and ``gradient_checkpointing=True`` (reentrant, the
           default of most releases) trains what is in the text model alone: Qwen2-VL, LLaVA, Gemma 3, InternVL.
-Cause     A checkpointed block passes a gradient on only where its input wants one. ``enable_input_require_grads`` sees to
-          that for the embeddings of the text, and for nothing else.
+Cause     A checkpointed block passes a gradient on only where its input wants one. ``enable_input_require_grads`` sees
+          to that for the embeddings of the text, and for nothing else.
 Releases  4.36.0 to 4.57.6. Idefics 2, Idefics 3 and SmolVLM see to it themselves.
 Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
 Here      What embeds the patches of each model inside is seen to as well, as in 5.0.0: ``get_input_embeddings`` tells

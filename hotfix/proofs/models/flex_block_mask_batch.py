@@ -32,7 +32,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     told: dict[str, Any] = {}
     # Compiling the making of a mask takes a compiler and a minute, and changes nothing of the mask.
     whole = partial(flex_attention.create_block_causal_mask_flex, _compile=False)
-    with patch.object(flex_attention, "create_block_causal_mask_flex", lambda **how: whole(**{**how, "_compile": False})):
+    with patch.object(
+        flex_attention, "create_block_causal_mask_flex", lambda **how: whole(**{**how, "_compile": False})
+    ):
         for name, values in rows.items():
             ids = torch.tensor(values, device=testbed.device)
             for way, lengths in (("", {}), (", lengths", {"query_length": 9, "key_length": 9})):
@@ -47,6 +49,9 @@ def seen(mask: Any, rows: int, tokens: int) -> torch.Tensor:
 
     def one(row: int) -> list[list[bool]]:
         where = [torch.tensor(number) for number in range(max(rows, tokens))]
-        return [[bool(mask.mask_mod(where[row], where[0], where[q], where[k])) for k in range(tokens)] for q in range(tokens)]
+        return [
+            [bool(mask.mask_mod(where[row], where[0], where[q], where[k])) for k in range(tokens)]
+            for q in range(tokens)
+        ]
 
     return torch.tensor([one(row) for row in range(mask.shape[0])])

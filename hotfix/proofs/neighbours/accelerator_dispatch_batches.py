@@ -42,4 +42,6 @@ def settings(options: dict[str, Any]) -> dict[str, Any]:
 
     from transformers import TrainingArguments
 
-    return {"accelerator_config": options} if "accelerator_config" in signature(TrainingArguments).parameters else options
+    return (
+        {"accelerator_config": options} if "accelerator_config" in signature(TrainingArguments).parameters else options
+    )

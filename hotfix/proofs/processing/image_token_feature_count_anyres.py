@@ -24,7 +24,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
 
     model = target.module.split(".")[2]
-    modeling, processing = (import_module(f"transformers.models.{model}.{one}_{model}") for one in ("modeling", "processing"))
+    modeling, processing = (
+        import_module(f"transformers.models.{model}.{one}_{model}") for one in ("modeling", "processing")
+    )
     names = {"llava_next": "LlavaNextProcessor", "llava_onevision": "LlavaOnevisionProcessor"}
     count = getattr(processing, names[model])._get_unpadded_features
     told, wrong = [], []

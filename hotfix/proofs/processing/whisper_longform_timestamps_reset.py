@@ -69,7 +69,9 @@ def whisper(folder: Path) -> Any:
 
     vocabulary, merges = _model()
     (folder / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
-    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *(" ".join(one) for one in merges)]), encoding="utf-8")
+    (folder / "merges.txt").write_text(
+        "\n".join(["#version: 0.2", *(" ".join(one) for one in merges)]), encoding="utf-8"
+    )
     tokenizer = WhisperTokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
     tokenizer.add_special_tokens({"additional_special_tokens": [*_SPECIAL]})
     return tokenizer

@@ -29,7 +29,8 @@ def trains_without_a_hook(call: Call) -> Optional[bool]:
     if not trained:
         return False
     how = getattr(model, "_gradient_checkpointing_func", None) or next(
-        (one._gradient_checkpointing_func for one in model.modules() if hasattr(one, "_gradient_checkpointing_func")), None
+        (one._gradient_checkpointing_func for one in model.modules() if hasattr(one, "_gradient_checkpointing_func")),
+        None,
     )
     return None if how is None else bool(getattr(how, "keywords", {}).get("use_reentrant", True))
 
