@@ -148,6 +148,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "v5-trainer-ga-double-division": STEP,
         },
     ),
+    "5.5.1": ({}, {"gemma4-kv-share-no-cache": _model("gemma4", "Gemma4TextAttention.forward")}),
     "5.12.1": (LATER, {"v5-num-items-undercount-seq2seq": "transformers.trainer:Trainer.__init__"}),
 }
 ALWAYS = ("4.48.0", "4.54.0")
