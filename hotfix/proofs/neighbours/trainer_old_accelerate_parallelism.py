@@ -1,4 +1,4 @@
-"""The proof: a Llama is trained for a step, beside the Accelerate of 2024."""
+"""The proof: a Llama is trained for a step, beside an older Accelerate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from hotfix.neighbours.trainer_old_accelerate_parallelism import FIX
 from hotfix.proofs.training._counted import padded_ways, whole_texts
-from hotfix.proofs.training._steps import PACKAGES
 from hotfix.proofs.zoo import small_llama
 
 if TYPE_CHECKING:
@@ -16,7 +15,10 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(raises="AttributeError: .*has no attribute 'parallelism_config'", packages=PACKAGES)
+@FIX.case(
+    raises="AttributeError: .*has no attribute 'parallelism_config'",
+    packages={"accelerate": "1.9.0", "flash-attn": None},
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Loss and gradients of a step, in micro-batches and in one batch."""
     return padded_ways(lambda: small_llama(testbed), whole_texts(testbed))
