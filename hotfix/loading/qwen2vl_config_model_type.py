@@ -2,10 +2,10 @@
 
 Symptom   Silent. After ``from_pretrained`` ``config.model_type`` is ``qwen2_5_vl_text``, and ``_name_or_path`` that of
           the text model, which is empty. Frameworks that go by either (PEFT, TRL, swift, vLLM) take the wrong branch.
-Cause     What the configuration of the text has as well is read there, these two included.
+Cause     What the configuration of the text has as well is read and written there, these two included.
 Releases  4.57.1 to 4.57.5
 Upstream  2U1/Qwen-VL-Series-Finetune#240 (fixed in 4.57.6)
-Here      Both are read from the configuration itself, as in 4.57.6, which left two names out of the same list.
+Here      Both are those of the configuration itself, as in 4.57.6, which left two names out of the same list.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ FIX = Fix(
     kind="api",
     upstream=("2U1/Qwen-VL-Series-Finetune#240",),
     fixed_in="4.57.6",
+    prefilter="_attn_implementation_internal",
 )
 
 _CONFIGS = tuple(
@@ -27,6 +28,7 @@ _CONFIGS = tuple(
 
 FIX.edits(
     *((f"{one}.__getattribute__", ">=4.57.1,<=4.57.5") for one in _CONFIGS),
+    *((f"{one}.__setattr__", ">=4.57.1,<=4.57.4") for one in _CONFIGS),
     old='["dtype", "_attn_implementation_internal"]',
     new='["_name_or_path", "model_type", "dtype", "_attn_implementation_internal"]',
 )

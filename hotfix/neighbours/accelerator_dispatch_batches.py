@@ -6,7 +6,7 @@ Cause     ``dispatch_batches`` and its like are arguments of ``Accelerator`` bef
           ``DataLoaderConfiguration`` alone.
 Releases  4.36.0 to 4.39.3, beside accelerate 1.0 or newer
 Upstream  transformers#34699, transformers#34714; 4.40.0 is the first that makes a ``DataLoaderConfiguration``
-Here      What the constructor does not take is given to it as a ``DataLoaderConfiguration``, as in 4.40.0.
+Here      What is for data loaders is given to the constructor as a ``DataLoaderConfiguration``, as in 4.40.0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def made(kind: Any, **options: Any) -> Any:
     """
     from accelerate.utils import DataLoaderConfiguration
 
-    taken = inspect.signature(kind.__init__).parameters
+    # `split_batches` is among the arguments of the constructor still, and is not looked at.
     moved = inspect.signature(DataLoaderConfiguration).parameters
-    settings = {name: options.pop(name) for name in [*options] if name not in taken and name in moved}
+    settings = {name: options.pop(name) for name in [*options] if name in moved}
     return kind(dataloader_config=DataLoaderConfiguration(**settings), **options)

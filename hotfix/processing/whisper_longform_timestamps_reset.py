@@ -4,7 +4,7 @@ Symptom   Silent. ``pipeline("automatic-speech-recognition", return_timestamps=T
           ``chunk_length_s``: the chunks of every window have times as if it were the first.
 Cause     Whisper writes times relative to its window. What is generated for all windows comes as one sequence, and
           where it is read nobody notices that a time is earlier than the one before.
-Releases  4.37.0 to 4.52.4
+Releases  4.36.0 to 4.52.4
 Upstream  transformers#31942, transformers#32003, transformers#32131, transformers#34210 (fixed in 4.53.0)
 Here      Where a time goes back, the next window has begun: behind what the last one has heard to its end, or half a
           minute later where it has heard something to its very end. Equal to 4.53.0.
@@ -30,7 +30,7 @@ _TOKENS = 'token_ids = output["tokens"][0].tolist()'
 _TIME = "time = (token - timestamp_begin) * time_precision + time_offset"
 
 FIX.edits(
-    ("transformers.models.whisper.tokenization_whisper:_decode_asr", ">=4.37.0,<=4.52.4"),
+    ("transformers.models.whisper.tokenization_whisper:_decode_asr", ">=4.36.0,<=4.52.4"),
     old=(_TOKENS, _TIME),
     new=(
         f"{_TOKENS}\nfrom {__name__} import Windows\nwindows = Windows()",

@@ -16,17 +16,20 @@ from hotfix.fix import Fix
 
 _WITHOUT_CASE = (
     "cosmos3_omni Cosmos3OmniForConditionalGeneration",
+    "ernie4_5_vl_moe Ernie4_5_VL_MoeForConditionalGeneration",
     "ernie4_5_vl_moe Ernie4_5_VLMoeForConditionalGeneration",
     "glm46v Glm46VForConditionalGeneration",
     "glm4v Glm4vForConditionalGeneration",
     "glm4v_moe Glm4vMoeForConditionalGeneration",
     "glm_image GlmImageForConditionalGeneration",
     "glm_ocr GlmOcrForConditionalGeneration",
+    "janus JanusForConditionalGeneration",
     "minicpmv4_6 MiniCPMV4_6ForConditionalGeneration",
     "minimax_m3_vl MiniMaxM3SparseForConditionalGeneration",
     "qwen3_5 Qwen3_5ForConditionalGeneration",
     "qwen3_5_moe Qwen3_5MoeForConditionalGeneration",
     "qwen4_exp Qwen4ExpForConditionalGeneration",
+    "vipllava VipLlavaForConditionalGeneration",
 )
 
 

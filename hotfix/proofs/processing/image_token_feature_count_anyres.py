@@ -27,8 +27,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     modeling, processing = (
         import_module(f"transformers.models.{model}.{one}_{model}") for one in ("modeling", "processing")
     )
-    names = {"llava_next": "LlavaNextProcessor", "llava_onevision": "LlavaOnevisionProcessor"}
-    count = getattr(processing, names[model])._get_unpadded_features
+    words = {"llava": "Llava", "next": "Next", "video": "Video", "onevision": "Onevision"}
+    name = "".join(words[one] for one in model.split("_"))
+    count = getattr(processing, f"{name}Processor")._get_unpadded_features
     told, wrong = [], []
     for down, across in _GRIDS:
         patches = torch.zeros(1, down * _TILE, across * _TILE)
