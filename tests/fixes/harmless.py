@@ -40,6 +40,7 @@ def one_batch_of_an_encoder(testbed: Any, target: Any) -> dict[str, Any]:
     "trainer-ddp-no-sync-inverted",
     "trainer-dp-loss-mean-num-items",
     "trainer-ga-num-items-dropped",
+    "trainer-last-accumulation-remainder",
     "v5-trainer-ga-double-division",
 )
 def one_batch_on_one_device(testbed: Any, target: Any) -> dict[str, Any]:
@@ -99,6 +100,36 @@ def a_text_within_the_window(testbed: Any, target: Any) -> dict[str, Any]:
     model.generation_config.pad_token_id = 0
     tokens = model.generate(ids, attention_mask=mask, max_new_tokens=2, do_sample=False)
     return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()], "tokens": tokens}
+
+
+@of("gemma2-sliding-layer-parity")
+def a_text_within_the_window_of_an_early_gemma2(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
+    return {"logits": model(testbed.randint(3, 60, 2, zoo.WINDOW, seed=1), use_cache=False).logits}
+
+
+@of("gemma2-cohere2-window-crash")
+def generated_past_the_window_without_padding(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed_cohere2(testbed, attn="eager", dtype=torch.float32)
+    model.generation_config.eos_token_id = None
+    model.generation_config.pad_token_id = 0
+    ids = testbed.randint(3, 60, 2, 6, seed=1)
+    tokens = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=4, do_sample=False)
+    return {"tokens": tokens}
+
+
+@of("llama-gemma-rope-autocast")
+def far_positions_without_autocast(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.llama(testbed, attn="eager", dtype=torch.float32)
+    ids = testbed.randint(3, 60, 1, 9, seed=1)
+    positions = torch.arange(1000, 1009, device=ids.device).expand(1, 9)
+    return {"logits": model(ids, position_ids=positions, use_cache=False).logits}
 
 
 @of("gemma2-fa2-no-window")
