@@ -1,7 +1,9 @@
 """Layers of BERT cannot be built with a configuration of one's own.
 
 Symptom   ``AttributeError: '_Pseudo_Bert_Config' object has no attribute '_attn_implementation'`` from code that
-          builds ``BertLayer`` or ``BertEncoder`` itself: alphapeptdeep, MONAI, modelscope.
+          builds ``BertLayer`` or ``BertEncoder`` itself: alphapeptdeep; ``AttributeError: type object 'obj' has no
+          attribute '_attn_implementation'`` from MONAI, ``AttributeError: 'ConfigDict' object has no attribute
+          '_attn_implementation'`` from modelscope.
 Cause     The layer asks the configuration what attention it is to have, and only those of the library know.
 Releases  4.41.0 to 4.57.6. From 5.0.0 on a layer asks when it is called, and what it takes and returns is another
           thing, too.
