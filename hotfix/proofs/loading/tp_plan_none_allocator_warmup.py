@@ -28,7 +28,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import modeling_utils
 
-    model = llama(testbed, attn="eager", dtype=torch.float32)
+    # Without a head: 4.54.0 counts what may be tied once, whether it is or not.
+    model = llama(testbed, attn="eager", dtype=torch.float32).model
     places = dict.fromkeys(dict(model.named_parameters()), "xpu:0")
     warm_up: Any = modeling_utils.caching_allocator_warmup
     quantizer = {"hf_quantizer": None} if "hf_quantizer" in inspect.signature(warm_up).parameters else {}
@@ -45,6 +46,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             "gloo", init_method=(Path(folder) / "store").as_uri(), rank=0, world_size=1
         )
         try:
-            return {"reserved": torch.tensor([reserved({"model.layers.*.mlp.up_proj": "colwise"}), reserved(None)])}
+            return {"reserved": torch.tensor([reserved({"layers.*.mlp.up_proj": "colwise"}), reserved(None)])}
         finally:
             torch.distributed.destroy_process_group()

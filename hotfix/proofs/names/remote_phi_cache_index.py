@@ -80,7 +80,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
 
     config = llama(testbed, attn="eager", dtype=torch.float32).config
-    model = testbed.fill(remote(OLD)["Turning"](config)).eval()
+    model = testbed.fill(remote(OLD)["Turning"](config), scale=3.0).eval()
     prompt = testbed.randint(3, 60, 2, 5, seed=3)
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
     options = {"attention_mask": mask, "max_new_tokens": 6, "do_sample": False, "pad_token_id": 0, "use_cache": True}
