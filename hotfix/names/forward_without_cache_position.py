@@ -26,20 +26,22 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#29426", "LLaVA#1218", "LLaVA#1448"),
     fixed_in="5.4.0",
-    exempt={
-        "transformers.models.*": "what is changed is the class of the user, from whichever of them it inherits",
-    },
+    prefilter="_validate_model",
 )
 
 MIXIN = "transformers.generation.utils:GenerationMixin"
 LLAMA = "transformers.models.llama.modeling_llama:LlamaForCausalLM.prepare_inputs_for_generation"
 
 
-# Up to 4.45.2 each model prepared its inputs by itself, Llama first; both of these are called by every `generate()`.
-@FIX.wraps((f"{MIXIN}._validate_model_class", ">=4.38.0,<=4.45.2"), fingerprint_of=(LLAMA,))
+# Both are called by every `generate()`. Up to 4.45.2 each model prepared its inputs by itself, Llama first; what is
+# changed is the class of the user, from whichever of them it inherits.
+@FIX.wraps(
+    (f"{MIXIN}._validate_model_class", ">=4.38.0,<=4.45.2"),
+    fingerprint_of=("GenerationMixin._validate_model_class", LLAMA),
+)
 @FIX.wraps(
     (f"{MIXIN}._validate_model_kwargs", ">=4.46.1,<=5.3.0"),
-    fingerprint_of=("GenerationMixin.prepare_inputs_for_generation",),
+    fingerprint_of=("GenerationMixin._validate_model_kwargs", "GenerationMixin.prepare_inputs_for_generation"),
 )
 def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any]:
     """Before the first step it is seen whether the model takes it."""
@@ -79,10 +81,8 @@ def restore() -> None:
 
 
 @FIX.recognises
-def hands_it_over(function: ast.AST) -> bool:
-    """It puts the key into what it returns, whoever is to get that."""
-    if not isinstance(function, ast.FunctionDef) or function.name != "prepare_inputs_for_generation":
-        return False
-    text = ast.unparse(function)
+def hands_it_over(*definitions: ast.AST) -> bool:
+    """What prepares the inputs, the second of them, puts the key into what it returns, whoever is to get that."""
+    text = ast.unparse(definitions[-1]) if len(definitions) == 2 else ""
     puts = "'cache_position': cache_position" in text or "model_inputs['cache_position'] = cache_position" in text
     return puts and "past_seen_tokens" not in text  # as 5.4.0 has it

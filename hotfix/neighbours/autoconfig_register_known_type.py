@@ -33,8 +33,8 @@ FIX = Fix(
 _log = logging.getLogger("hotfix")
 
 
-@FIX.wraps("transformers.models.auto.configuration_auto:_LazyConfigMapping.register")
-@FIX.wraps("transformers.models.auto.auto_factory:_LazyAutoMapping.register")
+@FIX.wraps(("transformers.models.auto.configuration_auto:_LazyConfigMapping.register", ">=4.36.0"))
+@FIX.wraps(("transformers.models.auto.auto_factory:_LazyAutoMapping.register", ">=4.36.0"))
 def by_who_brings_it(original: Callable[..., None]) -> Callable[..., None]:
     """What is brought along counts."""
 
