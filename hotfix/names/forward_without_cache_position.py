@@ -1,7 +1,8 @@
 """``generate()`` hands ``cache_position`` to models that do not take it.
 
 Symptom   ``TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'`` in the
-          first step: LLaVA and the many models that were made from it, MiniGPT4-video, duo-attention.
+          first step: LLaVA and the many models that were made from it, MiniGPT4-video; ``TypeError:
+          old_llama_for_causal_lm_forward() got an unexpected keyword argument 'cache_position'`` from duo-attention.
 Cause     A class with a ``forward`` of its own inherits ``prepare_inputs_for_generation`` from the library, and what
           that returns got a key more.
 Releases  4.38.0 to 5.3.0

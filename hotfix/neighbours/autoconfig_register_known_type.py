@@ -22,7 +22,7 @@ from hotfix.fix import Fix
 
 FIX = Fix(
     id="autoconfig-register-known-type",
-    title="ValueError: 'aimv2' is already used by a Transformers config, pick another name.",
+    title="ValueError: 'aimv2' is already used by a Transformers config, pick another name",
     kind="removed-api",
     upstream=("vllm-ascend#2046", "GLM-V#84", "vllm#22178"),
     optin=True,

@@ -68,7 +68,7 @@ def _written(folder: str, name: str, settings: dict[str, Any]) -> Any:
     import json
     from pathlib import Path
 
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import AutoTokenizer
 
     special, single, pair = FAMILIES[name]
@@ -83,6 +83,7 @@ def _written(folder: str, name: str, settings: dict[str, Any]) -> Any:
     else:
         numbers = {one: number for number, one in enumerate([*special, *WORDS])}
         core = Tokenizer(models.WordPiece(numbers, unk_token=special[1]))
+        core.normalizer = normalizers.BertNormalizer(lowercase=True)
         core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     core.add_special_tokens([one for one in special if one != "."])
     around = [(one, core.token_to_id(one)) for one in special if f"{one}:" in pair]
