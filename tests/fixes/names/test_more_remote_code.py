@@ -48,8 +48,8 @@ class Ours(LlamaForCausalLM):
         return super().forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids,
                                past_key_values=past_key_values, inputs_embeds=inputs_embeds, use_cache=use_cache)
 
-    def prepare_inputs_for_generation(self, *args, **kwargs):
-        return super().prepare_inputs_for_generation(*args, **kwargs)
+    def prepare_inputs_for_generation(self, input_ids, inputs_embeds=None, **kwargs):
+        return super().prepare_inputs_for_generation(input_ids, inputs_embeds=inputs_embeds, **kwargs)
 
 own = vars(Ours)["prepare_inputs_for_generation"]
 theirs = vars(GenerationMixin)["prepare_inputs_for_generation"]
