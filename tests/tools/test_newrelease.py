@@ -52,8 +52,8 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(newrelease, "CHANGES", made.changes)
     monkeypatch.setattr(page, "main", lambda words: 0)
     monkeypatch.setattr(pages, "main", lambda words: 0)
-    monkeypatch.setattr(names, "table", lambda releases: made.tables.append(list(map(str, releases))) or "")
-    monkeypatch.setattr(names, "write", lambda text: None)
+    monkeypatch.setattr(names, "table", lambda releases: list(map(str, releases)))
+    monkeypatch.setattr(names, "write", made.tables.append)
     monkeypatch.setattr(by_release, "build", lambda library, package: list(map(str, library.releases)))
     monkeypatch.setattr(by_release, "write", lambda data, output: made.tables.append(data))
     return made
