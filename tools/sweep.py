@@ -432,9 +432,10 @@ class _Examiner:
     def _hits(self, text: str) -> Iterator[_Hit]:
         numbers = dict.fromkeys(number for word, number in self.words if word in text)
         lines = source.lines_of(text) if numbers else []
+        heads = heads_in(lines)
         trees: dict[str, ast.stmt | None] = {}
         for number in numbers:
-            for qualname, head in self.scans[number].candidates(text, lines):
+            for qualname, head in self.scans[number].candidates(text, lines, heads):
                 block = source.block_at(lines, head)
                 digest = hashlib.blake2b(block.encode("utf-8", "surrogatepass"), digest_size=16).digest()
                 key = number, qualname, digest
@@ -503,7 +504,7 @@ class _Scan:
         if any(name[:1].isupper() for name in names):
             self.kinds += (ast.ClassDef,)
 
-    def candidates(self, text: str, lines: Sequence[str]) -> set[tuple[str, int]]:
+    def candidates(self, text: str, lines: Sequence[str], heads: Sequence[_Head]) -> set[tuple[str, int]]:
         """The definitions around each place where a prefilter stands, less the classes if only functions are judged."""
         places = [place for one in self.prefilters for place in _occurrences(text, one)]
         if not self.prefilters:
@@ -512,41 +513,66 @@ class _Scan:
         return {
             (qualname, head)
             for number in {text.count("\n", 0, place) for place in places}
-            for qualname, head in enclosing(lines, number)
+            for qualname, head in enclosing(lines, number, heads)
             if classes or not lines[head].lstrip().startswith("class")
         }
 
 
-def enclosing(lines: Sequence[str], number: int) -> list[tuple[str, int]]:
+def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None = None) -> list[tuple[str, int]]:
     """The definitions that line `number` (counted from 0) may stand in, innermost last, with the lines of their heads.
 
     Goes by indentation, and stops at the outermost function: what is defined in a function has no qualified name that
     could be a target.
+
+    Args:
+        lines: of the text.
+        number: of the line; a blank one belongs to the one above.
+        heads: those of the lines, for who asks for many of them.
     """
-    heads: list[tuple[str, str, int]] = []
+    while number >= 0 and not lines[number].strip():
+        number -= 1
+    if number < 0:
+        return []
+    above = [head for head in (heads_in(lines) if heads is None else heads) if head.place <= number]
+    found: list[_Head] = []
     limit = None
-    for place in range(number, -1, -1):
-        line = lines[place]
-        stripped = line.lstrip()
-        if not stripped:
-            continue
-        indent = len(line) - len(stripped)
-        head = _HEAD.match(stripped)
-        if head and (limit is None or indent < limit):
-            heads.append((head[1], head[2], place))
-            limit = indent
-        elif limit is None:
-            limit = indent + (stripped[0] in ")]}")  # the line itself; a closing bracket stands as far out as its head
+    if not above or above[-1].place != number:  # a closing bracket stands as far out as its head
+        stripped = lines[number].lstrip()
+        limit = len(lines[number]) - len(stripped) + (stripped[0] in ")]}")
+    for head in reversed(above):
         if limit == 0:
             break
+        if limit is None or head.indent < limit:
+            found.append(head)
+            limit = head.indent
     names: list[str] = []
     around = []
-    for kind, name, place in reversed(heads):
-        names.append(name)
-        around.append((".".join(names), place))
-        if kind != "class":
+    for head in reversed(found):
+        names.append(head.name)
+        around.append((".".join(names), head.place))
+        if head.kind != "class":
             break
     return around
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The head of a definition: its line (counted from 0), how far in it stands, what it defines."""
+
+    place: int
+    indent: int
+    kind: str
+    name: str
+
+
+def heads_in(lines: Sequence[str]) -> list[_Head]:
+    """The heads of definitions among lines, in their order."""
+    found = []
+    for place, line in enumerate(lines):
+        stripped = line.lstrip()
+        if head := _HEAD.match(stripped):
+            found.append(_Head(place, len(line) - len(stripped), head[1], head[2]))
+    return found
 
 
 _HEAD = re.compile(r"(async[ \t]+def|def|class)[ \t]+(\w+)")
