@@ -709,24 +709,37 @@ _examiner: _Examiner  # inherited by the worker processes, because functions of 
 def _run(examiner: _Examiner, jobs: int) -> Iterator[_Seen]:
     global _examiner
     _examiner = examiner
-    # The wheels with the most new texts first, so that no worker is left with a long one at the end.
-    order = sorted(examiner.parcels, key=lambda wheel: -len(examiner.parcels[wheel]))
+    # Neighbouring releases share most of their pieces: each worker takes a run of releases, not one after the other.
+    runs = _runs_of_wheels(examiner.parcels, jobs)
     # Syntax trees are many small objects without cycles; looking for cycles takes a fifth of the time.
     collecting = gc.isenabled()
     gc.disable()
     try:
         if jobs == 1:
-            yield from map(_examine, order)
+            yield from map(_examine, runs)
             return
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap_unordered(_examine, order)
+            yield from pool.imap_unordered(_examine, runs)
     finally:
         if collecting:
             gc.enable()
 
 
-def _examine(wheel: Path) -> _Seen:
-    return _examiner.examine(wheel)
+def _examine(run: Sequence[Path]) -> _Seen:
+    seen = _Seen()
+    for wheel in run:
+        seen.merge(_examiner.examine(wheel))
+    return seen
+
+
+def _runs_of_wheels(parcels: Mapping[Path, Sequence[Content]], jobs: int) -> list[list[Path]]:
+    """The wheels in their order, in as many runs as there are workers, each with about as many new texts."""
+    runs: list[list[Path]] = [[] for _ in range(jobs)]
+    share, done = sum(map(len, parcels.values())) / jobs, 0
+    for wheel, contents in parcels.items():
+        runs[min(jobs - 1, int(done / share))].append(wheel)
+        done += len(contents)
+    return [run for run in runs if run]
 
 
 def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: wheels.Reader, seen: _Seen) -> None:
