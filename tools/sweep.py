@@ -354,6 +354,7 @@ class _Examiner:
                     self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
         self.words = [(word, number) for number, scan in enumerate(self.scans) for word in scan.words]
+        self.bytes = list(dict.fromkeys(word.encode() for word, _ in self.words))
         # Most pieces and most definitions are the same in many releases: each is looked through, or judged, once.
         self.names: dict[bytes, tuple[str, tuple[str, ...]]] = {}
         self.scanned_pieces: dict[bytes, list[_Hit]] = {}
@@ -368,6 +369,7 @@ class _Examiner:
         for content, data in wheels.texts(self.parcels[wheel]):
             wanted = [one for module in content.modules for one in self.wanted.get(module, ())]
             looked_through = self.scanned is None or content.number in self.scanned
+            looked_through = looked_through and any(word in data for word in self.bytes)
             if wanted or looked_through:
                 text = _Text(data, self.names)
                 self._judge(content.number, text, wanted, seen)
