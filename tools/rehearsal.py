@@ -4,11 +4,12 @@
     python -m tools.rehearsal --after 5.17.0 --no-cells     without the matrix
     python -m tools.rehearsal --after 5.22.2 --folder DIR   in this folder, which is kept
 
-The checkout is copied, and in the copy the evidence, the matrix and the tables of names and configurations end at the
-release that is named. Then `tools.newrelease` is run in the copy for every later release whose wheel is in the cache,
-each time with a cache that ends there. What has come of it is compared with what the checkout has: evidence and tables
-to the byte; of the matrix the cells, what was repaired, what was judged, and with which text of the fix, as seconds are
-never the same. The checkout is not touched. The exit status is 1 where anything differs.
+The checkout is copied, and in the copy the evidence and the matrix end at the release that is named, and the tables of
+names and configurations are gone. Then `tools.newrelease` is run there for every later release whose wheel is in the
+cache, each time with a cache that ends there; the last one writes the tables. What has come of it is compared with what
+the checkout has: evidence and tables to the byte; of the matrix the cells, what was repaired, what was judged, and with
+which text of the fix, as seconds are never the same. The checkout is not touched. The exit status is 1 where anything
+differs.
 
 It says for each release how long it took, in seconds of the clock and of the processor, and what was run.
 """
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def cut(root: Path, after: Version) -> list[Version]:
-    """Let evidence and matrix of a copy of the checkout end at a release.
+    """Let evidence and matrix of a copy of the checkout end at a release; tables, which are written as a whole, go.
 
     Args:
         root: of the copy.
@@ -78,6 +79,8 @@ def cut(root: Path, after: Version) -> list[Version]:
             if evidence.has_releases(target)
         }
         evidence.write(path, sweep.Findings({fix.id: states}).file(fix, written, kept))
+    for table in TABLES:
+        (root / table.relative_to(ROOT)).unlink()
     index["examined"][PACKAGE] = [str(version) for version in kept]
     evidence.write(folder / "index.json", index)
     matrix.Book(root / matrix.RESULTS.relative_to(ROOT)).forget(matrix.cells(modules, folder))

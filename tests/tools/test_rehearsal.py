@@ -34,6 +34,7 @@ def test_a_cut_copy_ends_at_the_release_and_agrees_with_the_fixes(tmp_path):
     kept = {Version(release) for keys in results.values() for releases in keys.values() for release in releases}
     assert max(kept) <= whole[-3]
     found = list(rehearsal.differences(rehearsal.ROOT, root))
+    assert {f"{table.relative_to(rehearsal.ROOT)} is another one" for table in rehearsal.TABLES} <= set(found)
     assert f"{folder.relative_to(root) / 'index.json'} is another one" in found
     assert any(sentence.endswith(": not run") for sentence in found)
 
