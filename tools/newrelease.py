@@ -8,8 +8,8 @@
 
 One release after the other, each held against the examined release before it. All targets are judged in it; copies of
 the bugs are looked for in the files that have changed. It says which fixes' targets have moved, and writes evidence,
-pages, the tables of what each release has of names and of configurations, and a fragment for the changelog, which
-together are a commit. Of the matrix it runs
+pages and a fragment for the changelog, which together are a commit; with `--tables` those of what each release has of
+names and of configurations, too. Of the matrix it runs
 
 - the cells that are to be done anew: of fixes that are broken there, and the neighbours of broken releases;
 - for every other fix one control: on a target that is fixed there, or absent, hotfix may touch and change nothing.
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for release in releases:
             touched = examine(modules, release, options.cache, options.offline, options.jobs)
             _write_fragment(modules, release, touched)
-        if not options.no_tables:
+        if options.tables:
             write_tables(options.cache, options.offline)
         if not options.no_cells:
             run_cells(modules, releases, options.fix, options.jobs, options.timeout, options.results)
@@ -327,7 +327,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--offline", action="store_true", help="only the wheels that are in the cache")
     parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
     parser.add_argument("--no-cells", action="store_true", help="run no cell of the matrix")
-    parser.add_argument("--no-tables", action="store_true", help="leave the tables of names and configurations")
+    parser.add_argument("--tables", action="store_true", help="write the tables of names and configurations, too")
     parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only the cells of this fix")
     parser.add_argument("--list", action="store_true", help="only say which releases are new")
     parser.add_argument("--jobs", type=int, default=2, help="processes, and runs at a time")

@@ -130,7 +130,7 @@ def _rehearse(folder: Path, options: argparse.Namespace) -> int:
             continue
         _link(held[release], cache)
         words = ["--no-cells"] if options.no_cells else []
-        words += ["--no-tables"] if release != gone[-1] else []  # the last ones say everything of all releases
+        words += ["--tables"] if release == gone[-1] else []  # the last ones say everything of all releases
         status, seconds, processor, said = _one(root, cache, release, [*words, f"--jobs={options.jobs}"])
         print(f"{release}: {seconds:.0f} s, {processor:.0f} s of processor time; {'; '.join(said)}", flush=True)
         if status:

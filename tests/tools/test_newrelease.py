@@ -37,7 +37,7 @@ class Checkout:
 
     def add(self, releases: dict[str, dict[str, str]], *words: str) -> int:
         library(self.cache, releases)
-        options = ["--offline", "--jobs=1", f"--cache={self.cache}", f"--results={self.results}"]
+        options = ["--offline", "--tables", "--jobs=1", f"--cache={self.cache}", f"--results={self.results}"]
         return newrelease.main([*options, *words])
 
     def fragments(self) -> dict[str, str]:
