@@ -193,6 +193,13 @@ def newrelease(session: nox.Session) -> None:
 
 
 @nox.session
+def rehearsal(session: nox.Session) -> None:
+    """The releases after one, brought back in a copy of the checkout: `nox -s rehearsal -- --after 5.22.2`."""
+    install_testbed(session)
+    session.run("python", "-m", "tools.rehearsal", *session.posargs)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Both distributions in dist/, and what is to be said against them; `-- --release`: they need an address, too."""
     if "--release" in session.posargs and ".example/" in Path("pyproject.toml").read_text(encoding="utf-8"):

@@ -382,6 +382,13 @@ class Fix:
         texts = [one.implementation.prefilter for one in self.targets if isinstance(one.implementation, Rewrite)]
         return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) else ()
 
+    def may_be_broken(self, text: str) -> bool:
+        """Whether `is_broken` can say so of what a text is parsed to, as far as the names in it tell."""
+        if "matcher" in self._parts:
+            return True
+        rewrites = {id(one.implementation): one.implementation for one in self.targets}
+        return any(isinstance(one, Rewrite) and one.may_occur_in(text) for one in rewrites.values())
+
     # -- the proof -----------------------------------------------------------------------------------------------------
 
     @overload

@@ -76,6 +76,13 @@ class Rewrite:
             return False
         return enough(_occurs(one, nodes) for one in self.pieces) and all(_occurs(one, nodes) for one in self._beside)
 
+    def may_occur_in(self, text: str) -> bool:
+        """Whether the pieces can occur in what a text is parsed to: the names that they have stand in it."""
+        enough = any if self.alternatives else all
+        return enough(one.may_occur_in(text) for one in self.pieces) and all(
+            one.may_occur_in(text) for one in self._beside
+        )
+
     def apply(self, tree: Any) -> tuple[Any, list[int]]:
         """Change a tree in place.
 
@@ -131,6 +138,10 @@ class _Piece:
         if _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
             self.contained = not _same(self.new, self.old, {})
         self.words = {word for node in self.old for word in _words(node)}
+
+    def may_occur_in(self, text: str) -> bool:
+        """Whether all names of the old piece stand in a text."""
+        return all(word in text for word in self.words)
 
 
 def _occurs(piece: _Piece, nodes: Sequence[ast.AST]) -> bool:

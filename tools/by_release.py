@@ -141,10 +141,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(problems[:50]) or f"{len(library.releases)} releases give the answers of their whole sources.")
         return 1 if problems else 0
     data = build(library, package)
-    content = lzma.compress(json.dumps(data, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
-    options.output.write_bytes(content)
-    print(f"written: {options.output.name}, {len(content) / 1000:.0f} kB, {len(data['texts'])} texts")
+    size = write(data, options.output)
+    print(f"written: {options.output.name}, {size / 1000:.0f} kB, {len(data['texts'])} texts")
     return 0
+
+
+def write(data: Mapping[str, Any], output: Path) -> int:
+    """Write the file; returns how many bytes it has."""
+    return output.write_bytes(
+        lzma.compress(json.dumps(data, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------

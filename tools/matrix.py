@@ -35,11 +35,12 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -365,12 +366,22 @@ class Trials:
         every: all cells, from which the oracles are chosen.
         timeout: seconds for each run.
         run: how a case is run; `tools.testbed.run.run_many` if None.
+        armed: by release, ids of fixes that are armed with each fix; for cells in which none of them changes anything.
+            All these cells of a release are forks of one process then.
     """
 
-    def __init__(self, book: Book, every: Iterable[Cell], timeout: float, run: Runner | None = None) -> None:
+    def __init__(
+        self,
+        book: Book,
+        every: Iterable[Cell],
+        timeout: float,
+        run: Runner | None = None,
+        armed: Mapping[Version, Collection[str]] = MappingProxyType({}),
+    ) -> None:
         from tools.testbed import run as testbed  # imports torch, which --list needs not
 
         self.book, self.timeout, self._run = book, timeout, run or testbed.run_many
+        self._with_each = armed
         self.examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"))
         self.broken: dict[tuple[str, str], set[Version]] = {}
         for cell in every:
@@ -570,7 +581,9 @@ class Trials:
         """Run a case on the targets of cells that share fix and release."""
         fix, release = cells[0].fix, cells[0].release
         others = fix.case_spec.with_fixes if release in self.broken.get((fix.id, cells[0].target.module), ()) else ()
-        ids = ",".join((fix.id, *others) if armed else others)
+        own = (fix.id, *others) if armed else others
+        each = self._with_each.get(release) if armed else None
+        ids = ",".join(sorted({*own, *each}) if each else own)
         packages = {**PACKAGES, **fix.case_spec.packages}
         flash_attn, xformers = packages.pop("flash-attn", None), packages.pop("xformers", None)
         extras = [

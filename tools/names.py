@@ -25,7 +25,7 @@ from typing import Optional
 
 from packaging.version import Version
 
-from hotfix.versions import names
+from hotfix.versions import names, source
 
 from . import wheels
 
@@ -54,16 +54,30 @@ def main(arguments: Optional[list[str]] = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="the folder of the wheels")
     chosen = parser.parse_args(arguments)
-    library = wheels.catalogue(PACKAGE, wheels.cached(PACKAGE, chosen.cache))
-    found = {version: dict(_of_wheel(path)) for version, path in wheels.cached(PACKAGE, chosen.cache).items()}
-    text = "\n".join([rendered(library, read(library)).rstrip("\n"), *ages(found), ""])
+    text = table(wheels.cached(PACKAGE, chosen.cache))
     if chosen.check:
         same = lzma.decompress(names.FILE.read_bytes()).decode("utf-8") == text
         print("the same" if same else f"{names.FILE} is not what the wheels say: python -m tools.names")
         return int(not same)
-    names.FILE.write_bytes(lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME))
+    write(text)
     print(f"{names.FILE}: {text.count(chr(10))} lines, {names.FILE.stat().st_size} bytes")
     return 0
+
+
+def table(releases: Mapping[Version, Path]) -> str:
+    """The text of the table.
+
+    Args:
+        releases: their wheels.
+    """
+    library = wheels.catalogue(PACKAGE, releases)
+    found = {version: dict(_of_wheel(path)) for version, path in releases.items()}
+    return "\n".join([rendered(library, read(library)).rstrip("\n"), *ages(found), ""])
+
+
+def write(text: str) -> None:
+    """Write the table."""
+    names.FILE.write_bytes(lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME))
 
 
 def read(library: wheels.Library) -> dict[int, Surface]:
@@ -75,7 +89,7 @@ def read(library: wheels.Library) -> dict[int, Surface]:
             by_wheel[content.wheel].append(content)
     for contents in by_wheel.values():
         for content, data in wheels.texts(contents):
-            surfaces[content.number] = Surface(ast.parse(decode_source(data)))
+            surfaces[content.number] = Surface(_tree(decode_source(data)))
     return surfaces
 
 
@@ -162,6 +176,17 @@ class Surface:
                     self.legacy.update(_strings(ast.Tuple([one for one in node.value.keys if one], ast.Load())))
             if isinstance(node, ast.Call) and _called(node).endswith("_alias") and node.args:
                 self.legacy.update(filter(None, (one.rpartition(".")[2] for one in _strings(node.args[0]))))
+
+
+def _tree(text: str) -> ast.Module:
+    """The tree that a `Surface` is made of: without what definitions are made of, wherever nothing of that counts."""
+    return source.parse(text) if _DEEPER.search(text) else source.outline(text)
+
+
+# Lazy packages, marks that a definition is exported, and the classes whose arguments are recorded.
+_DEEPER = re.compile(
+    rf"_LazyModule|^@[\w.]*\b(?:requires|export)\b|^class (?:{'|'.join(sum(KEYWORDS.values(), ()))})\b", re.M
+)
 
 
 def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

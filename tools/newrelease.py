@@ -8,7 +8,8 @@
 
 One release after the other, each held against the examined release before it. All targets are judged in it; copies of
 the bugs are looked for in the files that have changed. It says which fixes' targets have moved, and writes evidence,
-pages and a fragment for the changelog, which together are a commit. Of the matrix it runs
+pages and a fragment for the changelog, which together are a commit; with `--tables` those of what each release has of
+names and of configurations, too. Of the matrix it runs
 
 - the cells that are to be done anew: of fixes that are broken there, and the neighbours of broken releases;
 - for every other fix one control: on a target that is fixed there, or absent, hotfix may touch and change nothing.
@@ -31,10 +32,13 @@ from pathlib import Path
 from packaging.version import Version
 
 from hotfix.fix import Fix
+from hotfix.loading import by_release as forms
 
-from . import evidence, matrix, page, pages, sweep, wheels
+from . import by_release, evidence, matrix, names, page, pages, sweep, wheels
 
 PACKAGE = "transformers"
+FORMS = forms.DATA
+NONE: dict[Version, set[str]] = {}
 CHANGES = Path(__file__).resolve().parent.parent / "changes"
 
 
@@ -54,6 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for release in releases:
             touched = examine(modules, release, options.cache, options.offline, options.jobs)
             _write_fragment(modules, release, touched)
+        if options.tables:
+            write_tables(options.cache, options.offline)
         if not options.no_cells:
             run_cells(modules, releases, options.fix, options.jobs, options.timeout, options.results)
         _write_pages()
@@ -113,6 +119,27 @@ def examine(
     return touched
 
 
+def write_tables(cache: Path, offline: bool) -> None:
+    """Write the tables of what each release has, of names and of configurations; each changes as a whole.
+
+    Args:
+        cache: folder of the wheels. It takes those of all examined releases.
+        offline: whether nothing is fetched.
+
+    Raises:
+        Stopped: a wheel is not there.
+    """
+    began, spent = time.perf_counter(), sum(os.times()[:4])
+    examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"), PACKAGE)
+    releases = _wheels(examined, cache, offline)
+    names.write(names.table(releases))
+    by_release.write(by_release.build(wheels.catalogue(PACKAGE, releases), PACKAGE), FORMS)
+    print(
+        f"tables in {time.perf_counter() - began:.0f} s, {sum(os.times()[:4]) - spent:.0f} s of processor time",
+        flush=True,
+    )
+
+
 def controls(modules: Mapping[str, Fix], every: Iterable[matrix.Cell], release: Version) -> list[matrix.Cell]:
     """One cell on a release for each fix that has none there in the matrix: a fixed target if there is one.
 
@@ -136,6 +163,23 @@ def controls(modules: Mapping[str, Fix], every: Iterable[matrix.Cell], release: 
         kept = [cell for cell in cells if cell.verdict != "broken"]
         chosen += sorted(kept, key=lambda cell: cell.verdict != "fixed")[:1]
     return chosen
+
+
+def together(control: Iterable[matrix.Cell]) -> dict[Version, set[str]]:
+    """The fixes that are armed at once, by release: those of the controls that have nothing to repair there.
+
+    A process that has armed a fix and imported a release serves one control only; one with all of them serves them all.
+    """
+    examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"), PACKAGE)
+    idle: dict[Version, set[str]] = {}
+    for cell in control:
+        targets = evidence.read(evidence.FOLDER / f"{cell.fix.id}.json")["targets"]
+        written = [
+            evidence.by_release(targets[one.key], examined) for one in cell.fix.targets if evidence.has_releases(one)
+        ]
+        if all(states[cell.release][0] != "broken" for states in written):
+            idle.setdefault(cell.release, set()).add(cell.fix.id)
+    return idle
 
 
 def run_cells(
@@ -173,8 +217,8 @@ def run_cells(
     with tempfile.TemporaryDirectory() as folder:
         aside = matrix.Book(Path(folder) / "controls.json")
         problems = []
-        for kept, cells in ((book, todo), (aside, control)):
-            matrix.Trials(kept, every, timeout).carry_out(cells, jobs)
+        for kept, cells, armed in ((book, todo, NONE), (aside, control, together(control))):
+            matrix.Trials(kept, every, timeout, armed=armed).carry_out(cells, jobs)
             for cell in cells:
                 entry = kept.entry(cell)
                 if entry is None or entry["result"] not in matrix.GOOD:
@@ -283,6 +327,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--offline", action="store_true", help="only the wheels that are in the cache")
     parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
     parser.add_argument("--no-cells", action="store_true", help="run no cell of the matrix")
+    parser.add_argument("--tables", action="store_true", help="write the tables of names and configurations, too")
     parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only the cells of this fix")
     parser.add_argument("--list", action="store_true", help="only say which releases are new")
     parser.add_argument("--jobs", type=int, default=2, help="processes, and runs at a time")

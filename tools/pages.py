@@ -24,7 +24,7 @@ from packaging.version import Version
 from hotfix.commands import bugs
 from hotfix.fix import KINDS, Fix
 from hotfix.reports.tables import escaped_markdown, markdown_table
-from tests.hostile.beside import CELLS, NEIGHBOURS, RELEASE
+from tests.hostile.beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS
 
 from . import evidence
 from .page import link
@@ -180,6 +180,7 @@ def beside_others(source: Source) -> str:
         release, together, alone = NEIGHBOURS[name].packages
         (package,) = [one for one in (*together, *alone) if one.startswith(name)]
         rows.append((f"{package.replace('==', ' ')}, which {first.does}", release or RELEASE, first.means, last.means))
+    rows += [(who, "a toy", first, last) for who, first, last, _ in WATCHERS]
     return markdown_table(("beside", "transformers", "hotfix first", "hotfix last"), rows)
 
 

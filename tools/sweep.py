@@ -33,7 +33,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib.util import decode_source
 from itertools import groupby, pairwise
@@ -114,7 +114,9 @@ def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1, before: Before 
     releases = sorted({*library.releases, *(before.releases if before else ())})
     for report in _run(_Examiner(fixes, library, scanned), jobs):
         seen.merge(report)
-    _judge_across_modules(fixes, library, seen)
+    contents = wheels.Reader(library)
+    _judge_across_modules(fixes, library, contents, seen)
+    where = _places(library)
     for number, fix in enumerate(fixes):
         findings.states[fix.id] = {}
         for index, target in enumerate(fix.targets):
@@ -124,7 +126,7 @@ def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1, before: Before 
                 _compare(fix, target, states, releases, findings)
                 findings.problems += _contradictions(fix, target, states, known)
         _same_source_two_verdicts(fix, findings)
-        _forgotten_copies(number, fix, library, seen, findings, scanned)
+        _forgotten_copies(number, fix, library, contents, where, seen, findings, scanned)
     _problems_by_release(fixes, library, seen, findings)
     return findings
 
@@ -231,27 +233,112 @@ class _Seen:
         self.problems |= other.problems
 
 
-class _Text(source.Module):
-    """The text of one content."""
+@dataclass(frozen=True)
+class _Piece:
+    """A definition at column 0 with its decorators and what follows it, or what stands before the first of them.
 
-    def __init__(self, data: bytes) -> None:
+    Attributes:
+        key: digest of the text. Most pieces are the same in many releases and many files.
+        text: its lines.
+        name: that of the definition; empty where the piece is what stands before all of them.
+        names: what the heads in it name, its own and those further in.
+    """
+
+    key: bytes
+    text: str
+    name: str
+    names: tuple[str, ...]
+
+
+class _Text(source.Module):
+    """The text of one content.
+
+    Args:
+        data: the content of the file.
+        names: name and names of the pieces that were met, by their keys.
+    """
+
+    def __init__(self, data: bytes, names: dict[bytes, tuple[str, tuple[str, ...]]] | None = None) -> None:
         super().__init__(decode_source(data))
-        self._definitions: dict[str, ast.stmt | None] = {}
+        self._names = {} if names is None else names
 
     @cached_property
-    def lines(self) -> list[str]:
-        return source.lines_of(self.text)
+    def pieces(self) -> list[_Piece]:
+        """The whole text, piece by piece."""
+        return [self._piece(part) for part in _parts(self.text)]
 
-    def definition(self, block: str) -> ast.stmt | None:
-        """The tree of a definition that `source.block_at` has cut out; None where it is no Python, as in a string."""
-        if block not in self._definitions:
-            indented = block[:1].isspace()
-            try:
-                first = source.parse(f"if True:\n{block}" if indented else block).body[0]
-            except (SyntaxError, ValueError, IndexError):
-                first = None
-            self._definitions[block] = first.body[0] if indented and isinstance(first, ast.If) else first
-        return self._definitions[block]
+    def _piece(self, text: str) -> _Piece:
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if key not in self._names:
+            heads = _HEADS.findall(text)
+            own = next((name for indent, name in heads if not indent), "")
+            self._names[key] = own, tuple(name for _, name in heads)
+        return _Piece(key, text, *self._names[key])
+
+    @cached_property
+    def holders(self) -> dict[str, _Piece | None]:
+        """The piece that has a name in a head of a definition; None where several heads have it."""
+        found: dict[str, _Piece | None] = {}
+        for piece in self.pieces:
+            for name in piece.names:
+                found[name] = None if name in found else piece
+        return found
+
+    def holder(self, qualname: str) -> _Piece | None:
+        """The one piece that can have a definition of this name; None where it takes the whole text to tell."""
+        first = qualname.partition(".")[0]
+        piece = self.holders.get(first)
+        return piece if piece and piece.name == first else None
+
+    def lacks(self, qualname: str) -> bool:
+        """Whether no head has some part of a name."""
+        return "\f" not in self.text and any(name not in self.holders for name in qualname.split("."))
+
+    def find(self, qualname: str) -> source.Found | None:
+        """As the function of `source`, with positions that are those of the piece, and parsing no more than that."""
+        if qualname not in self._found:
+            piece = self.holder(qualname)
+            if self.lacks(qualname):
+                self._found[qualname] = None
+            elif piece and ((found := source.find(piece.text, qualname)) or _parses(piece.text)):
+                self._found[qualname] = found
+            else:
+                super().find(qualname)
+        return self._found[qualname]
+
+
+def _parts(text: str) -> list[str]:
+    cuts, done = [0], 0
+    for head in _TOP.finditer(f"\n{text}"):
+        passed, done = text[done : head.start()], head.start()
+        own = 0
+        if passed.startswith("@") or "\n@" in passed:
+            lines = [*source.lines_of(passed), "def decorated(): ...\n"]
+            own = len(source.block_at(lines, len(lines) - 1)) - len(lines[-1])
+        cuts.append(head.start() - own)
+    return [text[first:last] for first, last in pairwise([*cuts, len(text)]) if first < last]
+
+
+_TOP = re.compile(r"\n(?:async[ \t]+def|def|class)[ \t]+\w")
+_HEADS = re.compile(r"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.M)
+
+
+def _parses(text: str) -> bool:
+    try:
+        source.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _definition(block: str) -> ast.stmt | None:
+    """The tree of a definition that `source.block_at` has cut out; None where it is no Python, as in a string."""
+    indented = block[:1].isspace()
+    try:
+        first = source.parse(f"if True:\n{block}" if indented else block).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    return first.body[0] if indented and isinstance(first, ast.If) else first
 
 
 class _Examiner:
@@ -266,8 +353,13 @@ class _Examiner:
                 if evidence.has_releases(target) and _in_one_module(target) and not _is_exported(target):
                     self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
-        # By fix, name and text: most definitions are the same in many releases, and are parsed and judged once.
+        self.words = [(word, number) for number, scan in enumerate(self.scans) for word in scan.words]
+        self.bytes = list(dict.fromkeys(word.encode() for word, _ in self.words))
+        # Most pieces and most definitions are the same in many releases: each is looked through, or judged, once.
+        self.names: dict[bytes, tuple[str, tuple[str, ...]]] = {}
+        self.scanned_pieces: dict[bytes, list[_Hit]] = {}
         self.examined: dict[tuple[int, str, bytes], tuple[str, bool, str]] = {}
+        self.judged: dict[tuple[int, int, tuple[bytes, ...]], _Judged] = {}
         self.parcels: dict[Path, list[Content]] = defaultdict(list)
         for content in library.contents:
             self.parcels[content.wheel].append(content)
@@ -277,31 +369,28 @@ class _Examiner:
         for content, data in wheels.texts(self.parcels[wheel]):
             wanted = [one for module in content.modules for one in self.wanted.get(module, ())]
             looked_through = self.scanned is None or content.number in self.scanned
-            scans = [number for number, scan in enumerate(self.scans) if looked_through and scan.may_be_in(data)]
-            if wanted or scans:
-                text = _Text(data)
+            looked_through = looked_through and any(word in data for word in self.bytes)
+            if wanted or looked_through:
+                text = _Text(data, self.names)
                 self._judge(content.number, text, wanted, seen)
-                for number in scans:
-                    self._scan(number, content.number, text, seen)
+                if looked_through:
+                    self._scan(content.number, text, seen)
         return seen
 
     def _judge(self, content: int, text: _Text, wanted: list[tuple[int, int]], seen: _Seen) -> None:
         edits: dict[str, list[tuple[Fix, Target]]] = defaultdict(list)
         for number, index in wanted:
             fix, target = self.fixes[number], self.fixes[number].targets[index]
-            if target.method == "add":
-                state = _judge_addition(target, text)
-            else:
-                found = [text.find(qualname) for _, qualname in target.fingerprint_names()]
-                state = _judge(number, fix, target, found, seen, content)
-            if state is None:
+            found = self._judge_once(number, index, text)
+            for sentence in found.sentences:
+                seen.problems.add((number, target.key, sentence, content))
+            if found.state is None:
                 continue
-            seen.judged[number, index, (content,)] = state
-            if state[0] == "broken":
-                for sentence in _cannot_be_repaired(target, text):
-                    seen.problems.add((number, target.key, sentence, content))
-                if target.method == "edit":
-                    edits[target.qualname].append((fix, target))
+            if found.components:
+                seen.components[number, found.state[1]] = found.components
+            seen.judged[number, index, (content,)] = found.state
+            if found.state[0] == "broken" and target.method == "edit":
+                edits[target.qualname].append((fix, target))
         for qualname, several in edits.items():
             if len(several) > 1:
                 several.sort(key=lambda pair: (pair[0].order, pair[0].id))
@@ -310,20 +399,56 @@ class _Examiner:
                     first = self.fixes.index(several[0][0])
                     seen.problems.add((first, several[0][1].key, f"edited by {names} together: {sentence}", content))
 
-    def _scan(self, number: int, content: int, text: _Text, seen: _Seen) -> None:
-        scan = self.scans[number]
-        for qualname, head in scan.candidates(text):
-            block = source.block_at(text.lines, head)
-            key = (number, qualname, hashlib.blake2b(block.encode("utf-8", "surrogatepass"), digest_size=16).digest())
-            if key not in self.examined:
-                self.examined[key] = self._examine(number, qualname, text.definition(block))
-            alike, matching, sentence = self.examined[key]
-            if alike:
-                seen.alike.add((number, content, qualname, alike))
-            if matching:
-                seen.matching.add((number, content, qualname))
-            if sentence:
-                seen.problems.add((number, "", sentence, content))
+    def _judge_once(self, number: int, index: int, text: _Text) -> _Judged:
+        fix, target = self.fixes[number], self.fixes[number].targets[index]
+        if target.method == "add":
+            return _Judged(_judge_addition(target, text))
+        names = [qualname for _, qualname in target.fingerprint_names()]
+        if any(map(text.lacks, names)):
+            return _Judged(None)
+        # What else than these definitions counts, counts for edits of them only.
+        pieces = [text.holder(name) for name in (*names, target.edited_name()[1])]
+        key = number, index, tuple(piece.key for piece in pieces if piece)
+        known = target.method == "edit" and all(pieces)
+        if known and key in self.judged:
+            return self.judged[key]
+        found = _judge(fix, target, [text.find(name) for name in names])
+        if found.state and found.state[0] == "broken":
+            found = replace(found, sentences=(*found.sentences, *_cannot_be_repaired(target, text)))
+        if known:
+            self.judged[key] = found
+        return found
+
+    def _scan(self, content: int, text: _Text, seen: _Seen) -> None:
+        for piece in text.pieces:
+            if piece.key not in self.scanned_pieces:
+                self.scanned_pieces[piece.key] = list(self._hits(piece.text))
+            for hit in self.scanned_pieces[piece.key]:
+                if hit.alike:
+                    seen.alike.add((hit.fix, content, hit.qualname, hit.alike))
+                if hit.matching:
+                    seen.matching.add((hit.fix, content, hit.qualname))
+                if hit.sentence:
+                    seen.problems.add((hit.fix, "", hit.sentence, content))
+
+    def _hits(self, text: str) -> Iterator[_Hit]:
+        numbers = dict.fromkeys(number for word, number in self.words if word in text)
+        lines = source.lines_of(text) if numbers else []
+        heads = heads_in(lines)
+        trees: dict[str, ast.stmt | None] = {}
+        for number in numbers:
+            for qualname, head in self.scans[number].candidates(text, lines, heads):
+                block = source.block_at(lines, head)
+                digest = hashlib.blake2b(block.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+                key = number, qualname, digest
+                if key not in self.examined:
+                    part = qualname.rpartition(".")[2] in self.scans[number].parts
+                    worth_it = part or self.fixes[number].may_be_broken(block)
+                    if worth_it and block not in trees:
+                        trees[block] = _definition(block)
+                    self.examined[key] = self._examine(number, qualname, trees[block] if worth_it else None)
+                if any(self.examined[key]):
+                    yield _Hit(number, qualname, *self.examined[key])
 
     def _examine(self, number: int, qualname: str, node: ast.AST | None) -> tuple[str, bool, str]:
         """What is found in a definition: its digest if it is a part of something, whether it matches, a problem."""
@@ -337,6 +462,26 @@ class _Examiner:
             return alike, False, f"its matcher raises {type(error).__name__} ({error}) on {qualname}"
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """What was found of a target: verdict and digest (None: absent), the digests of its parts, problems."""
+
+    state: tuple[str, str] | None
+    components: tuple[tuple[str, str], ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Hit:
+    """What was found in a definition that a fix looks through; the fields are those of `_Examiner._examine`."""
+
+    fix: int
+    qualname: str
+    alike: str
+    matching: bool
+    sentence: str
+
+
 class _Scan:
     """How one fix looks for forgotten copies.
 
@@ -344,6 +489,7 @@ class _Scan:
         alone: whether its matcher judges single definitions.
         parts: names of the definitions that are judged together with others.
         kinds: what is judged: functions, or classes too.
+        words: texts of which each copy has one; none where nothing is looked for.
     """
 
     def __init__(self, fix: Fix) -> None:
@@ -353,64 +499,82 @@ class _Scan:
         self.prefilters = fix.prefilters()
         heads = "|".join(sorted(map(re.escape, names)))
         self.head = re.compile(rf"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(?:{heads})\b", re.M)
-        self.bytes = [one.encode() for one in self.prefilters] or [f" {name}".encode() for name in sorted(names)]
+        self.words = (self.prefilters or [f" {name}" for name in sorted(names)]) if targets else ()
         self.alone = any(len(names) == 1 for names in judged)
         self.parts = {qualname.rpartition(".")[2] for names in judged if len(names) > 1 for _, qualname in names}
         self.kinds: tuple[type, ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
         if any(name[:1].isupper() for name in names):
             self.kinds += (ast.ClassDef,)
-        self.idle = not targets
 
-    def may_be_in(self, data: bytes) -> bool:
-        return not self.idle and any(one in data for one in self.bytes)
-
-    def candidates(self, text: _Text) -> set[tuple[str, int]]:
+    def candidates(self, text: str, lines: Sequence[str], heads: Sequence[_Head]) -> set[tuple[str, int]]:
         """The definitions around each place where a prefilter stands, less the classes if only functions are judged."""
-        places = [place for one in self.prefilters for place in _occurrences(text.text, one)]
+        places = [place for one in self.prefilters for place in _occurrences(text, one)]
         if not self.prefilters:
-            places = [hit.end() for hit in self.head.finditer(text.text)]
-        if not places:
-            return set()
-        numbers = {text.text.count("\n", 0, place) for place in places}
+            places = [hit.end() for hit in self.head.finditer(text)]
         classes = ast.ClassDef in self.kinds
         return {
             (qualname, head)
-            for number in numbers
-            for qualname, head in enclosing(text.lines, number)
-            if classes or not text.lines[head].lstrip().startswith("class")
+            for number in {text.count("\n", 0, place) for place in places}
+            for qualname, head in enclosing(lines, number, heads)
+            if classes or not lines[head].lstrip().startswith("class")
         }
 
 
-def enclosing(lines: Sequence[str], number: int) -> list[tuple[str, int]]:
+def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None = None) -> list[tuple[str, int]]:
     """The definitions that line `number` (counted from 0) may stand in, innermost last, with the lines of their heads.
 
     Goes by indentation, and stops at the outermost function: what is defined in a function has no qualified name that
     could be a target.
+
+    Args:
+        lines: of the text.
+        number: of the line; a blank one belongs to the one above.
+        heads: those of the lines, for who asks for many of them.
     """
-    heads: list[tuple[str, str, int]] = []
+    while number >= 0 and not lines[number].strip():
+        number -= 1
+    if number < 0:
+        return []
+    above = [head for head in (heads_in(lines) if heads is None else heads) if head.place <= number]
+    found: list[_Head] = []
     limit = None
-    for place in range(number, -1, -1):
-        line = lines[place]
-        stripped = line.lstrip()
-        if not stripped:
-            continue
-        indent = len(line) - len(stripped)
-        head = _HEAD.match(stripped)
-        if head and (limit is None or indent < limit):
-            heads.append((head[1], head[2], place))
-            limit = indent
-        elif limit is None:
-            limit = indent + (stripped[0] in ")]}")  # the line itself; a closing bracket stands as far out as its head
+    if not above or above[-1].place != number:  # a closing bracket stands as far out as its head
+        stripped = lines[number].lstrip()
+        limit = len(lines[number]) - len(stripped) + (stripped[0] in ")]}")
+    for head in reversed(above):
         if limit == 0:
             break
+        if limit is None or head.indent < limit:
+            found.append(head)
+            limit = head.indent
     names: list[str] = []
     around = []
-    for kind, name, place in reversed(heads):
-        names.append(name)
-        around.append((".".join(names), place))
-        if kind != "class":
+    for head in reversed(found):
+        names.append(head.name)
+        around.append((".".join(names), head.place))
+        if head.kind != "class":
             break
     return around
+
+
+@dataclass(frozen=True)
+class _Head:
+    """The head of a definition: its line (counted from 0), how far in it stands, what it defines."""
+
+    place: int
+    indent: int
+    kind: str
+    name: str
+
+
+def heads_in(lines: Sequence[str]) -> list[_Head]:
+    """The heads of definitions among lines, in their order."""
+    found = []
+    for place, line in enumerate(lines):
+        stripped = line.lstrip()
+        if head := _HEAD.match(stripped):
+            found.append(_Head(place, len(line) - len(stripped), head[1], head[2]))
+    return found
 
 
 _HEAD = re.compile(r"(async[ \t]+def|def|class)[ \t]+(\w+)")
@@ -444,24 +608,22 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)
 
 
-def _judge(
-    number: int, fix: Fix, target: Target, found: Sequence[source.Found | None], seen: _Seen, content: int
-) -> tuple[str, str] | None:
+def _judge(fix: Fix, target: Target, found: Sequence[source.Found | None]) -> _Judged:
     """Verdict and digest, exactly as `hotfix.versions.verdict.judge` finds them; None is absent."""
     nodes = [definition.node for definition in found if definition]
     if len(nodes) < len(found):
-        return None
+        return _Judged(None)
     digest = source.digest(*nodes)
+    components: tuple[tuple[str, str], ...] = ()
     if len(nodes) > 1:
         names = [qualname.rpartition(".")[2] for _, qualname in target.fingerprint_names()]
         here = [module == target.module for module, _ in target.fingerprint_names()]
         parts = zip(names, map(source.digest, nodes), here, strict=True)
-        seen.components[number, digest] = tuple((name, part) for name, part, local in parts if local)
+        components = tuple((name, part) for name, part, local in parts if local)
     try:
-        return ("broken" if fix.is_broken(*nodes, target=target) else "fixed"), digest
+        return _Judged(("broken" if fix.is_broken(*nodes, target=target) else "fixed", digest), components)
     except Exception as error:
-        seen.problems.add((number, target.key, f"its matcher raises {type(error).__name__} ({error})", content))
-        return None
+        return _Judged(None, (), (f"its matcher raises {type(error).__name__} ({error})",))
 
 
 # -- whether a broken target can be repaired ---------------------------------------------------------------------------
@@ -549,32 +711,45 @@ _examiner: _Examiner  # inherited by the worker processes, because functions of 
 def _run(examiner: _Examiner, jobs: int) -> Iterator[_Seen]:
     global _examiner
     _examiner = examiner
-    # The wheels with the most new texts first, so that no worker is left with a long one at the end.
-    order = sorted(examiner.parcels, key=lambda wheel: -len(examiner.parcels[wheel]))
+    # Neighbouring releases share most of their pieces: each worker takes a run of releases, not one after the other.
+    runs = _runs_of_wheels(examiner.parcels, jobs)
     # Syntax trees are many small objects without cycles; looking for cycles takes a fifth of the time.
     collecting = gc.isenabled()
     gc.disable()
     try:
         if jobs == 1:
-            yield from map(_examine, order)
+            yield from map(_examine, runs)
             return
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            yield from pool.imap_unordered(_examine, order)
+            yield from pool.imap_unordered(_examine, runs)
     finally:
         if collecting:
             gc.enable()
 
 
-def _examine(wheel: Path) -> _Seen:
-    return _examiner.examine(wheel)
+def _examine(run: Sequence[Path]) -> _Seen:
+    seen = _Seen()
+    for wheel in run:
+        seen.merge(_examiner.examine(wheel))
+    return seen
 
 
-def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -> None:
+def _runs_of_wheels(parcels: Mapping[Path, Sequence[Content]], jobs: int) -> list[list[Path]]:
+    """The wheels in their order, in as many runs as there are workers, each with about as many new texts."""
+    runs: list[list[Path]] = [[] for _ in range(jobs)]
+    share, done = sum(map(len, parcels.values())) / jobs, 0
+    for wheel, contents in parcels.items():
+        runs[min(jobs - 1, int(done / share))].append(wheel)
+        done += len(contents)
+    return [run for run in runs if run]
+
+
+def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: wheels.Reader, seen: _Seen) -> None:
     """Targets whose verdict takes definitions of several modules: once for each combination of texts."""
 
     @lru_cache(maxsize=16)
     def text(number: int) -> _Text:
-        return next(_Text(data) for _, data in wheels.texts([library.contents[number]]))
+        return _Text(contents[number])
 
     # By content, since many targets are judged on the same few large files: each is read and parsed about once.
     combinations: dict[tuple[tuple[int, ...], int, int], Version] = {}
@@ -593,9 +768,14 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, seen: _Seen) -
             continue
         judged = zip(numbers, target.fingerprint_names(), strict=True)
         found = [text(content).find(qualname) for content, (_, qualname) in judged]
-        state = _judge(number, fix, target, found, seen, numbers[0])
+        verdict = _judge(fix, target, found)
+        for sentence in verdict.sentences:
+            seen.problems.add((number, target.key, sentence, numbers[0]))
+        state = verdict.state
         if state is None:
             continue
+        if verdict.components:
+            seen.components[number, state[1]] = verdict.components
         seen.judged[number, index, numbers] = state
         own = library.modules[version].get(target.edited_name()[0])
         if state[0] == "broken" and own is None:
@@ -694,26 +874,38 @@ def _same_source_two_verdicts(fix: Fix, findings: Findings) -> None:
                 findings.problems.append(f"{fix.id}: {key}: the matcher calls {digest} {' and '.join(sorted(several))}")
 
 
+def _places(library: Library) -> dict[int, list[tuple[Version, str]]]:
+    """Where each content is: releases and modules."""
+    found: dict[int, list[tuple[Version, str]]] = defaultdict(list)
+    for version in library.releases:
+        for module, content in library.modules[version].items():
+            found[content].append((version, module))
+    return found
+
+
 def _forgotten_copies(
-    number: int, fix: Fix, library: Library, seen: _Seen, findings: Findings, scanned: Set[int] | None
+    number: int,
+    fix: Fix,
+    library: Library,
+    contents: wheels.Reader,
+    where: Mapping[int, Sequence[tuple[Version, str]]],
+    seen: _Seen,
+    findings: Findings,
+    scanned: Set[int] | None,
 ) -> None:
     table = {name for target in fix.targets if evidence.has_releases(target) for name in target.fingerprint_names()}
     copies: dict[str, set[Version]] = defaultdict(set)
     places = {(content, qualname) for owner, content, qualname in seen.matching if owner == number}
-    places |= _alike(number, fix, library, seen)
-    for version in library.releases:
-        by_content: dict[int, list[str]] = defaultdict(list)
-        for module, content in library.modules[version].items():
-            by_content[content].append(module)
-        for content, qualname in places:
-            for module in by_content.get(content, ()):
-                if (module, qualname) not in table:
-                    copies[f"{module}:{qualname}"].add(version)
+    places |= _alike(number, fix, contents, seen)
+    for content, qualname in places:
+        for version, module in where[content]:
+            if (module, qualname) not in table:
+                copies[f"{module}:{qualname}"].add(version)
     for name, versions in sorted(copies.items()):
         if name not in fix.exempt and not _never_repaired(name, versions, fix, library):
-            where = ", ".join(evidence.runs(versions, library.releases))
+            releases = ", ".join(evidence.runs(versions, library.releases))
             findings.problems.append(
-                f"{fix.id}: forgotten copy {name} in {where} ({evidence.specifier(versions, library.releases)!r})"
+                f"{fix.id}: forgotten copy {name} in {releases} ({evidence.specifier(versions, library.releases)!r})"
             )
     if scanned is None:
         for name in sorted(name for name in fix.exempt if not fnmatch.filter(copies, name)):
@@ -728,7 +920,7 @@ def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Librar
     return there[-1] in versions and any(fnmatch.fnmatchcase(name, pattern) for pattern in fix.exempt)
 
 
-def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[int, str]]:
+def _alike(number: int, fix: Fix, contents: wheels.Reader, seen: _Seen) -> set[tuple[int, str]]:
     """Where all parts of something that was judged broken, as a whole, stand in one other module."""
     broken = {
         digest
@@ -737,15 +929,19 @@ def _alike(number: int, fix: Fix, library: Library, seen: _Seen) -> set[tuple[in
     }
     wholes = {seen.components[number, digest] for digest in broken}
     found = set()
-    for owner, content, qualname, digest in seen.alike:
+
+    @lru_cache(maxsize=2)
+    def functions(content: int) -> list[tuple[str, source.Definition]]:
+        return list(source.functions(source.parse(decode_source(contents[content]))))
+
+    for owner, content, qualname, digest in sorted(seen.alike):
         part = (qualname.rpartition(".")[2], digest)
         here = [whole for whole in wholes if part in whole] if owner == number else []
         if not here:
             continue
-        data = next(wheels.texts([library.contents[content]]))[1]
         names = {name for whole in here for name, _ in whole}
-        functions = source.functions(source.parse(decode_source(data)))
-        there = {(q.rpartition(".")[2], source.digest(node)) for q, node in functions if q.rpartition(".")[2] in names}
+        named = [(q.rpartition(".")[2], node) for q, node in functions(content)]
+        there = {(name, source.digest(node)) for name, node in named if name in names}
         if any(set(whole) <= there for whole in here):
             found.add((content, qualname))
     return found
@@ -755,19 +951,16 @@ def _check_prefilters(
     number: int, fix: Fix, seen: _Seen, places: set[tuple[int, str]], scanned: Set[int] | None
 ) -> None:
     """The scan must find at least what is known to be broken, or it would not find a copy of it either."""
+    broken: dict[int, set[int]] = defaultdict(set)
+    for (owner, index, (content, *_)), (verdict, _) in seen.judged.items():
+        if owner == number and verdict == "broken" and (scanned is None or content in scanned):
+            broken[index].add(content)
     for index, target in enumerate(fix.targets):
         if not evidence.has_releases(target) or len(target.fingerprint_names()) > 1 or target.method == "add":
             continue
         qualname = target.fingerprint_names()[0][1]
-        missed = {
-            content
-            for (owner, at, (content, *_)), (verdict, _) in seen.judged.items()
-            if (owner, at, verdict) == (number, index, "broken")
-            and (content, qualname) not in places
-            and (scanned is None or content in scanned)
-        }
-        if missed:
-            seen.problems.update((number, target.key, _no_prefilter(fix), content) for content in missed)
+        missed = {content for content in broken[index] if (content, qualname) not in places}
+        seen.problems.update((number, target.key, _no_prefilter(fix), content) for content in missed)
 
 
 def _no_prefilter(fix: Fix) -> str:

@@ -5,6 +5,7 @@ Nothing is unpacked to disk and nothing is imported. Yanked releases and pre-rel
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -151,6 +152,22 @@ def texts(contents: Iterable[Content]) -> Iterator[tuple[Content, bytes]]:
         with zipfile.ZipFile(wanted[0].wheel) as archive:
             for content in wanted:
                 yield content, archive.read(content.member)
+
+
+class Reader:
+    """Reads single contents of a library, and keeps the wheels open that it has read last: opening one takes longer.
+
+    Args:
+        library: the library.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._contents = library.contents
+        self._opened = functools.lru_cache(maxsize=16)(zipfile.ZipFile)
+
+    def __getitem__(self, number: int) -> bytes:
+        content = self._contents[number]
+        return self._opened(content.wheel).read(content.member)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -169,6 +169,23 @@ CELLS = {
 }
 
 
+# Who watches a program from outside, on the tests' toy: rows of the same table, with the tests that they are.
+WATCHERS = (
+    (
+        "coverage 7.10.7, which counts lines, on Python 3.11, 3.12 and 3.13",
+        "It starts the program.",
+        "Repaired; its lines are counted as before.",
+        "test_coverage_counts_the_lines_of_a_repaired_function",
+    ),
+    (
+        "pytest, which rewrites the assertions of a module",
+        "That module stays as it is: `unknown`, with a warning.",
+        "That module stays as it is: `unknown`, with a warning.",
+        "test_a_module_that_pytest_has_rewritten_is_unknown",
+    ),
+)
+
+
 def main(neighbour: str, order: str) -> None:
     """Do what the neighbour does, before hotfix or after it, and say what the gradients and the report are then."""
     if order == "hotfix first":

@@ -21,7 +21,7 @@ from tests.engine.conftest import ROOT
 from tools.testbed import overlay
 from tools.testbed.run import environment
 
-from .beside import CELLS, NEIGHBOURS, RELEASE, WITHOUT, Cell
+from .beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS, WITHOUT, Cell
 from .conftest import World
 
 pytest.importorskip("torch")
@@ -42,6 +42,13 @@ def test_what_runs_is_what_the_report_says(neighbour: str, order: str, cell: Cel
     verdict, state, reason = found["report"][cell.target]
     assert [verdict, state] == cell.outcome.split(", ")
     assert re.search(cell.reason, reason), reason
+
+
+def test_every_row_of_the_page_is_a_test() -> None:
+    assert {order for _, order in CELLS} == {"hotfix first", "hotfix last"}
+    assert {name for name, _ in CELLS} == set(NEIGHBOURS)
+    there = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("test_*.py"))
+    assert [name for *_, name in WATCHERS if f"def {name}(" not in there] == []
 
 
 @pytest.mark.testbed

@@ -13,6 +13,7 @@ import ast
 import contextlib
 import json
 import os
+import sys
 import threading
 import time
 import warnings
@@ -51,7 +52,13 @@ def test_parsing_in_threads_leaves_the_filters_of_warnings_alone() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         inside = list(warnings.filters)
-        assert in_threads(16, lambda index: [source.find(ESCAPES, "f") for _ in range(30)]) == []
+        # Each time another text: what was parsed last is remembered.
+        switched = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)
+        try:
+            assert in_threads(16, lambda index: [source.find(f"{ESCAPES}#{index}.{n}\n", "f") for n in range(30)]) == []
+        finally:
+            sys.setswitchinterval(switched)
         assert list(warnings.filters) == inside
     assert caught == []
     assert (list(warnings.filters), warnings.showwarning) == before

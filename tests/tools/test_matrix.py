@@ -195,6 +195,17 @@ def test_fixes_of_other_bugs_are_armed_before_and_after_on_broken_releases_only(
     assert ("case", "4.42.0", False) in testbed.ran, "the oracle is run without hotfix"
 
 
+def test_controls_of_a_release_arm_the_same_fixes(testbed, tmp_path):
+    book = matrix.Book(tmp_path / "controls.json")
+    every = matrix.cells({HOME: make_fix()}, evidence.FOLDER)
+    cells = [cell for cell in every if cell.verdict == "fixed"]
+    armed = {Version("4.42.0"): {"zebra", "rotary", "another"}}
+    matrix.Trials(book, every, 300, testbed, armed).carry_out(cells, 1)
+    entries = [book.entry(cell) for cell in cells]
+    assert [entry and entry["result"] for entry in entries] == ["untouched"]
+    assert testbed.armed == {("4.42.0", "another,rotary,zebra")}
+
+
 def test_a_neighbour_that_was_touched_is_a_failure(testbed, tmp_path):
     testbed.touched = 1
     entry = carried_out(testbed, tmp_path)["4.40.0"]

@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from hotfix.fix import Fix
 from tests.tools.test_sweep import BROKEN, FIXED, NAME, library, modeling, rotary_fix, written
-from tools import evidence, matrix, newrelease, page, pages, sweep, wheels
+from tools import by_release, evidence, matrix, names, newrelease, page, pages, sweep, wheels
 
 
 class Checkout:
@@ -23,6 +23,8 @@ class Checkout:
         self.cache.mkdir()
         self.changes.mkdir()
         self.fixes: tuple[Fix, ...] = ()
+        self.tables: list[list[str]] = []
+        self.together: list[dict[str, set[str]]] = []
 
     def modules(self, problem: object = None, proofs: bool = False) -> dict[str, Fix]:
         return {f"home.of.{fix.id}": fix for fix in self.fixes}
@@ -35,7 +37,7 @@ class Checkout:
 
     def add(self, releases: dict[str, dict[str, str]], *words: str) -> int:
         library(self.cache, releases)
-        options = ["--offline", "--jobs=1", f"--cache={self.cache}", f"--results={self.results}"]
+        options = ["--offline", "--tables", "--jobs=1", f"--cache={self.cache}", f"--results={self.results}"]
         return newrelease.main([*options, *words])
 
     def fragments(self) -> dict[str, str]:
@@ -50,6 +52,10 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(newrelease, "CHANGES", made.changes)
     monkeypatch.setattr(page, "main", lambda words: 0)
     monkeypatch.setattr(pages, "main", lambda words: 0)
+    monkeypatch.setattr(names, "table", lambda releases: list(map(str, releases)))
+    monkeypatch.setattr(names, "write", made.tables.append)
+    monkeypatch.setattr(by_release, "build", lambda library, package: list(map(str, library.releases)))
+    monkeypatch.setattr(by_release, "write", lambda data, output: made.tables.append(data))
     return made
 
 
@@ -76,6 +82,7 @@ def test_a_cut_that_grows_release_by_release_is_what_one_sweep_finds(checkout, t
     checkout.sweep(RELEASES, tmp_path / "whole")
     assert grown == written(tmp_path / "whole")
     assert list(checkout.fragments()) == [f"transformers-{name}.changed.md" for name in names[cut:]]
+    assert checkout.tables[-2:] == [names, names]
     assert checkout.add({}, "--no-cells") == 0
     assert "new releases: none" in capsys.readouterr().out
 
@@ -168,13 +175,15 @@ def test_evidence_that_disagrees_with_the_fixes_is_not_added_to(checkout, capsys
 
 
 @pytest.fixture
-def ran(monkeypatch):
+def ran(checkout, monkeypatch):
     """What would be run; each cell is good."""
     cells: list[tuple[str, str, str]] = []
+    together = checkout.together
 
     class Trials:
-        def __init__(self, book: matrix.Book, every: object, timeout: float) -> None:
+        def __init__(self, book: matrix.Book, every: object, timeout: float, armed: dict[Version, set[str]]) -> None:
             self.book = book
+            together.append({str(release): ids for release, ids in armed.items()})
 
         def carry_out(self, todo: list[matrix.Cell], jobs: int) -> None:
             for cell in todo:
@@ -201,6 +210,7 @@ def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checko
     ran.clear()
     assert checkout.add({"4.43.0": RELEASES["4.43.0"]}) == 0
     assert ran == [("rotary", "4.43.0", "fixed")], "a control"
+    assert checkout.together[-2:] == [{}, {"4.43.0": {"rotary"}}]
     results = json.loads(checkout.results.read_text())["fixes"]["rotary"]
     assert [list(releases) for releases in results.values()] == [["4.41.0", "4.42.0"]], "its result is not kept"
     ran.clear()

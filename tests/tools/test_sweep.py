@@ -302,6 +302,82 @@ def test_a_forgotten_copy_of_two_definitions_is_a_problem(tmp_path):
 # -- looking for the definition around a line --------------------------------------------------------------------------
 
 
+TRICKY = """import os
+@first
+# a comment
+@second(
+    "x",
+)
+def decorated(): ...
+x = {
+    "def": 1,
+}
+class Plain:
+    @property
+    def value(self): ...
+    @value.setter
+    def value(self, to): ...
+    def other(self):
+        def inner(): ...
+        return inner
+if os:
+    def either(): return 1
+else:
+    def either(): return 2
+async def waits(
+    a,
+):
+    return "@not"
+class Again: ...
+class Again:
+    def method(self): ...
+def text():
+    return \"\"\"
+@nothing
+def quoted(): ...
+\"\"\"
+"""
+
+
+def test_a_text_in_pieces_is_the_text_and_finds_what_the_whole_finds():
+    text = sweep._Text(TRICKY.encode())
+    assert "".join(piece.text for piece in text.pieces) == TRICKY
+    assert text.pieces[1].text.startswith("@first\n# a comment\n@second(")
+    assert [piece.name for piece in text.pieces] == [
+        "",
+        "decorated",
+        "Plain",
+        "waits",
+        "Again",
+        "Again",
+        "text",
+        "quoted",
+    ]
+    names = ["decorated", "Plain", "Plain.value", "Plain.other", "Plain.missing", "either", "waits", "Again", "missing"]
+    names += ["Again.method", "Plain.other.inner", "text", "quoted", "inner"]
+    for name in names:
+        here, whole = text.find(name), sweep.source.find(TRICKY, name)
+        assert (here is None) == (whole is None), name
+        if here and whole:
+            assert sweep.source.digest(here.node) == sweep.source.digest(whole.node), name
+            assert here.text == whole.text, name
+
+
+def test_a_text_with_form_feeds_is_read_as_a_whole():
+    text = "def one(): ...\n\fclass Two:\n    def method(self): ...\n"
+    assert sweep._Text(text.encode()).find("Two.method") is not None
+
+
+def test_places_in_a_text_belong_to_the_definitions_that_the_whole_text_says():
+    lines = TRICKY.splitlines(keepends=True)
+    whole = {(name, lines[head]) for number in range(len(lines)) for name, head in sweep.enclosing(lines, number)}
+    inside = set()
+    for piece in sweep._Text(TRICKY.encode()).pieces:
+        own = piece.text.splitlines(keepends=True)
+        inside |= {(name, own[head]) for number in range(len(own)) for name, head in sweep.enclosing(own, number)}
+    assert inside == whole
+
+
 @pytest.mark.parametrize(
     ("line", "names"),
     [

@@ -43,6 +43,22 @@ def occurs(piece, text):
     return found
 
 
+@pytest.mark.parametrize(
+    ("rewrite", "text", "may"),
+    [
+        (Rewrite("a.b(__X)", "c(__X)"), "a.other(b)", True),
+        (Rewrite("a.b(__X)", "c(__X)"), "a.other(1)", False),
+        (Rewrite(("one()", "two()"), ("1", "2")), "one()", False),
+        (Rewrite(("one()", "two()"), ("1", "2"), alternatives=True), "one()", True),
+        (Rewrite("one()", "1", beside="two()"), "one()", False),
+        (Rewrite("one()", "1", unless="two()"), "one()", True),
+    ],
+)
+def test_a_text_that_lacks_a_name_of_the_piece_cannot_have_it(rewrite, text, may):
+    assert rewrite.may_occur_in(text) is may
+    assert may or not rewrite.occurs_in(parsed(text))
+
+
 # -- what a piece matches ----------------------------------------------------------------------------------------------
 
 
