@@ -31,6 +31,7 @@ from tools.testbed.run import ROOT, environment
 
 RELEASES = ("4.37.2", "4.41.2", "4.46.3", "4.49.0", "4.53.3", "4.57.6", "5.3.0", "5.23.0")
 MODES = {"without": None, "defaults": {}, "removed-names": {"HOTFIX_OPTIN": "removed-names"}}
+ASKED = ("4.49.0", "4.57.6", "5.23.0")  # for every name that the code takes
 BESIDE = ("pillow==11.3.0", "timm==1.0.15", "torchvision==0.28.0")  # what the code needs, without what these need
 DATA = ROOT / "docs" / "data" / "remote_code.json"
 PAGE = ROOT / "docs" / "remote-code.md"
@@ -145,6 +146,9 @@ def compared(case: Case, results: Path, at: Path) -> str:
         return ""
     wanted = torch.load(first)
     for stage, value in wanted.items():
+        if stage == "generate":  # from embeddings, older releases return a token more in front
+            tokens = min(value.shape[-1], found[stage].shape[-1])
+            value, found[stage] = value[..., -tokens:], found[stage][..., -tokens:]
         same = found[stage].shape == value.shape
         same = same and torch.allclose(found[stage].double(), value.double(), rtol=1e-3, atol=1e-4, equal_nan=True)
         if not same:
@@ -159,13 +163,13 @@ def held_against(folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     """By repository what `scan-code` says, and what it said wrong: names that are there, or are not, on a release."""
     taken = {folder: sorted(plain_names(folder)) for folder in folders}
     everything = sorted({name for names in taken.values() for name in names})
-    found = {release: dict(zip(everything, asked(everything, release))) for release in RELEASES}
+    found = {release: dict(zip(everything, asked(everything, release))) for release in ASKED}
     for folder, names in taken.items():
         scan = code_names.judge(str(folder))
-        number = {release: code_names.releases().index(release) for release in RELEASES}
+        number = {release: code_names.releases().index(release) for release in ASKED}
         gone = {one.name: one.releases for one in scan.findings}
         missed, false, right = set(), set(), 0
-        for release in RELEASES:
+        for release in ASKED:
             for name in names:
                 told = any(number[release] not in gone[one] for one in (name[0], ":".join(name)) if one in gone)
                 lacks = not found[release][name]
@@ -335,7 +339,7 @@ def scans(data: dict[str, Any]) -> str:
     cells = right + len(wrong)
     text = (
         f"{len(names)} repositories take {sum(one['names'] for one in names)} names; one that two of them take is "
-        f"counted twice. Each was asked for on {len(RELEASES)} releases: {gone} times it was gone and `scan-code` had "
+        f"counted twice. Each was asked for on {', '.join(ASKED)}: {gone} times it was gone and `scan-code` had "
         f"said so, {missed} times it was gone and it had not, {false} times it was there and it had said gone. Whether "
         f"the files of a case can be imported unaided was foretold right in {right} of {cells} cells of the table."
     )

@@ -694,10 +694,15 @@ class Run:
 
     def do_load(self) -> None:
         """Load it from its checkpoint; write that first where this case has none yet."""
+        from safetensors.torch import save_file
+
         if not self.checkpoint.exists():
             partial = self.checkpoint.with_suffix(".part")
             shutil.rmtree(partial, ignore_errors=True)
-            self.model.save_pretrained(partial)
+            partial.mkdir()
+            # All of it: what is tied is written twice on the hub, too.
+            weights = {name: tensor.clone().contiguous() for name, tensor in self.model.state_dict().items()}
+            save_file(weights, partial / "model.safetensors", metadata={"format": "pt"})
             for name in self.case.files:
                 (partial / name).touch()
             # As on the hub: what was written by hand, not what a release makes of it.
