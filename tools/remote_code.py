@@ -236,13 +236,13 @@ def asked(names: Sequence[tuple[str, str]], release: str) -> list[bool]:
 
 def word(modes: dict[str, Any]) -> str:
     """What a cell of the table says."""
-    if len(modes) < len(MODES):
-        return ""
     said = {mode: spoken(told) for mode, told in modes.items()}
+    if {"without", "removed-names"} - set(said):
+        return "not run"
     if said["without"] == "runs":
         worse = [mode for mode, one in said.items() if one != "runs"]
         return f"**runs, and not with {worse[0]}**" if worse else "runs"
-    if said["defaults"] == "runs":
+    if said.get("defaults") == "runs":
         return "runs with hotfix"
     if said["removed-names"] == "runs":
         return "runs with removed-names"
@@ -286,7 +286,7 @@ def left(data: dict[str, Any]) -> str:
         found: dict[str, list[str]] = {}
         for release in RELEASES:
             modes = data["cases"].get(case.name, {}).get(release)
-            if modes and len(modes) == len(MODES) and not word(modes).startswith("runs"):
+            if modes and not word(modes).startswith(("runs", "not run")):
                 told = modes["removed-names"]
                 why = f"{told['stage']}: `{cleaned(told['error'])}`" if told["stage"] else spoken(told)
                 found.setdefault(why, []).append(release)
@@ -354,7 +354,8 @@ def _told(one: dict[str, Any]) -> tuple[int, int, int]:
 
 def counts(data: dict[str, Any]) -> str:
     """The cells, counted."""
-    words = [word(modes) for releases in data["cases"].values() for modes in releases.values() if len(modes) == 3]
+    words = [word(modes) for releases in data["cases"].values() for modes in releases.values()]
+    words = [one for one in words if one != "not run"]
     alone = sum(one == "runs" for one in words)
     default, optin = words.count("runs with hotfix"), words.count("runs with removed-names")
     return (

@@ -1,15 +1,15 @@
 """Older models are handed positions by ``generate`` that they do not cut.
 
-Symptom   ``RuntimeError: The size of tensor a (11) must match the size of tensor b (6) at non-singleton dimension 3``, or
-          attention weights of a wrong size, in the second step of ``generate``: MiniCPM, DeepSeek-VL2, InternLM2, Phi-3,
-          GOT-OCR2.0, Baichuan and other remote code.
+Symptom   In the second step of ``generate``, sizes of tensors that do not match, or attention weights of a wrong size:
+          MiniCPM, DeepSeek-VL2, InternLM2, Phi-3, GOT-OCR2.0, Baichuan and other remote code.
 Cause     ``generate`` makes the positions of all tokens and hands them to ``prepare_inputs_for_generation``. One that
           was written before 5.2.0 makes them itself, of the tokens that are not in the cache, unless it is given some:
           those it takes as they are.
 Releases  5.2.0 to 5.23.0
 Upstream  not repaired
-Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no ``next_sequence_length`` and
-          does not ask the library's own is handed no positions that the caller has not given, as in 4.57.6.
+Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no
+          ``next_sequence_length`` and does not ask the library's own is handed no positions that the caller has not
+          given, as in 4.57.6.
 """
 
 from __future__ import annotations
