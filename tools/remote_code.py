@@ -161,7 +161,7 @@ def compared(case: Case, results: Path, at: Path) -> str:
 
 def held_against(folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     """By repository what `scan-code` says, and what it said wrong: names that are there, or are not, on a release."""
-    taken = {folder: sorted(plain_names(folder)) for folder in folders}
+    taken = {folder: sorted(set(plain_names(folder))) for folder in folders}
     everything = sorted({name for names in taken.values() for name in names})
     found = {release: dict(zip(everything, asked(everything, release))) for release in ASKED}
     for folder, names in taken.items():
@@ -216,7 +216,9 @@ def plain_names(folder: Path) -> Iterator[tuple[str, str]]:
     """The names that the files of a repository take, without members of classes and keyword arguments."""
     for file in code_names.files_below(str(folder), []):
         for one in code_names.taken_by(file, []):
-            if not set(one.name) & set(".([") and not one.guarded:
+            last = one.module.rpartition(".")[2]
+            of_an_object = last != last.lower() or (last == "logging" and one.module != "transformers.utils.logging")
+            if not (set(one.name) & set(".([") or one.guarded or of_an_object):
                 yield one.module, one.name
 
 
