@@ -89,7 +89,7 @@ def of_name(place: str, name: str) -> Optional[Age]:
         name: the name in it.
     """
     try:
-        first, last = names.ages().get(place, {}).get(name, ("", ""))
+        first, last = names.ages().get(place, {}).get(name) or _of_table(place, name)
     except ImportError:  # of lzma, without which some Pythons were built: then nothing is known of names
         return None
     if not first and not last:
@@ -100,6 +100,18 @@ def of_name(place: str, name: str) -> Optional[Age]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: what a message asks for, and the file.
+
+
+def _of_table(place: str, name: str) -> tuple[str, str]:
+    """The same of what model files have, from the table of `scan-code`."""
+    if not place.startswith(f"{PACKAGE}."):
+        return "", ""
+    table = names.table()
+    there = table.with_name(place, name)
+    if not there:
+        return "", ""
+    first, last, newest = min(there), max(there), len(table.releases) - 1
+    return table.releases[first] if first else "", table.releases[last] if last < newest else ""
 
 
 def _asked_for(message: Message) -> Iterator[tuple[str, str]]:

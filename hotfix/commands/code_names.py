@@ -139,9 +139,9 @@ def judge(path: str, release: str = "") -> Scan:
     notes: list[str] = []
     uses: dict[tuple[str, str], list[Use]] = {}
     files, taking = 0, set()
-    for file in _files(path, notes):
+    for file in files_below(path, notes):
         files += 1
-        for one in _taken_by(file, notes):
+        for one in taken_by(file, notes):
             uses.setdefault((one.module, one.name), []).append(Use(file, one))
             taking.add(file)
     findings = tuple(sorted(_findings(uses), key=lambda one: (not one.is_needed, one.fix is None, one.name)))
@@ -391,7 +391,8 @@ def _names_of(one: Taken) -> Iterator[str]:
 # Below: files.
 
 
-def _files(path: str, notes: list[str]) -> Iterator[str]:
+def files_below(path: str, notes: list[str]) -> Iterator[str]:
+    """The Python files of a folder that are read, or the file itself; what is left out is put into `notes`."""
     top = Path(path)
     if top.is_file():
         yield path
@@ -418,7 +419,8 @@ def _files(path: str, notes: list[str]) -> Iterator[str]:
                 yield os.path.join(folder, member)
 
 
-def _taken_by(file: str, notes: list[str]) -> list[Taken]:
+def taken_by(file: str, notes: list[str]) -> list[Taken]:
+    """What a file takes from the package; nothing where it cannot be read, which is put into `notes`."""
     try:
         data = Path(file).read_bytes() if Path(file).stat().st_size <= MAX_BYTES else None
         if data is None:

@@ -48,6 +48,7 @@ _LAUNCHER = re.compile(
     )+""",
     re.X,
 )
+_QUOTES = "because of the following error"
 _ERROR = re.compile(r"\b((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$)")
 _FRAME = re.compile(
     r"""File "([^"]+)",\s*line\s*\d+,\s*in\s*(\w+|<\w+>)|^(?:File )?([\w./~-]+\.py):\d+,? in ([\w.]+)""", re.M
@@ -215,12 +216,14 @@ def _unwrapped(text: str) -> str:
 
 def _message(text: str) -> Message:
     named = _ERROR.match(text)
-    error = named[1].rpartition(".")[2] if named else ""
+    # A lazy module raises an error of its own and quotes the first one, without its type.
+    error = named[1].rpartition(".")[2] if named and _QUOTES not in text else ""
     words = tuple(word.lower() for word in _WORD.findall(text))
     for form, pattern in _FORMS.items():
         said = pattern.search(text)
         if said:
             owner = (said.groupdict().get("owner") or "").strip(".")
+            owner = re.sub(r"(?<=\.)init$", "__init__", owner)  # where a page took the underscores for bold type
             if form == "attribute" and owner.split(".")[0] == "transformers":
                 form = "import"  # of a module that gives its names when they are asked for
             return Message(text, error, form, said["key"], owner, words)

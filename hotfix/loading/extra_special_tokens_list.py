@@ -1,7 +1,7 @@
 """AttributeError: 'list' object has no attribute 'keys', from a tokenizer that 5.x has saved.
 
-Symptom   Loading the tokenizer raises this from 4.47.0 on; before, the tokens of the list are not special:
-          `all_special_ids` lacks them, with everything that goes by it.
+Symptom   ``AttributeError: 'list' object has no attribute 'keys'`` while a tokenizer is loaded, from 4.47.0 on; before,
+          the tokens of the list are not special: `all_special_ids` lacks them, with everything that goes by it.
 Cause     5.x writes special tokens that have no name of their own (those of turns, tools, images) as the list
           `extra_special_tokens`. 4.x has a dictionary of names under that key, and the list is called
           `additional_special_tokens`.

@@ -1,7 +1,8 @@
 """Caches have no ``seen_tokens`` and no ``get_usable_length`` any more.
 
-Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'seen_tokens'``, and the same of
-          ``'get_usable_length'``, from remote code of Phi-3, MiniCPM, InternLM-XComposer and others in ``generate()``.
+Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'seen_tokens'``, and
+          ``AttributeError: 'DynamicCache' object has no attribute 'get_usable_length'``, from remote code of Phi-3,
+          MiniCPM, InternLM-XComposer and others in ``generate()``.
 Cause     Both were removed when caches became lists of layers.
 Releases  4.54.0 to 5.23.0
 Upstream  transformers#32855 (not put back)

@@ -1,7 +1,7 @@
 """Overrides of ``compute_loss`` and ``training_step`` that were written before 4.46 are called with an argument more.
 
 Symptom   ``TypeError: CustomTrainer.compute_loss() got an unexpected keyword argument 'num_items_in_batch'``, or
-          ``training_step() takes 3 positional arguments but 4 were given``, in the first step.
+          ``TypeError: Trainer.training_step() takes 3 positional arguments but 4 were given``, in the first step.
 Cause     The Trainer hands the number of labels in a step to both.
 Releases  4.46.1 to 5.23.0
 Upstream  transformers#36331, transformers#36426, transformers#38666 (not repaired)

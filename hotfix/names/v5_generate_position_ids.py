@@ -1,0 +1,48 @@
+"""Older models are handed positions by ``generate`` that they do not cut.
+
+Symptom   In the second step of ``generate``, sizes of tensors that do not match, or attention weights of a wrong size:
+          MiniCPM, DeepSeek-VL2, InternLM2, Phi-3, GOT-OCR2.0, Baichuan and other remote code.
+Cause     ``generate`` makes the positions of all tokens and hands them to ``prepare_inputs_for_generation``. One that
+          was written before 5.2.0 makes them itself, of the tokens that are not in the cache, unless it is given some:
+          those it takes as they are.
+Releases  5.2.0 to 5.23.0
+Upstream  not repaired
+Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no
+          ``next_sequence_length`` and does not ask the library's own is handed no positions that the caller has not
+          given, as in 4.57.6.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-generate-position-ids",
+    title="remote code is handed the positions of all tokens by generate, and its second step does not fit the cache",
+    kind="crash",
+    optin=True,
+    group="removed-names",
+)
+
+FIX.edits(
+    ("transformers.generation.utils:GenerationMixin.generate", ">=5.2.0"),
+    old="accepts_position_ids = __ASKED",
+    new=f"""
+        from {__name__} import cuts_positions
+        accepts_position_ids = __ASKED and cuts_positions(self)
+    """,
+)
+
+
+def cuts_positions(model: Any) -> bool:
+    """Whether a model cuts positions that it is handed to those of the tokens of a step."""
+    method = type(model).prepare_inputs_for_generation
+    if str(method.__module__).startswith("transformers."):
+        return True
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    if code is None or "super" in code.co_names:
+        return True
+    return "next_sequence_length" in inspect.signature(method).parameters
