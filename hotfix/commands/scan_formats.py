@@ -151,6 +151,7 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     return {
         "id": bug.id,
         "shortDescription": {"text": bug.title},
+        "fullDescription": {"text": f"{bug.title}. What is seen: {bug.error}" if bug.error else f"{bug.title}."},
         **({"helpUri": _thread(bug)} if _thread(bug) else {}),
         "help": {"text": f"Kind: {bug.kind}. Fixed in: {fixed}; {cure}. {' '.join(bug.refs)}".strip()},
         "properties": {"tags": [bug.kind]},
@@ -181,7 +182,8 @@ def _result(scan: Scan, one: Finding) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": (file if known else scan.source).replace("\\", "/")}}
     if known:
         place["region"] = {"startLine": int(line)}
-    level = "note" if one.condition else ("error" if one.bug.kind in ("crash", "silent") else "warning")
+    worst = one.bug.kind in ("security", "crash", "silent")
+    level = "note" if one.condition else ("error" if worst else "warning")
     extent = _extent(scan, one)
     return {
         "ruleId": one.bug.id,
