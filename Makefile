@@ -5,7 +5,7 @@ NOX = .venv/bin/nox
 .PHONY: test demo clean
 
 test: $(NOX)
-	$(NOX) -s lint docs core tests
+	$(NOX) -s lint docs core tests browser sarif
 
 demo: $(NOX)
 	$(NOX) -s demo

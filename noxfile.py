@@ -120,7 +120,8 @@ def sarif(session: nox.Session) -> None:
 @nox.session
 def browser(session: nox.Session) -> None:
     """The pages in a Chromium: the matrix, and the site with its search."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    found = os.environ.get("CHROMIUM") or next(filter(None, programs), None)
     if not found:
         session.skip("no Chromium is here: put chromium on the path, or name it in CHROMIUM")
     session.install("-e", ".[cli]", "--group", "browser")
