@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..reports.tables import WIDE, clean, escaped_markdown, markdown_table
+from ..reports.tables import clean, escaped_markdown, has_room, markdown_table
 from ..version import __version__
 from . import bugs, screen
 from .carried import Finding, Scan, to_dict
@@ -28,9 +28,12 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
             out.line()
         out.line(heading(scan), "bold")
         if scan.findings:
-            most = len(scan.findings) if whole or out.width is None else _SHOWN // (2 if out.width < WIDE else 1)
-            shown, rest = scan.findings[:most], scan.findings[most:]
-            out.table(COLUMNS, [_cells(scan, one) for one in shown], cut=True)
+            rows = [_cells(scan, one) for one in scan.findings]
+            most = len(rows)
+            if out.width is not None and not whole:
+                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _SHOWN // 2
+            rest = scan.findings[most:]
+            out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
             if rest:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
                 out.line(f"And {len(rest)} more ({kinds}); --all lists them.")
@@ -120,6 +123,13 @@ def _cells(scan: Scan, one: Finding) -> tuple[str, ...]:
     fixed = ", ".join(map(str, one.bug.fixed_in)) or "-"
     extent = _extent(scan, one)
     return one.bug.id, one.bug.kind, one.bug.cure(), fixed, one.bug.title + ("" if extent == "yes" else f" ({extent})")
+
+
+def _stacked(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """The same where no headings stand above."""
+    id, kind, cure, fixed, what = cells
+    cure = {"-": "not repaired", "repaired": "repaired by hotfix"}.get(cure, cure)
+    return id, kind, cure, f"fixed in {'no release' if fixed == '-' else fixed}", what
 
 
 def _extent(scan: Scan, one: Finding) -> str:
