@@ -107,14 +107,17 @@ def from_npm(session: nox.Session, package: str) -> str:
 
 
 @nox.session
-def sarif(session: nox.Session) -> None:
-    """What `--format sarif` prints, before the schema of SARIF and before GitHub's rules for it (Linux, 43 MB)."""
+def formats(session: nox.Session) -> None:
+    """What other programs read: SARIF, before its schema and GitHub's rules; the Kubernetes job; the shell scripts.
+
+    What is not to be had here is named as skipped: the first from npm (Linux, 43 MB), shellcheck, which has no wheels.
+    """
     modules = from_npm(session, SARIF) if sys.platform == "linux" else ""
-    if not modules:
-        session.skip("sarif-multitool is not to be had from npm")
-    session.install("-e", ".[cli]", "--group", "tools")
-    session.env["SARIF_MULTITOOL"] = os.path.join(modules, SARIF.rpartition("@")[0])
-    session.run("python", "-m", "pytest", "-q", "tests/commands/test_sarif.py", *session.posargs)
+    if modules:
+        session.env["SARIF_MULTITOOL"] = os.path.join(modules, SARIF.rpartition("@")[0])
+    session.install("-e", ".[cli]", "--group", "formats")
+    tests = ("tests/commands/test_sarif.py", "tests/cluster/test_examples.py")
+    session.run("python", "-m", "pytest", "-q", "-m", "not slow", *tests, *session.posargs)
 
 
 @nox.session

@@ -1,6 +1,6 @@
 """What `--format sarif` prints, held against the schema of SARIF 2.1.0 and against what GitHub asks for on top of it.
 
-Both come in a package of npm, @microsoft/sarif-multitool-linux; `nox -s sarif` gets it and names its folder in
+Both come in a package of npm, @microsoft/sarif-multitool-linux; `nox -s formats` gets it and names its folder in
 SARIF_MULTITOOL. The program that is in it looks at GitHub's rules alone: its own look at the schema lets a level pass
 that does not exist, so that is done here.
 """
@@ -17,7 +17,7 @@ import pytest
 from .cli_runs import hotfix
 
 PACKAGE = os.environ.get("SARIF_MULTITOOL")
-pytestmark = pytest.mark.skipif(PACKAGE is None, reason="sarif-multitool is missing; `nox -s sarif` gets it")
+pytestmark = pytest.mark.skipif(PACKAGE is None, reason="sarif-multitool is missing; `nox -s formats` gets it")
 IGNORED = '[[tool.hotfix.scan.ignore]]\nid = "flash-rotary-dtype"\nreason = "we live with it"\n'
 CODE = """
 from transformers import AdamW, top_k_top_p_filtering
