@@ -78,14 +78,28 @@ def _reached(module: str, wanted: str = "*", proof: bool = False) -> dict[tuple[
         if (name, wanted) in seen:
             continue
         seen.add((name, wanted))
-        for number, statement in enumerate(_statements(name, proof)):
-            if wanted != "*" and wanted not in _defined(statement):
-                continue
+        every, numbers = _statements(name, proof), _numbers(name, proof)
+        for number in range(len(every)) if wanted == "*" else numbers.get(wanted, ()):
             if (name, number) not in found:
-                if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-                    found[name, number] = statement
-                left += _used(name, statement, package)
+                if not isinstance(every[number], (ast.Import, ast.ImportFrom)):
+                    found[name, number] = every[number]
+                left += _used_by(name, number, proof, package)
     return found
+
+
+@memo
+def _numbers(module: str, proof: bool) -> dict[str, list[int]]:
+    """Which statements of a module define a name; kept, since every cure asks for the same helpers."""
+    found: dict[str, list[int]] = {}
+    for number, statement in enumerate(_statements(module, proof)):
+        for name in _defined(statement):
+            found.setdefault(name, []).append(number)
+    return found
+
+
+@memo
+def _used_by(module: str, number: int, proof: bool, package: str) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(_used(module, _statements(module, proof)[number], package)))
 
 
 @memo
