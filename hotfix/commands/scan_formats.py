@@ -31,7 +31,8 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
             rows = [_cells(scan, one) for one in scan.findings]
             most = len(rows)
             if out.width is not None and not whole:
-                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _SHOWN // 2
+                # Stacked they take two lines each, some of them three.
+                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _SHOWN // 2 - 1
             rest = scan.findings[most:]
             out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
             if rest:
