@@ -1,11 +1,10 @@
-"""Qwen3-MoE, Qwen3-VL-MoE and Qwen3-Omni checkpoints that later releases have saved do not load.
+"""Qwen3-MoE and Qwen3-VL-MoE checkpoints that later releases have saved do not load.
 
 Symptom   ``RuntimeError: … size mismatch for weight: copying a param with shape torch.Size([160, 2048]) …`` for each
-          router, where the number of experts is not the class's default: 128 for Qwen3-MoE, 60 for Qwen3-VL-MoE, 128
-          for the talker of Qwen3-Omni.
+          router, where the number of experts is not the class's default: 128 for Qwen3-MoE, 60 for Qwen3-VL-MoE.
 Cause     5.1.0 and later write ``num_local_experts`` where it was ``num_experts`` (Qwen3-VL-MoE: 5.4.0 and later), and
           before that nobody reads it.
-Releases  4.51.0 to 5.0.0; Qwen3-Omni from 4.57.1 on; Qwen3-VL-MoE 4.57.1 to 5.3.0
+Releases  4.51.0 to 5.0.0; Qwen3-VL-MoE 4.57.1 to 5.3.0. The talker of Qwen3-Omni has the bug and no case yet
 Upstream  the name is understood since 5.1.0, and since 5.4.0 for Qwen3-VL-MoE
 Here      A configuration takes the number under either name, as they do. What it writes has the old one.
 """
@@ -29,7 +28,6 @@ KEY = "num_local_experts"
 CLASSES = {
     ("qwen3_moe", "Qwen3MoeConfig"): ">=4.51.0,<=5.0.0",
     ("qwen3_vl_moe", "Qwen3VLMoeTextConfig"): ">=4.57.1,<=5.3.0",
-    ("qwen3_omni_moe", "Qwen3OmniMoeTalkerTextConfig"): ">=4.57.1,<=5.0.0",
 }
 
 

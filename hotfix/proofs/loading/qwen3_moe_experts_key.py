@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MODELS = {
     "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM"),
     "qwen3_vl_moe": ("Qwen3VLMoeTextConfig", "Qwen3VLMoeTextModel"),
-    "qwen3_omni_moe": ("Qwen3OmniMoeTalkerTextConfig", "Qwen3OmniMoeTalkerModel"),
 }
 
 
