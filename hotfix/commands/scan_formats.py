@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..reports.tables import WIDE, clean, escaped_markdown, markdown_table
+from ..reports.tables import clean, escaped_markdown, has_room, markdown_table
 from ..version import __version__
 from . import bugs, screen
 from .carried import Finding, Scan, to_dict
@@ -28,9 +28,13 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
             out.line()
         out.line(heading(scan), "bold")
         if scan.findings:
-            most = len(scan.findings) if whole or out.width is None else _SHOWN // (2 if out.width < WIDE else 1)
-            shown, rest = scan.findings[:most], scan.findings[most:]
-            out.table(COLUMNS, [_cells(scan, one) for one in shown], cut=True)
+            rows = [_cells(scan, one) for one in scan.findings]
+            most = len(rows)
+            if out.width is not None and not whole:
+                # Stacked they take two lines each, some of them three.
+                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _SHOWN // 2 - 1
+            rest = scan.findings[most:]
+            out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
             if rest:
                 kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
                 out.line(f"And {len(rest)} more ({kinds}); --all lists them.")
@@ -122,6 +126,13 @@ def _cells(scan: Scan, one: Finding) -> tuple[str, ...]:
     return one.bug.id, one.bug.kind, one.bug.cure(), fixed, one.bug.title + ("" if extent == "yes" else f" ({extent})")
 
 
+def _stacked(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """The same where no headings stand above."""
+    id, kind, cure, fixed, what = cells
+    cure = {"-": "not repaired", "repaired": "repaired by hotfix"}.get(cure, cure)
+    return id, kind, cure, f"fixed in {'no release' if fixed == '-' else fixed}", what
+
+
 def _extent(scan: Scan, one: Finding) -> str:
     words = []
     if not scan.pinned:
@@ -151,6 +162,7 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     return {
         "id": bug.id,
         "shortDescription": {"text": bug.title},
+        "fullDescription": {"text": f"{bug.title}. What is seen: {bug.error}" if bug.error else f"{bug.title}."},
         **({"helpUri": _thread(bug)} if _thread(bug) else {}),
         "help": {"text": f"Kind: {bug.kind}. Fixed in: {fixed}; {cure}. {' '.join(bug.refs)}".strip()},
         "properties": {"tags": [bug.kind]},
@@ -181,7 +193,8 @@ def _result(scan: Scan, one: Finding) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": (file if known else scan.source).replace("\\", "/")}}
     if known:
         place["region"] = {"startLine": int(line)}
-    level = "note" if one.condition else ("error" if one.bug.kind in ("crash", "silent") else "warning")
+    worst = one.bug.kind in ("security", "crash", "silent")
+    level = "note" if one.condition else ("error" if worst else "warning")
     extent = _extent(scan, one)
     return {
         "ruleId": one.bug.id,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
-from ..reports.tables import WIDE, clean, fitted_table, plain_table, rich_stack, rich_table
+from ..reports.tables import clean, fitted_table, has_room, plain_table, rich_stack, rich_table
 
 EXTRA = "pip install 'transformers-hotfix[cli]'"
 
@@ -45,16 +45,24 @@ class Screen:
         else:
             self.console.print(clean(text), style=style or None)
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]], cut: bool = False) -> None:
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        cut: bool = False,
+        stacked: Optional[Iterable[Sequence[str]]] = None,
+    ) -> None:
         """Print a table; words such as ``broken`` have their colours. On a narrow screen its rows are stacked.
 
         Args:
             columns: the headings.
             rows: the cells.
             cut: whether the last cell of a row is cut to what fits, and not folded.
+            stacked: the cells where rows are stacked, in words that need no heading; by default the same.
         """
         cells = [[clean(cell) for cell in row] for row in rows]
-        if self.width is not None and self.width < WIDE:
+        if self.width is not None and not has_room(columns, cells, self.width):
+            cells = [[clean(cell) for cell in row] for row in stacked] if stacked is not None else cells
             if self.console is None:
                 print(fitted_table(columns, cells, self.width, cut))
             else:

@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the command."""
+    from ..engine.ledger import State
     from ..engine.policy import Policy
     from ..reports import tables
     from ..reports.report import of_environment
@@ -61,6 +62,10 @@ def run(chosen: argparse.Namespace) -> int:
         columns = tables.ALL_COLUMNS if chosen.all else tables.COLUMNS
         out.table(columns, [row.cells(reasons=chosen.all) for row in rows], cut=not chosen.all)
         out.line()
+    if any(row.state is State.PENDING for row in rows):
+        out.line(
+            "Pending: a program that begins with `import hotfix.auto`, or that `hotfix run --` starts, has it repaired."
+        )
     for sentence in map(str, report.unexamined) if chosen.all else report.summary():
         out.line(sentence)
     return 0

@@ -78,13 +78,28 @@ def _reached(module: str, wanted: str = "*", proof: bool = False) -> dict[tuple[
         if (name, wanted) in seen:
             continue
         seen.add((name, wanted))
-        statements = _statements(name, proof)
-        for number in range(len(statements)) if wanted == "*" else _places(name, proof).get(wanted, ()):
+        every, numbers = _statements(name, proof), _numbers(name, proof)
+        for number in range(len(every)) if wanted == "*" else numbers.get(wanted, ()):
             if (name, number) not in found:
-                if not isinstance(statements[number], (ast.Import, ast.ImportFrom)):
-                    found[name, number] = statements[number]
-                left += _used(name, statements[number], package)
+                if not isinstance(every[number], (ast.Import, ast.ImportFrom)):
+                    found[name, number] = every[number]
+                left += _used_by(name, number, proof, package)
     return found
+
+
+@memo
+def _numbers(module: str, proof: bool) -> dict[str, list[int]]:
+    """Which statements of a module define a name; kept, since every cure asks for the same helpers."""
+    found: dict[str, list[int]] = {}
+    for number, statement in enumerate(_statements(module, proof)):
+        for name in _defined(statement):
+            found.setdefault(name, []).append(number)
+    return found
+
+
+@memo
+def _used_by(module: str, number: int, proof: bool, package: str) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(_used(module, _statements(module, proof)[number], package)))
 
 
 @memo
@@ -97,16 +112,6 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
         for one in source.without_docstring(source.parse(text).body)
         if not _is_for_types(one) and (proof or not _is_beside_the_cure(one))
     ]
-
-
-@memo
-def _places(module: str, proof: bool) -> dict[str, list[int]]:
-    """The numbers of the statements that define each name."""
-    found: dict[str, list[int]] = {}
-    for number, statement in enumerate(_statements(module, proof)):
-        for name in _defined(statement):
-            found.setdefault(name, []).append(number)
-    return found
 
 
 def _first(item: tuple[tuple[str, int], ast.stmt]) -> tuple[str, int]:

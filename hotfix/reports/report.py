@@ -176,7 +176,7 @@ class Report:
         return f"hotfix {__version__} (patch set {self.digest}){here}{missing}"
 
 
-_ON_ONE_SCREEN = 13  # rows; each may take two lines
+_ON_ONE_SCREEN = 12  # rows; each may take two lines
 
 
 def _rank(row: tables.Row) -> int:

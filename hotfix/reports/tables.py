@@ -17,7 +17,8 @@ COLUMNS = ("fix", "kind", "verdict", "state", "what")
 ALL_COLUMNS = (*COLUMNS[:-1], "reason")
 TARGET_COLUMNS = ("fix", "target", "verdict", "state", "reason")
 _NAMED = 4
-WIDE = 100  # columns, below which a table is stacked
+WIDE = 100  # columns, below which a table is stacked, unless all of it fits
+_LEAST = 30  # columns for the last cell, below which a table is stacked
 _WORDS = {
     Verdict.FIXED: "right",
     Verdict.ABSENT: "not in this release",
@@ -154,6 +155,19 @@ def plain_table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def has_room(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether cells may stand side by side: all of it fits, or the screen is wide and the last one has room."""
+    taken = _width_of_all_but_the_last(columns, rows)
+    longest = max((len(row[-1]) for row in rows), default=0)
+    return taken + longest <= width or (width >= WIDE and taken + _LEAST <= width)
+
+
+def _width_of_all_but_the_last(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """With what `rich_table` puts between, before and behind the columns."""
+    widest = [max(map(len, cells)) for cells in list(zip(columns, *rows))[:-1]]
+    return sum(widest) + 3 * len(columns) - 1
+
+
 def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, cut: bool = True) -> str:
     """Rows in so many columns of the screen: side by side if there is room, else in two lines each.
 
@@ -163,7 +177,7 @@ def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
         width: of the screen.
         cut: whether the last cell is cut to one line where it is stacked, and not folded.
     """
-    if width >= WIDE:
+    if has_room(columns, rows, width):
         return "\n".join(shortened(line, width) for line in plain_table([columns, *rows]).splitlines())
     lines = []
     for row in rows:
@@ -219,8 +233,8 @@ def rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], cut_to: in
         last = number == len(columns) - 1
         table.add_column(column, overflow="fold", ratio=1 if last else None, no_wrap=number == 0 and len(columns) > 2)
     if cut_to:
-        others = [max(len(row[number]) for row in (columns, *rows)) + 2 for number in range(len(columns) - 1)]
-        rows = [(*row[:-1], shortened(row[-1], cut_to - sum(others) - 1)) for row in rows]
+        room = cut_to - _width_of_all_but_the_last(columns, rows)
+        rows = [(*row[:-1], shortened(row[-1], room)) for row in rows]
     for row in rows:
         table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
     return table

@@ -174,6 +174,13 @@ def test_ray(way, engines, ray_home, tmp_path, seen):
         assert seen[kind, way] is reach.expected(kind, way), kind
 
 
+def test_the_example_for_ray(engines, ray_home, tmp_path):
+    """As it stands in `examples/cluster`: the hook is all that arms the workers."""
+    example = ROOT / "examples" / "cluster" / "on_ray.py"
+    done = start(engines, reach.IMPORT, example, folder=tmp_path, extra=[ray_home])
+    assert "all workers run patch set " in done.stdout, done.stdout + done.stderr
+
+
 # -- the whole case in two ranks, on the testbed -----------------------------------------------------------------------
 
 WHOLE = """

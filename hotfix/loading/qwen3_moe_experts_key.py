@@ -1,0 +1,57 @@
+"""Qwen3-MoE and Qwen3-VL-MoE checkpoints that later releases have saved do not load.
+
+Symptom   ``RuntimeError: … size mismatch for weight: copying a param with shape torch.Size([160, 2048]) …`` for each
+          router, where the number of experts is not the class's default: 128 for Qwen3-MoE, 60 for Qwen3-VL-MoE.
+Cause     5.1.0 and later write ``num_local_experts`` where it was ``num_experts`` (Qwen3-VL-MoE: 5.4.0 and later), and
+          before that nobody reads it.
+Releases  4.51.0 to 5.0.0; Qwen3-VL-MoE 4.57.1 to 5.3.0. The talker of Qwen3-Omni has the bug and no case yet
+Upstream  the name is understood since 5.1.0, and since 5.4.0 for Qwen3-VL-MoE
+Here      A configuration takes the number under either name, as they do. What it writes has the old one.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="qwen3-moe-experts-key",
+    title="Qwen3 mixtures of experts that 5.x has saved do not load: size mismatch of every router",
+    kind="loading",
+    fixed_in="5.1.0",
+    prefilter="num_experts",
+)
+
+KEY = "num_local_experts"
+CLASSES = {
+    ("qwen3_moe", "Qwen3MoeConfig"): ">=4.51.0,<=5.0.0",
+    ("qwen3_vl_moe", "Qwen3VLMoeTextConfig"): ">=4.57.1,<=5.3.0",
+}
+
+
+@FIX.recognises
+def knows_one_name(node: ast.AST, *more: ast.AST) -> bool:
+    """Whether a class does not know the other name of its experts; only a class with its ``__init__`` is judged."""
+    strings = [one.value for whole in more for one in ast.walk(whole) if isinstance(one, ast.Constant)]
+    return bool(more) and KEY not in strings
+
+
+def with_either_name(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Around the ``__init__`` of a configuration."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # it is called so in a traceback
+        if KEY in kwargs:
+            number = kwargs.pop(KEY)
+            kwargs.setdefault("num_experts", number)
+        original(self, *args, **kwargs)
+
+    return __init__
+
+
+for (_module, _class), _releases in CLASSES.items():
+    FIX.wraps(
+        (f"transformers.models.{_module}.configuration_{_module}:{_class}.__init__", _releases),
+        fingerprint_of=(f"{_class}.__init__", _class),
+    )(with_either_name)
