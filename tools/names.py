@@ -41,6 +41,7 @@ BASES = {"Seq2SeqTrainingArguments": "TrainingArguments", "Seq2SeqTrainer": "Tra
 OLDER = {
     "models.bloom.modeling_bloom": ("_expand_mask", "_make_causal_mask"),
     "models.opt.modeling_opt": ("_expand_mask", "_make_causal_mask"),
+    "trainer": ("ShardedDDPOption",),
     "trainer_utils": ("ShardedDDPOption",),
 }
 """Names that code still asks for and that went away before the first examined release."""
@@ -175,7 +176,8 @@ class Surface:
                 if any("ALIASES" in (_name(target) or "") for target in targets) and isinstance(node.value, ast.Dict):
                     self.legacy.update(_strings(ast.Tuple([one for one in node.value.keys if one], ast.Load())))
             if isinstance(node, ast.Call) and _called(node).endswith("_alias") and node.args:
-                self.legacy.update(filter(None, (one.rpartition(".")[2] for one in _strings(node.args[0]))))
+                made = (one.rpartition(".")[2] for one in _strings(node.args[0]))
+                self.legacy.update(one for one in made if one and not one.startswith("_"))  # the rest of an f-string
 
 
 def _tree(text: str) -> ast.Module:
@@ -237,7 +239,7 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
             found = surface.declared | children[module] | surface.legacy
             if surface.by_files:
                 found |= {name for one in _files(module) for name in here[one].exported}
-            return found | _made_up(found) | (converted if module == PACKAGE else set())
+            return found | _made_up(found) | converted
         found = {*surface.bound, *children.get(module, ())}
         for star in surface.stars:
             there = _absolute(star, package)

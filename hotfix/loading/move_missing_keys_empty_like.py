@@ -29,6 +29,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#45902", "transformers#48892", "transformers#48932"),
     optin=True,
+    group="removed-names",  # code that runs again because of them has to compute the same
     prefilter="is_deepspeed_zero3_enabled",
 )
 
