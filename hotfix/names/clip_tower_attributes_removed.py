@@ -1,0 +1,175 @@
+"""The towers of CLIP and its relatives have no model inside of them any more.
+
+Symptom   ``AttributeError: 'CLIPTextModel' object has no attribute 'text_model'`` from pipelines of diffusers
+          (``clip_skip``), trainers and ComfyUI nodes; ``'CLIPVisionModel' object has no attribute 'vision_model'``.
+Cause     What the inner model had (embeddings, encoder, norms) and did stands in the outer one since 5.6.0.
+Releases  5.6.0 to 5.23.0, fifteen classes of nine models
+Upstream  transformers#46285, diffusers#13833, diffusers#14124 (not put back)
+Here      Code that reads the attribute gets the tower: it has the same parts under the same names, is called with the
+          same arguments and returns the same. Code that asks whether there is one (``hasattr``, ``getattr``) knows both
+          layouts, and hears that there is none, as without the fix: by that diffusers tells how to name the weights of
+          single files and LoRAs. ``load_state_dict`` takes the names that weights had. A tower whose weights are still
+          to come (device "meta") has no such attribute, since loaders put them by its names. To be read, not set.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import sys
+import weakref
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, Callable
+
+from hotfix.fix import Fix
+
+if TYPE_CHECKING:
+    import types
+
+FIX = Fix(
+    id="clip-tower-attributes-removed",
+    title="AttributeError: 'CLIPTextModel' object has no attribute 'text_model'",
+    kind="removed-api",
+    upstream=("transformers#46285", "diffusers#13833", "diffusers#14124"),
+    optin=True,
+    group="removed-names",
+    prefilter="PreTrainedModel)",
+)
+
+TEXT = (
+    "clip.modeling_clip:CLIPTextModel",
+    "clipseg.modeling_clipseg:CLIPSegTextModel",
+    "metaclip_2.modeling_metaclip_2:MetaClip2TextModel",
+    "siglip.modeling_siglip:SiglipTextModel",
+    "siglip2.modeling_siglip2:Siglip2TextModel",
+    "x_clip.modeling_x_clip:XCLIPTextModel",
+)
+VISION = (
+    "altclip.modeling_altclip:AltCLIPVisionModel",
+    "chinese_clip.modeling_chinese_clip:ChineseCLIPVisionModel",
+    "clip.modeling_clip:CLIPVisionModel",
+    "clipseg.modeling_clipseg:CLIPSegVisionModel",
+    "metaclip_2.modeling_metaclip_2:MetaClip2VisionModel",
+    "mlcd.modeling_mlcd:MLCDVisionModel",
+    "siglip.modeling_siglip:SiglipVisionModel",
+    "siglip2.modeling_siglip2:Siglip2VisionModel",
+    "x_clip.modeling_x_clip:XCLIPVisionModel",
+)
+
+
+@FIX.recognises
+def has_none_inside(definition: ast.AST) -> bool:
+    """A tower, which makes its parts itself."""
+    towers = (one.rpartition(":")[2] for one in (*TEXT, *VISION))
+    if not isinstance(definition, ast.ClassDef) or definition.name not in towers:
+        return False
+    text = ast.unparse(definition)
+    return "self.encoder = " in text and "self.text_model" not in text and "self.vision_model" not in text
+
+
+def _wraps(*towers: str) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        for tower in towers:
+            module, _, name = f"transformers.models.{tower}".partition(":")
+            FIX.wraps((f"{module}:{name}.__init__", ">=5.6.0"), fingerprint_of=(name,))(function)
+        return function
+
+    return decorate
+
+
+@_wraps(*TEXT)
+def text_tower(original: Callable[..., None]) -> Callable[..., None]:
+    """The class gets the attribute with the first of its towers."""
+    return _equipping(original, "text_model")
+
+
+@_wraps(*VISION)
+def vision_tower(original: Callable[..., None]) -> Callable[..., None]:
+    """The class gets the attribute with the first of its towers."""
+    return _equipping(original, "vision_model")
+
+
+def _equipping(original: Callable[..., None], name: str) -> Callable[..., None]:
+    @wraps(original)
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        _equip(type(self), name)
+
+    return initialise
+
+
+_EQUIPPED: weakref.WeakKeyDictionary[type, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
+def _equip(cls: type, name: str) -> None:
+    # A class of one's own may have the name itself, or how it is loaded; then that counts.
+    if cls in _EQUIPPED or hasattr(cls, name):
+        return
+    members: dict[str, Any] = {name: inner(name)}
+    if not any(
+        "_load_from_state_dict" in vars(one) for one in cls.__mro__ if one.__module__ != "torch.nn.modules.module"
+    ):
+        members["_load_from_state_dict"] = loading(name)
+    for member, value in members.items():
+        setattr(cls, member, value)
+    _EQUIPPED[cls] = members
+
+
+@FIX.cleans_up
+def restore() -> None:
+    """Take it from the classes again."""
+    for cls, members in list(_EQUIPPED.items()):
+        for member, value in members.items():
+            if vars(cls).get(member) is value:
+                delattr(cls, member)
+        del _EQUIPPED[cls]
+
+
+def inner(name: str) -> property:
+    """The tower itself for who reads it, and what somebody has put in its place for everybody.
+
+    Args:
+        name: of the attribute.
+    """
+
+    def read(tower: Any) -> Any:
+        if name in tower._modules:
+            return tower._modules[name]
+        caller = sys._getframe(1)
+        if not _reads(caller.f_code, caller.f_lasti, name) or _is_to_be_loaded(tower):
+            raise AttributeError(name)  # then the class of modules is asked, which says what it has always said
+        return tower
+
+    return property(read)
+
+
+def loading(name: str) -> Callable[..., None]:
+    """A method by which a tower takes its weights under the old names as well.
+
+    Args:
+        name: of the inner model.
+    """
+
+    def load(self: Any, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        old = f"{prefix}{name}."
+        if name not in self._modules:
+            for key in [one for one in state_dict if one.startswith(old)]:
+                state_dict.setdefault(prefix + key[len(old) :], state_dict.pop(key))
+        from torch import nn
+
+        nn.Module._load_from_state_dict(self, state_dict, prefix, *args, **kwargs)
+
+    return load
+
+
+@cache
+def _reads(code: types.CodeType, at: int, name: str) -> bool:
+    """Whether code reads an attribute by name there; calls of `hasattr` and `getattr` are calls."""
+    here = next((one for one in dis.get_instructions(code) if one.offset == at), None)
+    return here is not None and here.opname in ("LOAD_ATTR", "LOAD_METHOD") and here.argval == name
+
+
+def _is_to_be_loaded(tower: Any) -> bool:
+    return any(one.is_meta for one in tower.parameters()) and not any(
+        "_hf_hook" in vars(one) for one in tower.modules()
+    )
