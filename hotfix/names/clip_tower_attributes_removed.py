@@ -165,8 +165,9 @@ def loading(name: str) -> Callable[..., None]:
 @cache
 def _reads(code: types.CodeType, at: int, name: str) -> bool:
     """Whether code reads an attribute by name there; calls of `hasattr` and `getattr` are calls."""
-    here = next((one for one in dis.get_instructions(code) if one.offset == at), None)
-    return here is not None and here.opname in ("LOAD_ATTR", "LOAD_METHOD") and here.argval == name
+    # 3.12 points at the end of what it keeps behind an instruction, once that is specialised.
+    here = max((one for one in dis.get_instructions(code) if one.offset <= at), key=lambda one: one.offset)
+    return here.opname in ("LOAD_ATTR", "LOAD_METHOD") and here.argval == name
 
 
 def _is_to_be_loaded(tower: Any) -> bool:

@@ -117,3 +117,74 @@ def test_a_release_that_is_older_than_a_name_does_not_get_it() -> None:
     program = program.replace("transformers.modeling_rope_utils", "transformers")
     result = run_script("-c", [program], transformers="4.40.2", flash_attn=None, env=only)
     assert json.loads(result.require().stdout.splitlines()[-1]) == []
+
+
+TOWERS = """
+import hotfix.auto, copy, pickle, torch
+import hotfix
+from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection, CLIPVisionModel
+
+small = CLIPTextConfig(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, vocab_size=9)
+tower = CLIPTextModel(small).eval()
+names = list(tower.state_dict())
+assert tower.text_model is tower and tower.text_model.final_layer_norm is tower.final_layer_norm
+assert not [name for name in names if name.startswith("text_model.")]
+assert dict(tower.named_children()).keys() == {"embeddings", "encoder", "final_layer_norm"}
+# Who asks knows both layouts, and goes by the answer.
+assert not hasattr(tower, "text_model") and getattr(tower, "text_model", None) is None
+assert tower.base_model is tower and tower.get_decoder() is tower
+try:
+    tower.vision_model
+except AttributeError as error:
+    assert str(error) == "'CLIPTextModel' object has no attribute 'vision_model'", error
+# Weights go by their names to a tower without any.
+with torch.device("meta"):
+    empty = CLIPTextModel(small)
+try:
+    empty.text_model
+except AttributeError as error:
+    assert str(error) == "'CLIPTextModel' object has no attribute 'text_model'", error
+else:
+    raise AssertionError("it was there")
+# The old names of weights, alone and in a model of one's own; what is wrong stays an error.
+old = {f"text_model.{name}": value + 1 for name, value in tower.state_dict().items()}
+for model, prefix in ((CLIPTextModel(small), ""), (torch.nn.ModuleDict({"clip": CLIPTextModel(small)}), "clip.")):
+    before = {prefix + name: value for name, value in old.items()}
+    model.load_state_dict(before)
+    assert len(before) == len(old) and all(name.startswith(prefix + "text_model.") for name in before)
+    loaded = model.state_dict()
+    assert all(torch.equal(loaded[prefix + name], value + 1) for name, value in tower.state_dict().items())
+    try:
+        model.load_state_dict({**before, prefix + "text_model.other": torch.ones(1)})
+    except RuntimeError as error:
+        assert "other" in str(error)
+    else:
+        raise AssertionError("it was taken")
+projected = CLIPTextModelWithProjection(small)
+assert projected.text_model.text_model is projected.text_model and hasattr(projected, "text_model")
+assert list(projected.state_dict())[0].count("text_model.") == 1
+for other in (copy.deepcopy(tower), pickle.loads(pickle.dumps(tower))):
+    assert other.text_model is other and b"hotfix" not in pickle.dumps(other)
+
+class Own(CLIPTextModel):
+    def __init__(self, config):
+        super().__init__(config)
+        self.text_model = torch.nn.Linear(2, 2)
+
+own = Own(small)
+assert isinstance(own.text_model, torch.nn.Linear) and hasattr(own, "text_model")
+hotfix.revert()
+assert "text_model" not in vars(CLIPTextModel) and "_load_from_state_dict" not in vars(CLIPTextModel)
+assert isinstance(own.text_model, torch.nn.Linear)
+try:
+    tower.text_model
+except AttributeError:
+    print("gone")
+"""
+
+
+@pytest.mark.parametrize("release", ["5.6.0", "5.23.0"])
+def test_a_tower_is_read_as_its_own_inside_and_nobody_who_asks_is_led_astray(release: str) -> None:
+    only = {"HOTFIX_OPTIN": "clip-tower-attributes-removed", "HOTFIX_ONLY": "clip-tower-attributes-removed"}
+    result = run_script("-c", [TOWERS], transformers=release, flash_attn=None, env=only)
+    assert result.require().stdout == "gone\n"
