@@ -1,0 +1,30 @@
+"""The proof: the parameters that decay, as Trainers made from LLaVA's tell them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.names.trainer_layernorm_layers_moved import FIX
+from hotfix.proofs.names.asking import ask, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="ImportError: cannot import name 'ALL_LAYERNORM_LAYERS'", oracles={"*": "4.52.4"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What is in it, whose it is, and what does not decay by it."""
+    import torch
+    from transformers import pytorch_utils
+    from transformers.trainer import get_parameter_names
+
+    layers = ask(target)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2), torch.nn.Embedding(3, 2))
+    return {
+        "layers": words(" ".join(sorted(one.__name__ for one in layers))),
+        "same": torch.tensor(layers is pytorch_utils.ALL_LAYERNORM_LAYERS),
+        "decay": words(" ".join(get_parameter_names(model, layers))),
+    }
