@@ -5,8 +5,8 @@ Symptom   ``ImportError: cannot import name 'ALL_LAYERNORM_LAYERS' from 'transfo
 Cause     The Trainer does not use it since 4.53.0; it stands where it always stood, in ``pytorch_utils``.
 Releases  4.53.0 to 5.23.0
 Upstream  transformers#38922, GLiNER#273 (not put back)
-Here      It is the list of ``pytorch_utils``, in both modules the same object, as in 4.52.4. The Trainer itself does not
-          read it any more: what somebody appends to it counts for their own Trainer only.
+Here      It is the list of ``pytorch_utils``, in both modules the same object, as in 4.52.4. The Trainer itself does
+          not read it any more: what somebody appends to it counts for their own Trainer only.
 """
 
 from __future__ import annotations
