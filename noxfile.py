@@ -21,9 +21,10 @@ nox.needs_version = ">=2024.10"
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 COMING = ("3.14", "3.14t", "3.15")  # run where they are; nothing is recommended that was not seen to pass
 
-# What 153 fixes take is 1.00 MB: 0.43 the modules, 0.16 the proofs, 0.12 the evidence, 0.11 the tables of what each
-# release has (names, configurations), 0.03 the triggers, 0.15 what the format asks for 661 files.
-LARGEST_WHEEL = 1_050_000
+# What 183 fixes take is 1.12 MB: 0.45 the modules, 0.19 the proofs, 0.13 the evidence, 0.13 the tables of what each
+# release has (names, configurations), 0.03 the triggers, 0.19 what the format asks for 758 files. One more fix takes
+# about 4 kB; what there is without any fix, 0.38 MB.
+LARGEST_WHEEL = 1_200_000
 
 # Files of other people's formats, by the name of their schema.
 SCHEMAS = {

@@ -382,7 +382,7 @@ def _compare(
 ) -> Optional[Match]:
     if asked.error and known.error and asked.error != known.error and not _are_relatives(asked.error, known.error):
         return None
-    anybodys = bool(_ANYBODYS.search(known.text))
+    anybodys = bool(_ANYBODYS.search(known.text) or _ANYBODYS.search(asked.text))
     if asked.form or known.form:
         if asked.form != known.form or not _keys_agree(asked, known):
             return None

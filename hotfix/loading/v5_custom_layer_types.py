@@ -1,6 +1,6 @@
 """Configurations of remote code with layer types of their day are refused, and names cannot be registered.
 
-Symptom   ``ValueError: The `layer_types` entries must be in (...) but got ['mamba', 'attention']`` while a
+Symptom   ``ValueError: The layer_types entries must be in (...) but got ['mamba', 'attention']`` while a
           configuration of remote code is built; ``AttributeError: 'str' object has no attribute '__module__'`` from
           the ``register`` of an auto mapping that is given a model type.
 Cause     Two kinds of layers got other names, in the configurations of the library alone. What is registered was taken
@@ -19,7 +19,7 @@ from hotfix.fix import Fix
 
 FIX = Fix(
     id="v5-custom-layer-types",
-    title="ValueError: The `layer_types` entries must be in (...), of a configuration of remote code",
+    title="ValueError: The layer_types entries must be in (...), of a configuration of remote code",
     kind="loading",
     fixed_in="5.13.1",
 )

@@ -142,7 +142,7 @@ class Report:
         """A group that nobody has asked for is no row."""
         rows = [row for row in self.rows() if not row.idle and not self.group_of(row)]
         if len(rows) > _ON_ONE_SCREEN:
-            rows.sort(key=lambda row: (row.state is not State.FAILED, row.verdict is not Verdict.BROKEN, _rank(row)))
+            rows.sort(key=_urgency)
         return rows
 
     def summary(self) -> list[str]:
@@ -177,6 +177,11 @@ class Report:
 
 
 _ON_ONE_SCREEN = 12  # rows; each may take two lines
+
+
+def _urgency(row: tables.Row) -> tuple[Any, ...]:
+    """What stands first where not all fits: what went wrong, what a plugin of the user's own says, what is broken."""
+    return row.state is not State.FAILED, ":" not in row.fix, row.verdict is not Verdict.BROKEN, _rank(row)
 
 
 def _rank(row: tables.Row) -> int:

@@ -216,6 +216,28 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
         (config("A", "glm4v", "4.53.0"), "", (), OPEN),
         (config("A", "glm4v", "4.53.0", attn_implementation="sdpa"), "", (), EXCLUDED),
     ],
+    "gemma2-sliding-layer-parity": [
+        (config("Gemma2ForCausalLM", "gemma2", "4.42.2"), "", (), OPEN),
+    ],
+    "gemma2-cohere2-window-crash": [
+        (config("Cohere2ForCausalLM", "cohere2", "4.48.1"), "", (), OPEN),
+    ],
+    "trainer-last-accumulation-remainder": [
+        (llama("4.48.2"), ACCUMULATED, (), OPEN),
+        (llama("4.48.2"), "", (), EXCLUDED),
+    ],
+    "llama-gemma-rope-autocast": [
+        (config("GemmaForCausalLM", "gemma", "4.38.1", max_position_embeddings=8192), "", (), OPEN),
+        (config("GemmaForCausalLM", "gemma", "4.38.1", max_position_embeddings=256), "", (), EXCLUDED),
+    ],
+    "gemma4-kv-share-no-cache": [
+        (config("A", "gemma4_text", "5.5.0", num_kv_shared_layers=2), "", (), OPEN),
+        (config("A", "gemma4_text", "5.5.0", num_kv_shared_layers=0), "", (), EXCLUDED),
+    ],
+    "flex-block-mask-batch": [
+        (config("A", "llama", "4.51.0", attn_implementation="flex_attention"), "", (), OPEN),
+        (config("A", "llama", "4.51.0", attn_implementation="sdpa"), "", (), EXCLUDED),
+    ],
     "opt-double-scaling": [
         (config("OPTForCausalLM", "opt", "4.52.3", hidden_size=32, num_attention_heads=4), "", (), MET),
         (config("OPTForCausalLM", "opt", "4.52.3"), "", (), OPEN),

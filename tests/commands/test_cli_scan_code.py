@@ -128,10 +128,16 @@ def test_sarif_names_the_lines(folder):
     results = log["runs"][0]["results"]
     levels = {one["ruleId"].rpartition(":")[2]: one["level"] for one in results}
     assert levels["LlamaFlashAttention2"] == "warning"
-    assert levels["LLAMA_ATTENTION_CLASSES"] == "error"
+    assert levels["LLAMA_ATTENTION_CLASSES"] == "warning"
     assert levels["is_torch_fx_available"] == "note"
     lines = [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in results]
     assert all(line > 0 for line in lines)
+
+
+def test_a_name_that_nobody_gives_back_is_an_error(tmp_path):
+    (tmp_path / "old.py").write_text("from transformers.trainer import ShardedDDPOption\n")
+    log = json.loads(hotfix("scan-code", str(tmp_path), "--format", "sarif").stdout)
+    assert [one["level"] for one in log["runs"][0]["results"]] == ["error"]
 
 
 def test_what_fixes_add_is_lacking_where_the_table_says_so():
