@@ -27,7 +27,8 @@ class _Tower:
         return [self]
 
     def reads(self) -> list[_Parameter]:
-        return self.text_model.parameters()
+        found: list[_Parameter] = self.text_model.parameters()
+        return found
 
 
 def test_who_reads_it_gets_it_and_who_asks_does_not() -> None:
