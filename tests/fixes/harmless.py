@@ -11,7 +11,7 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.processing import _pictures
-from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling
+from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
 from hotfix.proofs.training._writers import writer
 
 Case = Callable[[Any, Any], dict[str, Any]]
@@ -83,6 +83,16 @@ def no_labels(testbed: Any, target: Any) -> dict[str, Any]:
     model, inputs = writer(testbed, zoo.class_of(target))
     inputs["decoder_input_ids"] = inputs.pop("labels").clamp(min=0)
     return {"logits": model(**inputs).logits}
+
+
+@of("shift-labels-dropped-by-heads")
+def moved_labels_of_a_whole_text(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = shift_labels_dropped_by_heads._model(testbed, zoo.class_of(target))
+    ids = testbed.randint(3, 50, 1, 12, seed=1)
+    moved = torch.cat([ids[:, 1:], ids.new_full((1, 1), -100)], dim=1)
+    return {"labels": model(ids, labels=ids).loss, "both": model(ids, labels=ids, shift_labels=moved).loss}
 
 
 # -- attention ---------------------------------------------------------------------------------------------------------
