@@ -2,8 +2,8 @@
 
 Symptom   Silent. With ``attn_implementation="flex_attention"`` blocks of 128 tokens that are nothing but padding, or of
           other packed texts, in the first row are left out for the whole batch, and what may be seen as a whole in the
-          first row is seen by all, padding or not. Texts of one block are right. Models other than Llama 4 fail before: ``TypeError: pad(): argument 'pad' must be tuple of
-          ints`` (their length is not given).
+          first row is seen by all, padding or not. Texts of one block are right. Models other than Llama 4 fail
+          before: ``TypeError: pad(): argument 'pad' must be tuple of ints`` (their length is not given).
 Cause     The block mask is made for a batch of one, whose list of blocks is broadcast, and the lengths have no default.
 Releases  4.51.0
 Upstream  fixed in 4.51.1

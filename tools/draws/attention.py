@@ -210,7 +210,7 @@ def past_the_window(draw: Draw) -> Tensors:
     dtype = torch.bfloat16 if attention == "flash_attention_2" else torch.float32
     # Gemma 2 fails past the window, whatever the attention: it is to stay within it as often.
     gemma2 = "gemma2" in draw.target.module
-    with patch.object(zoo, "WINDOW", draw.number("window", 4, 12) if gemma2 else draw.number("window", 2, 8)):
+    with patch.object(zoo, "WINDOW", draw.number("window", 4, 12) if gemma2 else draw.number("window", 2, 5)):
         if gemma2:
             model = zoo.windowed(draw.testbed, "gemma2", attn=attention, dtype=dtype)
         else:
