@@ -175,7 +175,8 @@ def whole_epochs(draw: Draw) -> Tensors:
     """A Llama is trained for some epochs, or steps; the micro-batches of an epoch may fill its steps or not."""
     import torch
 
-    model, seen, trainers = zoo.small_llama(draw.testbed), [0], []
+    model, seen = zoo.small_llama(draw.testbed), [0]
+    trainers: list[Any] = []
 
     def count(*call: Any) -> None:
         seen[0] += 1

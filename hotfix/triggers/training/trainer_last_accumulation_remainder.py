@@ -44,7 +44,7 @@ def has_a_rest(call: Call) -> Optional[bool]:
         return False
     if release().startswith("4.46.") and (whole or _is_in_the_middle(rest, args.gradient_accumulation_steps, planned)):
         return True
-    return (samples % args.gradient_accumulation_steps or args.gradient_accumulation_steps) < rest
+    return bool((samples % args.gradient_accumulation_steps or args.gradient_accumulation_steps) < rest)
 
 
 def _is_in_the_middle(batches: int, steps: int, epochs: int) -> bool:
