@@ -284,7 +284,7 @@ def a_call_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
     return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))
 
 
-# -- where the case itself raises on a broken release, or shows what no result depends on --------------------------------
+# -- where the case itself raises on a broken release, or shows what no result depends on ------------------------------
 
 
 def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
