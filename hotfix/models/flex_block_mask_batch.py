@@ -1,9 +1,10 @@
-"""Under flex attention, every text of a batch has the mask of the first one.
+"""Under flex attention, every text of a batch has the blocks of the mask of the first one.
 
-Symptom   Silent. With ``attn_implementation="flex_attention"`` padding and packing of the first row are those of the
-          whole batch. Models other than Llama 4 fail before: ``TypeError: pad(): argument 'pad' must be tuple of
-          ints`` (their length is not given).
-Cause     The block mask is made for a batch of one, which is broadcast, and the lengths have no default.
+Symptom   Silent. With ``attn_implementation="flex_attention"`` blocks of 128 tokens that are nothing but padding, or of
+          other packed texts, in the first row are left out for the whole batch, and what may be seen as a whole in the
+          first row is seen by all, padding or not. Texts of one block are right. Models other than Llama 4 fail
+          before: ``TypeError: pad(): argument 'pad' must be tuple of ints`` (their length is not given).
+Cause     The block mask is made for a batch of one, whose list of blocks is broadcast, and the lengths have no default.
 Releases  4.51.0
 Upstream  fixed in 4.51.1
 Here      The mask is made for the batch, with the length of the mask where no other is given. Equal to 4.51.1.

@@ -1,8 +1,8 @@
 """Under autocast, the rotary angles of Llama and Gemma are computed in half precision.
 
-Symptom   Silent. Under ``torch.autocast`` (mixed precision of the Trainer, ``bf16=True``) positions beyond 256 are
-          rounded: those from 1024 on to multiples of 8. Tokens next to each other get the same position, and training
-          and evaluation on longer texts are worse than they should be.
+Symptom   Silent. Under ``torch.autocast`` (mixed precision of the Trainer, ``bf16=True``) the angles of every position
+          but the first are rounded. From 256 on the positions are as well, from 1024 on to multiples of 8: tokens next
+          to each other get the same, and training and evaluation on longer texts are worse than they should be.
 Cause     Frequencies times positions is a matrix product, which autocast carries out in bfloat16 or float16 although
           both are float32.
 Releases  4.38.0 to 4.38.1

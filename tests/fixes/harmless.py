@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 from hotfix.proofs import zoo
 from hotfix.proofs.processing import _pictures
-from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling
+from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
 from hotfix.proofs.training._writers import writer
 
 Case = Callable[[Any, Any], dict[str, Any]]
@@ -83,6 +84,16 @@ def no_labels(testbed: Any, target: Any) -> dict[str, Any]:
     model, inputs = writer(testbed, zoo.class_of(target))
     inputs["decoder_input_ids"] = inputs.pop("labels").clamp(min=0)
     return {"logits": model(**inputs).logits}
+
+
+@of("shift-labels-dropped-by-heads")
+def moved_labels_of_a_whole_text(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = shift_labels_dropped_by_heads._model(testbed, zoo.class_of(target))
+    ids = testbed.randint(3, 50, 1, 12, seed=1)
+    moved = torch.cat([ids[:, 1:], ids.new_full((1, 1), -100)], dim=1)
+    return {"labels": model(ids, labels=ids).loss, "both": model(ids, labels=ids, shift_labels=moved).loss}
 
 
 # -- attention ---------------------------------------------------------------------------------------------------------
@@ -271,3 +282,48 @@ def a_call_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
     from transformers import Qwen2VLImageProcessor
 
     return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))
+
+
+# -- where the case itself raises on a broken release, or shows what no result depends on ------------------------------
+
+
+def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers.integrations import flex_attention
+
+    ids = torch.ones(2, 256, dtype=torch.long)
+    ids[0, 128:] = 0
+    whole = flex_attention.create_block_causal_mask_flex
+    with patch.object(
+        flex_attention, "create_block_causal_mask_flex", lambda **told: whole(**{**told, "_compile": False})
+    ):
+        mask = flex_attention.make_flex_block_causal_mask(ids, query_length=256, key_length=256)
+    return {"blocks": mask.kv_num_blocks.expand(2, -1, -1)}
+
+
+def padded_past_the_window(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    ids = testbed.randint(3, 60, 2, 6, seed=1)
+    mask = torch.ones_like(ids)
+    mask[1, :3] = 0
+    model = zoo.windowed_cohere2(testbed, attn="eager", dtype=torch.float32)
+    model.generation_config.eos_token_id = None
+    model.generation_config.pad_token_id = 0
+    told = {"max_new_tokens": 6, "do_sample": False, "output_logits": True, "return_dict_in_generate": True}
+    made = model.generate(ids * mask, attention_mask=mask, **told)
+    return {"tokens": made.sequences, "logits": torch.stack(made.logits, dim=1)}
+
+
+def past_the_window_at_once(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
+    return {"logits": model(testbed.randint(5, 60, 2, 9, seed=1), use_cache=False).logits}
+
+
+STRIKES: dict[str, Case] = {
+    "flex-block-mask-batch": an_early_padding,
+    "gemma2-cohere2-window-crash": padded_past_the_window,
+    "gemma2-sliding-layer-parity": past_the_window_at_once,
+}

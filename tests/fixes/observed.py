@@ -29,7 +29,10 @@ def every(testbed: Any, target: Any) -> dict[str, Any]:
         fix = import_module(module).FIX
         import_module(place.partition(":")[0])
         where = SimpleNamespace(module=place.partition(":")[0], qualname=place.partition(":")[2])
-        for way, case in (("case", load_proof(module, fix)), ("harmless", harmless.CASES.get(name))):
+        for way, case in (
+            ("case", harmless.STRIKES.get(name) or load_proof(module, fix)),
+            ("harmless", harmless.CASES.get(name)),
+        ):
             if case is None:
                 continue
             torch.manual_seed(0)

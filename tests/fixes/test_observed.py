@@ -138,6 +138,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         LATER,
         {
             "ga-loss-kwargs-swallowed-seq2seq-v5": _model("t5", "T5ForConditionalGeneration.__init__"),
+            "shift-labels-dropped-by-heads": _model("qwen3_vl", "Qwen3VLForConditionalGeneration.forward"),
             "qwen25vl-image-temporal-positions": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),
             "qwen25vl-v5-temporal-position-collapse": _model("qwen2_vl", "Qwen2VLModel.get_vision_position_ids"),
             "v5-additional-special-tokens-lost": (

@@ -199,3 +199,100 @@ def images_of_glm4v(draw: Draw) -> Tensors:
     patches = sum(frames * height * width for frames, height, width in grid)
     pixels = draw.testbed.randn(patches, inputs["hidden_states"].shape[1], dtype=encoder.dtype, seed=draw.seed)
     return {"output": encoder(hidden_states=pixels, grid_thw=torch.tensor(grid))}
+
+
+@of("gemma2-cohere2-window-crash")
+def past_the_window(draw: Draw) -> Tensors:
+    """A Gemma 2 or a Cohere 2 under each attention: `generate`, or a forward without a cache."""
+    import torch
+
+    attention = draw.of("attention", "eager", "sdpa", "flash_attention_2")
+    dtype = torch.bfloat16 if attention == "flash_attention_2" else torch.float32
+    # Gemma 2 fails past the window, whatever the attention: it is to stay within it as often.
+    gemma2 = "gemma2" in draw.target.module
+    with patch.object(zoo, "WINDOW", draw.number("window", 4, 12) if gemma2 else draw.number("window", 2, 5)):
+        if gemma2:
+            model = zoo.windowed(draw.testbed, "gemma2", attn=attention, dtype=dtype)
+        else:
+            model = zoo.windowed_cohere2(draw.testbed, attn=attention, dtype=dtype)
+    if draw.of("way", "generate", "generate", "generate", "forward") == "forward":
+        ids, mask, real = batch(draw)
+        return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
+    ids, mask, _ = batch(draw, tokens=8, fewest=2, sides=("none", "ones", "left", "left"))
+    return _generated(draw, model, ids, mask)
+
+
+@of("gemma2-sliding-layer-parity", beside=("gemma2-noncausal-sliding-layers", "gemma2-attn-softcap-missing"))
+def window_of_each_layer(draw: Draw) -> Tensors:
+    """A Gemma 2 of one to three layers with a window that may be longer than the text: a forward, or `generate`."""
+    import torch
+
+    with patch.object(zoo, "WINDOW", draw.number("window", 2, 10)):
+        attention = draw.of("attention", "eager", "sdpa")
+        model = zoo.windowed(
+            draw.testbed, "gemma2", layers=draw.number("layers", 1, 3), attn=attention, dtype=torch.float32
+        )
+    if draw.of("way", "forward", "forward", "generate") == "forward":
+        ids, mask, real = batch(draw)
+        return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
+    ids, mask, _ = batch(draw, tokens=8, fewest=2, sides=("none", "ones", "left"))
+    return _generated(draw, model, ids, mask)
+
+
+@of("flex-block-mask-batch")
+def blocks_of_a_batch(draw: Draw) -> Tensors:
+    """The mask of texts, some padded, or of rows of packed texts, with the lengths that a model gives or without.
+
+    What is compared is what flex attention makes of it: a block that the mask calls empty is left out, one that it
+    calls full is taken whole, and in the others the function of the mask is asked, with the number of the row.
+    """
+    import torch
+    from transformers.integrations import flex_attention
+
+    rows = draw.number("rows", 1, 3)
+    longest = draw.of("tokens", 1, 9, 128, 129, 200, 256, 300, 384, 400)
+    kind = draw.of("rows are", "whole", "padded left", "padded right", "packed", "packed alike")
+    ids = torch.ones(rows, longest, dtype=torch.long)
+    if kind.startswith("padded"):
+        for row, length in zip(ids, draw.lengths("lengths", rows, longest), strict=True):
+            row[: longest - length] = 0
+            if kind == "padded right":
+                row[:] = row.flip(0)
+    elif kind.startswith("packed"):
+        for number, row in enumerate(ids):
+            for cut in range(draw.number(f"cuts {number}", 0, 3)):
+                row[draw.number(f"cut {number}.{cut}", 0, longest) :] += 1
+        if kind == "packed alike":
+            ids[:] = ids[:1].clone()
+    how: dict[str, Any] = {}
+    if draw.of("lengths given", True, True, True, False):
+        how = {"query_length": longest, "key_length": longest}
+    chunk = draw.of("chunk", None, None, 64, 128)
+    if chunk is not None:
+        how["attention_chunk_size"] = chunk
+    whole = flex_attention.create_block_causal_mask_flex
+    # Compiling the making of a mask takes a compiler and a minute, and changes nothing of the mask.
+    with patch.object(
+        flex_attention, "create_block_causal_mask_flex", lambda **told: whole(**{**told, "_compile": False})
+    ):
+        mask = flex_attention.make_flex_block_causal_mask(ids, **how)
+    return {"seen": torch.stack([_seen(mask, row, longest) for row in range(rows)])}
+
+
+def _seen(mask: Any, row: int, tokens: int) -> Any:
+    """Which tokens see which in a row of a batch, as flex attention takes it from a block mask."""
+    import torch
+
+    own = min(row, mask.kv_num_blocks.shape[0] - 1)  # the blocks of a batch of one are those of every row
+    size, places = mask.BLOCK_SIZE, torch.arange(tokens)
+    told = mask.mask_mod(torch.tensor(row), torch.tensor(0), places[:, None], places[None, :])
+    seen = torch.zeros(tokens, tokens, dtype=torch.bool)
+    for counts, indices, full in (
+        (mask.kv_num_blocks, mask.kv_indices, False),
+        (mask.full_kv_num_blocks, mask.full_kv_indices, True),
+    ):
+        for block in range(counts.shape[-1]):
+            for key in indices[own, 0, block, : int(counts[own, 0, block])].tolist():
+                where = slice(block * size[0], (block + 1) * size[0]), slice(key * size[1], (key + 1) * size[1])
+                seen[where] = True if full else told[where]
+    return seen

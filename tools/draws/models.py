@@ -164,3 +164,54 @@ def gpt_neox(draw: Draw) -> Tensors:
     model = draw.testbed.model(transformers.GPTNeoXModel, config, attn="eager", dtype=torch.float32)
     ids = draw.testbed.randint(3, 48, 2, draw.number("tokens", 2, 12), seed=draw.seed)
     return {"states": model(ids).last_hidden_state}
+
+
+@of("gemma4-kv-share-no-cache", trains=True)
+def gemma4(draw: Draw) -> Tensors:
+    """A tiny Gemma 4 whose last layers share keys and values, or none do: a forward, a training step, `generate`."""
+    import torch
+    from transformers import Gemma4ForCausalLM, Gemma4TextConfig
+
+    config = Gemma4TextConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=4,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        global_head_dim=16,
+        sliding_window=draw.number("window", 2, 8),
+        layer_types=["sliding_attention", "full_attention"] * 2,
+        num_kv_shared_layers=draw.of("layers that share", 0, 1, 2),
+        vocab_size_per_layer_input=64,
+        hidden_size_per_layer_input=8,
+        max_position_embeddings=64,
+    )
+    model = draw.testbed.model(Gemma4ForCausalLM, config, draw.of("attention", "eager", "sdpa"), torch.float32)
+    way = draw.of("way", "forward", "forward", "training", "generate")
+    cache = draw.of("cache", True, False)
+    sides = ("none", "ones", "left") if way == "generate" else ()
+    ids, mask, real = batch(draw, tokens=9, fewest=2, sides=sides)
+    if way == "generate":
+        count = draw.number("new tokens", 1, 4)
+        model.generation_config.eos_token_id = None
+        model.generation_config.pad_token_id = 0
+        output = model.generate(
+            ids,
+            attention_mask=mask,
+            max_new_tokens=count,
+            do_sample=False,
+            use_cache=cache,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        return {"tokens": output.sequences, "logits": torch.stack(output.logits, dim=1)}
+    if way == "forward":
+        return {"logits": model(ids, attention_mask=mask, use_cache=cache).logits[real]}
+    model.train()
+    if draw.of("checkpointing", True, False):
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    output = model(ids, attention_mask=mask, labels=ids, use_cache=cache)
+    output.loss.backward()
+    return {"loss": output.loss, "gradient": model.get_input_embeddings().weight.grad}

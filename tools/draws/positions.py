@@ -96,3 +96,20 @@ def of_text(draw: Draw) -> Tensors:
     cache = draw.of("cache", False, False, True)
     output = model(inputs_embeds=embeddings, position_ids=positions, attention_mask=mask, use_cache=cache)
     return {"output": output.last_hidden_state}
+
+
+@of("llama-gemma-rope-autocast")
+def positions_under_autocast(draw: Draw) -> Tensors:
+    """A Llama or a Gemma, with and without autocast, from any position on."""
+    import torch
+
+    make = zoo.gemma if "gemma" in draw.target.module else zoo.llama
+    dtype = draw.of("dtype", torch.float32, torch.float32, torch.bfloat16)
+    model = make(draw.testbed, attn=draw.of("attention", "eager", "sdpa"), dtype=dtype)
+    first = draw.of("first position", 0, 0, 0, 5, 100, 250, 256, 257, 600, 1000)
+    rows, tokens = draw.number("rows", 1, 2), draw.number("tokens", 2 if first else 1, 12)
+    ids = draw.testbed.randint(3, 60, rows, tokens, seed=draw.seed)
+    positions = torch.arange(first, first + tokens).expand(rows, -1)
+    mixed = draw.of("autocast", torch.bfloat16, torch.bfloat16, torch.float16, None)
+    with torch.autocast(draw.testbed.device, dtype=mixed or torch.bfloat16, enabled=mixed is not None):
+        return {"logits": model(ids, position_ids=positions, use_cache=draw.of("cache", False, True)).logits}

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hotfix.proofs import zoo
-from hotfix.proofs.training import _counted, _data_parallel, _steps, _writers
+from hotfix.proofs.training import _counted, _data_parallel, _steps, _writers, shift_labels_dropped_by_heads
 from hotfix.proofs.training.num_items_off_by_one import summed
 from tools.draws import Draw, Tensors, of
 
@@ -162,5 +162,68 @@ def written(draw: Draw) -> Tensors:
     if draw.of("training", True, False):
         model.train()
     output = model(**inputs)
+    output.loss.backward()
+    return {"loss": output.loss, "logits": output.logits, "gradient": model.get_output_embeddings().weight.grad}
+
+
+@of(
+    "trainer-last-accumulation-remainder",
+    trains=True,
+    beside=("trainer-ga-num-items-dropped", "trainer-ddp-no-sync-inverted"),
+)
+def whole_epochs(draw: Draw) -> Tensors:
+    """A Llama is trained for some epochs, or steps; the micro-batches of an epoch may fill its steps or not."""
+    import torch
+
+    model, seen = zoo.small_llama(draw.testbed), [0]
+    trainers: list[Any] = []
+
+    def count(*call: Any) -> None:
+        seen[0] += 1
+
+    model.register_forward_pre_hook(count)
+    labels = draw.testbed.randint(0, 32, draw.number("samples", 3, 14), 5, seed=draw.seed).cpu()
+    length: dict[str, Any] = {"num_train_epochs": draw.of("epochs", 0.5, 1, 2, 2), "max_steps": -1}
+    if draw.of("given in", "epochs", "epochs", "steps") == "steps":
+        length = {"max_steps": draw.number("steps", 1, 6)}
+    told = _steps.one_step(
+        model,
+        [{"input_ids": one, "labels": one} for one in labels],
+        prepare=trainers.append,
+        per_device_train_batch_size=draw.of("batch size", 1, 2, 3),
+        gradient_accumulation_steps=draw.of("accumulation steps", 1, 2, 3, 4),
+        dataloader_drop_last=draw.of("drop last", False, False, False, True),
+        **length,
+    )
+    state = trainers[0].state
+    made = {"micro-batches": seen[0], "steps": state.global_step, "epochs": state.epoch}
+    return {**told, **{name: torch.tensor(number) for name, number in made.items()}}
+
+
+@of("shift-labels-dropped-by-heads", trains=True)
+def moved_labels(draw: Draw) -> Tensors:
+    """A text, or a part of one: its labels, labels that were moved before it was cut, both, or none."""
+    import torch
+
+    model = shift_labels_dropped_by_heads._model(draw.testbed, zoo.class_of(draw.target))
+    if draw.of("training", True, False):
+        model.train()
+    rows, tokens = draw.number("rows", 1, 2), draw.number("tokens", 4, 12)
+    ids = draw.testbed.randint(3, 50, rows, tokens, seed=draw.seed)
+    labels = ids.clone()
+    labels[:, : draw.number("prompt", 0, 2)] = -100
+    labels[:, tokens - draw.of("masked at the end", 0, 0, 1, 2) :] = -100
+    moved = torch.cat([labels[:, 1:], labels.new_full((rows, 1), -100)], dim=1)
+    cut = {"the whole": slice(None), "the first half": slice(0, tokens // 2), "the second": slice(tokens // 2, None)}
+    part = cut[draw.of("part", *cut)]
+    given: dict[str, Any] = {"labels": labels[:, part], "shift_labels": moved[:, part].contiguous()}
+    lacks = draw.of("lacks", "nothing", "nothing", "nothing", "labels", "moved labels", "None")
+    if lacks == "None":
+        given["shift_labels"] = None
+    elif lacks != "nothing":
+        del given["labels" if lacks == "labels" else "shift_labels"]
+    output = model(ids[:, part], **given)
+    if output.loss is None:
+        return {"logits": output.logits}
     output.loss.backward()
     return {"loss": output.loss, "logits": output.logits, "gradient": model.get_output_embeddings().weight.grad}

@@ -1,4 +1,4 @@
-"""A token at a position that half precision cannot tell from its neighbour, under autocast."""
+"""A token whose angles are rounded to half precision, under autocast: any but the first."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hotfix.triggers import _files
 
 TRIGGER = Trigger(
     "llama-gemma-rope-autocast",
-    when="a text has more than 256 tokens, under autocast",
-    wrong="positions are rounded, and tokens next to each other have the same",
+    when="a text has more than one token, under autocast",
+    wrong="its angles are rounded, and from position 256 on tokens next to each other have the same",
 )
 
 
 @TRIGGER.strikes()
 def is_rounded(call: Call) -> Any:
     """A truth value, as a tensor, where autocast is on."""
-    return (call["position_ids"] > 256).any() if _is_mixed(call["x"].device.type) else False
+    return (call["position_ids"] > 0).any() if _is_mixed(call["x"].device.type) else False
 
 
 def _is_mixed(device: str) -> bool:
@@ -32,7 +32,5 @@ def _is_mixed(device: str) -> bool:
 
 @TRIGGER.in_files
 def may_have_been_rounded(run: Files) -> Optional[bool]:
-    """Files do not tell of autocast, but of short texts."""
-    if run.max_positions is not None and run.max_positions <= 256:
-        return False
+    """Files do not tell of autocast."""
     return False if _files.is_of_the_library(run) and run.model_types.isdisjoint(("llama", "gemma")) else None
