@@ -48,6 +48,8 @@ CORE = ("tests/engine", "tests/unit")
 
 # uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.
 os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
+# What is not here is skipped, and said; looking for each that is to come takes ten seconds where there is no network.
+os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")
 
 
 def interpreter(version: str) -> str:

@@ -6,7 +6,8 @@ Cause     Layers 1, 3, 5 have the window; the weights were trained with one in l
           room as a window in the same layers, and is not told of it: it looks for an argument that nobody passes.
 Releases  4.42.0 to 4.42.3
 Upstream  fixed in 4.42.4
-Here      Layers and cache count from the first one, and the cache reads what it is told. Bitwise equal to 4.42.4.
+Here      Layers and cache count from the first one, and the cache reads what it is told. Bitwise equal to 4.42.4,
+          which drops the first token at the last position of the window, one step too early.
           A cache that was made before keeps its layout: arm hotfix before anything is made.
 """
 

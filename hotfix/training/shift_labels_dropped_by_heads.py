@@ -48,7 +48,8 @@ FIX = Fix(
 )
 
 _CALL = "self.loss_function(logits=logits, labels=labels, vocab_size=self.config.text_config.vocab_size{})"
-_MOVED = ", **({'shift_labels': kwargs['shift_labels']} if 'shift_labels' in kwargs else {})"
+# Contiguous: the loss of these releases cannot flatten a slice of labels, which ran before, if it was not looked at.
+_MOVED = ", **({'shift_labels': kwargs['shift_labels'].contiguous()} if kwargs.get('shift_labels') is not None else {})"
 
 FIX.edits(
     (_forward("qwen3_vl Qwen3VLForConditionalGeneration"), ">=4.57.1,<=5.16.1"),
