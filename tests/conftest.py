@@ -1,4 +1,9 @@
-"""How the tests are shared out: between the workers of one run, and, with ``--shard``, between runs."""
+"""How the tests are shared out: between the workers of one run, and between runs.
+
+With ``--shard I/N`` each run has a part of all tests. With ``--drawn N`` it has N of those that try single fixes on
+real releases, whose number grows with the fixes, drawn by the commit, and all of a file that the commit has changed;
+`nox -s full` has all of them.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +11,30 @@ import hashlib
 
 import pytest
 
+from tests import drawn
+
+OF_SINGLE_FIXES = "tests/fixes/"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--drawn", type=int, metavar="N", help="run N of the tests of single fixes, drawn by the commit")
     parser.addoption("--shard", default="1/1", metavar="I/N", help="run only the I-th of N parts, by the tests' names")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Drop the tests of other shards; mark those with children; leave what shares runs on the testbed with one worker.
+    """Drop what other runs have; mark those with children; leave what shares runs on the testbed with one worker.
 
     Those are the tests of a file, unless they say something else with the mark ``shares``.
     """
     number, count = map(int, config.getoption("shard").split("/"))
     if count > 1:
-        others = [item for item in items if _part(item.nodeid, count) != number - 1]
-        items[:] = [item for item in items if _part(item.nodeid, count) == number - 1]
-        config.hook.pytest_deselected(items=others)
+        _keep(config, items, {item.nodeid for item in items if _part(item.nodeid, count) == number - 1})
+    if (size := config.getoption("drawn")) is not None:
+        of_fixes = {item.nodeid for item in items if item.nodeid.startswith(OF_SINGLE_FIXES) and not _is_slow(item)}
+        left_out = sorted(of_fixes, key=lambda name: drawn.place(name, drawn.commit()))[size:]
+        settled = {name for name in left_out if name.partition("::")[0] not in drawn.changed()}
+        _keep(config, items, {item.nodeid for item in items} - settled)
     for item in items:
         if "world" in getattr(item, "fixturenames", ()):
             item.add_marker("child")
@@ -29,6 +43,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         mark = item.get_closest_marker("shares")
         item.add_marker(pytest.mark.xdist_group(mark.args[0] if mark else item.nodeid.partition("::")[0]))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Without their groups the tests are right and take half as long again: it would not be noticed."""
+    shared_out = session.config.getoption("loadgroup", default=False)
+    if shared_out and not all("@" in item.nodeid for item in session.items):
+        raise pytest.UsageError("pytest-xdist has not taken up the groups of the tests: another pytest is needed")
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], names: set[str]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
+    items[:] = [item for item in items if item.nodeid in names]
 
 
 def _part(name: str, count: int) -> int:

@@ -101,13 +101,20 @@ def runs(members: Iterable[Version], examined: Sequence[Version]) -> list[str]:
     return written
 
 
-def members(written: Iterable[str], examined: Sequence[Version]) -> list[Version]:
+def members(
+    written: Iterable[str], examined: Sequence[Version], position: Mapping[str, int] | None = None
+) -> list[Version]:
     """Read runs back.
+
+    Args:
+        written: the runs.
+        examined: the examined releases.
+        position: the place of each among them, for who reads many runs.
 
     Raises:
         ValueError: one of them is not a run of examined releases.
     """
-    position = {str(version): number for number, version in enumerate(examined)}
+    position = position or _positions(examined)
     found: list[Version] = []
     for run in written:
         first, _, last = run.removesuffix(_LATER).partition(_RUN)
@@ -116,6 +123,10 @@ def members(written: Iterable[str], examined: Sequence[Version]) -> list[Version
             raise ValueError(f"{run!r} is not a run of examined releases")
         found += examined[position[first] : position[last] + 1]
     return found
+
+
+def _positions(examined: Sequence[Version]) -> dict[str, int]:
+    return {str(version): number for number, version in enumerate(examined)}
 
 
 def specifier(members: Iterable[Version], examined: Sequence[Version]) -> str:
@@ -201,10 +212,11 @@ def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Ve
         entry: what the evidence file says of the target.
         examined: the examined releases.
     """
-    states = dict.fromkeys(members(entry.get("absent", ()), examined), ("absent", ""))
+    position = _positions(examined)
+    states = dict.fromkeys(members(entry.get("absent", ()), examined, position), ("absent", ""))
     for verdict in VERDICTS:
         for digest, written in entry.get(verdict, {}).items():
-            states.update(dict.fromkeys(members(written, examined), (verdict, digest)))
+            states.update(dict.fromkeys(members(written, examined, position), (verdict, digest)))
     return dict(sorted(states.items()))
 
 

@@ -78,13 +78,12 @@ def _reached(module: str, wanted: str = "*", proof: bool = False) -> dict[tuple[
         if (name, wanted) in seen:
             continue
         seen.add((name, wanted))
-        for number, statement in enumerate(_statements(name, proof)):
-            if wanted != "*" and wanted not in _defined(statement):
-                continue
+        statements = _statements(name, proof)
+        for number in range(len(statements)) if wanted == "*" else _places(name, proof).get(wanted, ()):
             if (name, number) not in found:
-                if not isinstance(statement, (ast.Import, ast.ImportFrom)):
-                    found[name, number] = statement
-                left += _used(name, statement, package)
+                if not isinstance(statements[number], (ast.Import, ast.ImportFrom)):
+                    found[name, number] = statements[number]
+                left += _used(name, statements[number], package)
     return found
 
 
@@ -98,6 +97,16 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
         for one in source.without_docstring(source.parse(text).body)
         if not _is_for_types(one) and (proof or not _is_beside_the_cure(one))
     ]
+
+
+@memo
+def _places(module: str, proof: bool) -> dict[str, list[int]]:
+    """The numbers of the statements that define each name."""
+    found: dict[str, list[int]] = {}
+    for number, statement in enumerate(_statements(module, proof)):
+        for name in _defined(statement):
+            found.setdefault(name, []).append(number)
+    return found
 
 
 def _first(item: tuple[tuple[str, int], ast.stmt]) -> tuple[str, int]:

@@ -12,12 +12,15 @@ Here      The number goes to these models where the result depends on it: with s
           ``average_tokens_across_devices`` and for ``compute_loss_func``. There it is equal to 4.47.1 and 4.48.1.
           Otherwise their mean is right, and exact. Under DeepSpeed, whose engine divides once more in these releases
           (deepspeed-double-gas-scaling), the mean gives the right gradients as well, and nothing is changed; nor is
-          it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it.
+          it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it. An
+          override of ``compute_loss`` that was written before 4.46 and does not take the number is called without it,
+          and its mean is divided by the micro-batches, as 4.45.2 did.
 """
 
 from __future__ import annotations
 
 from hotfix.fix import Fix
+from hotfix.training import _old_overrides
 from hotfix.training.trainer_ga_multiplied_loss import IS_DIVIDED_LATER
 
 FIX = Fix(
@@ -44,8 +47,11 @@ FIX.edits(
             loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)
     """,
     new=f"""
+        from {_old_overrides.__name__} import without_the_number
         if self.model_accepts_loss_kwargs and (not ({_DEPENDS_ON_IT}) or {IS_DIVIDED_LATER} or {_IS_COMPOSED}):
             loss = self.compute_loss(model, inputs)
+        elif self.model_accepts_loss_kwargs and without_the_number(self.compute_loss):
+            loss = self.compute_loss(model, inputs) / self.args.gradient_accumulation_steps
         else:
             loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)
     """,

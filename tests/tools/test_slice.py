@@ -12,25 +12,14 @@ open on the page of the matrix, and `nox -s full` runs it.
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
+from tests import drawn
 from tools import evidence, matrix
-from tools.testbed.run import ROOT
 
 pytestmark = pytest.mark.testbed
 
-SAMPLE = 40  # about two minutes on two cores
-
-
-def commit() -> str:
-    """Outside of a checkout always the same."""
-    try:
-        command = ["git", "rev-parse", "HEAD"]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "no commit"
+SAMPLE = 25  # about a minute on two cores
 
 
 def every_cell() -> list[matrix.Cell]:
@@ -44,9 +33,9 @@ def chosen() -> list[object]:
     first = {id(cell) for cell in matrix.slice_of(every)}
     wanted = [cell for cell in every if not book.is_done(cell) and (book.entry(cell) or id(cell) in first)]
     wanted.sort(key=lambda cell: (cell.fix.id, cell.release))
-    drawn = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, commit())
-    drawn.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
-    groups = [(cell, cell.fix.id) for cell in wanted] + [(cell, str(cell.release)) for cell in drawn]
+    sample = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, drawn.commit())
+    sample.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
+    groups = [(cell, cell.fix.id) for cell in wanted] + [(cell, str(cell.release)) for cell in sample]
     return [pytest.param(cell, marks=pytest.mark.shares(group), id=str(cell)) for cell, group in groups]
 
 

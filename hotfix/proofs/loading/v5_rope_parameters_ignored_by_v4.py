@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(oracles={"*": "5.23.0"})  # what wrote the files; 5.0.0 loses the fraction of GPT-NeoX
+# The oracle is what wrote the files; 5.0.0 loses the fraction of GPT-NeoX. 4.43.0 cannot build Llama 3.1 at all.
+@FIX.case(oracles={"*": "5.23.0"}, with_fixes=("llama-rope-scaling-type-keyerror",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """States of models with base, scaling and fraction of rotary embedding in `rope_parameters`, and of one of 4.x.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(oracles={"*": "5.23.0"})
+@FIX.case(oracles={"*": "5.23.0"}, with_fixes=("from-pretrained-without-accelerate",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """All are loaded; some weights of each part."""
     results = {}

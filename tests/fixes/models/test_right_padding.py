@@ -28,8 +28,14 @@ QWEN2 = "transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask
 OUTPUTS, GRADIENTS = 2e-2, 5e-2
 
 
+@cache
+def releases(specifier):
+    """The examined ones among them."""
+    return list(SpecifierSet(specifier).filter(EXAMINED))
+
+
 def broken_releases(target):
-    return [version for version in EXAMINED if SpecifierSet(target.releases).contains(version)]
+    return releases(target.releases)
 
 
 def by_release(version_of):
@@ -44,7 +50,7 @@ def first_fixed(target):
     """The first release after the last broken one in which no other method of the class's module has the check."""
     others = [one for one in FIX.targets if one.module == target.module]
     after = [version for version in EXAMINED if version > broken_releases(target)[-1]]
-    return next(one for one in after if not any(SpecifierSet(other.releases).contains(one) for other in others))
+    return next(one for one in after if not any(one in broken_releases(other) for other in others))
 
 
 ENDS = by_release(lambda target: {broken_releases(target)[0], broken_releases(target)[-1]})

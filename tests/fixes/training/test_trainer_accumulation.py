@@ -57,6 +57,10 @@ def factors(result, kind):
     return float(one / other), float(loss)
 
 
+def named(result, kind):
+    return SimpleNamespace(tensors={f"{kind}: {name}": value for name, value in result.tensors.items()})
+
+
 def assert_equal_both_ways(result, kind):
     names = [name for name in result.tensors if name.startswith(f"{kind}: accumulated ")]
     assert len(names) > 20
@@ -148,6 +152,23 @@ def test_a_model_that_would_refuse_the_number_trains_on_as_it_did():
     )
     assert len(stock.tensors) > 50
     assert [name for name in stock.tensors if not repaired.tensors[name].equal(stock.tensors[name])] == []
+
+
+@pytest.mark.parametrize("release", ["4.47.0", "4.48.0"])
+def test_an_override_that_does_not_take_the_number_is_not_given_it(release):
+    """It ran before, with gradients that were too large: it must not die, and its mean is divided."""
+    stock, repaired = (
+        run(
+            f"{CASES}:with_an_old_override",
+            transformers=release,
+            flash_attn=None,
+            extras=["accelerate==1.1.1"],
+            hotfix=hotfix,
+        ).require()
+        for hotfix in (False, True)
+    )
+    assert factors(named(stock, "old"), "old") == pytest.approx((4, 4), rel=1e-3)
+    assert_equal_both_ways(named(repaired, "old"), "old")
 
 
 @pytest.mark.parametrize("release", ["4.45.2", "4.48.1"])

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from hotfix.proofs.training._counted import padded_ways, whole_texts
+from hotfix.proofs.training._old_trainers import trained_with
+from hotfix.proofs.training._steps import both_ways as loss_and_gradients
 from hotfix.proofs.training._steps import compared, on_two_ranks, one_step
 from hotfix.proofs.zoo import classified, samples_for, small_bert, small_llama, texts, trained
 
@@ -33,6 +35,21 @@ def both_ways(testbed, kind):
         "whole batch": step(make(testbed), per_device_train_batch_size=len(data)),
     }
     return {f"{way} {name}": value for way, values in told.items() for name, value in values.items()}
+
+
+def with_an_old_override(testbed, target):
+    """Texts with equally many labels, both ways, with a ``compute_loss`` that was written before 4.46."""
+
+    def old(trainer: Any) -> type:
+        class Old(trainer):
+            def compute_loss(self, model, inputs, return_outputs=False):
+                outputs = model(**inputs)
+                return (outputs.loss, outputs) if return_outputs else outputs.loss
+
+        return Old
+
+    with trained_with(old):
+        return loss_and_gradients(lambda: small_llama(testbed), texts(testbed, (1, 1, 1, 1)))
 
 
 def summed_or_mean(outputs, labels, num_items_in_batch=None):
