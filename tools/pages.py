@@ -22,7 +22,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from hotfix.commands import bugs
-from hotfix.fix import Fix
+from hotfix.fix import KINDS, Fix
 from hotfix.reports.tables import escaped_markdown, markdown_table
 from tests.hostile.beside import CELLS, NEIGHBOURS, RELEASE
 
@@ -105,15 +105,35 @@ def rendered(page: str, source: Source) -> str:
 # ----------------------------------------------------------------------------------------------------------------------
 # The parts.
 
+_MEANING = {
+    "security": "a model that you load can do what it must not",
+    "crash": "an error that upstream has repaired since",
+    "silent": "wrong numbers without a word",
+    "loading": "what is downloaded or saved cannot be read, or is misread",
+    "training": "the Trainer does not do what it was told",
+    "removed-api": "names and ways to call that are gone, or not there yet",
+    "api": "calls that do something else than they say",
+    "performance": "slower or larger than it has to be",
+}
+
 
 def fixes(source: Source) -> str:
-    """A row for each fix."""
-    columns = ("id", "kind", "default", "what you see", "broken in")
+    """A row for each fix, in a table for each kind that is folded up."""
+    return "\n\n".join(
+        _of_kind(kind, source) for kind in KINDS if any(fix.kind == kind for _, fix in source.in_order())
+    )
+
+
+def _of_kind(kind: str, source: Source) -> str:
+    columns = ("id", "default", "what you see", "broken in")
+    mine = [fix for _, fix in source.in_order() if fix.kind == kind]
     rows = [
-        (f"[`{fix.id}`](docs/fixes.md#{fix.id})", fix.kind, _default(fix), _code(fix.title), _broken(fix, source))
-        for _, fix in source.in_order()
+        (f"[`{fix.id}`](docs/fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine
     ]
-    return markdown_table(columns, rows)
+    off = sum(fix.optin for fix in mine)
+    count = f"{len(mine)} fix{'es' * (len(mine) != 1)}{f', {off} of them off by default' * (off > 0)}"
+    head = f"<b>{kind}</b>: {_MEANING[kind]} ({count})"
+    return f"<details>\n<summary>{head}</summary>\n\n{markdown_table(columns, rows)}\n\n</details>"
 
 
 def reports(source: Source) -> str:

@@ -5,7 +5,8 @@ Symptom   Silent. ``pipeline(…, dtype=torch.bfloat16)``, or with ``torch_dtype
 Cause     Both arguments are looked at only where there is a ``device_map``.
 Releases  4.56.0
 Upstream  fixed in 4.56.1
-Here      They are looked at in either case, and contradict a dtype in ``model_kwargs`` in either case. Equal to 4.56.1.
+Here      They are looked at in either case. Equal to 4.56.1, but for a call that gives another dtype in
+          ``model_kwargs``: 4.56.1 refuses it, here that one is still what counts.
 """
 
 from __future__ import annotations
@@ -57,16 +58,11 @@ def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any]) -> Any
         dtype: the argument of this name, ``"auto"`` by default.
         torch_dtype: the argument of before.
         model_kwargs: what goes to ``from_pretrained``.
-
-    Raises:
-        ValueError: it is given twice.
     """
     import torch
 
+    if "dtype" in model_kwargs or "torch_dtype" in model_kwargs:
+        return None  # the next release refuses a second one; a program that runs must not die of its repair
     if dtype == "auto" and torch_dtype is not None:
         dtype = torch_dtype
-    if "dtype" in model_kwargs or "torch_dtype" in model_kwargs:
-        if dtype != "auto":
-            raise ValueError("pipeline() was given a dtype of its own and one in model_kwargs; leave one of them out.")
-        return None
     return getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype

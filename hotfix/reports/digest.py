@@ -139,13 +139,26 @@ def _used(module: str, statement: ast.stmt, package: str) -> Iterator[tuple[str,
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
             yield module, node.id
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            for alias in node.names:
-                for name, wanted in ((node.module, alias.name), (f"{node.module}.{alias.name}", "*")):
-                    if _is_neighbour(name, package):
-                        yield name, wanted
+        elif isinstance(node, ast.ImportFrom):
+            for origin in _origins(module, node):
+                for alias in node.names:
+                    for name, wanted in ((origin, alias.name), (f"{origin}.{alias.name}", "*")):
+                        if _is_neighbour(name, package):
+                            yield name, wanted
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "*") for alias in node.names if _is_neighbour(alias.name, package))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "import" in node.value:
             yield from _used_in_text(module, node.value, package)
+
+
+def _origins(module: str, node: ast.ImportFrom) -> Iterator[str]:
+    """Where an import takes from; two modules for a relative one, as a package counts its dots from itself."""
+    if not node.level:
+        yield node.module or ""
+        return
+    parts = module.split(".")
+    for kept in (len(parts) - node.level, len(parts) - node.level + 1):
+        yield ".".join([*parts[: max(kept, 0)], *filter(None, [node.module])])
 
 
 def _used_in_text(module: str, text: str, package: str) -> Iterator[tuple[str, str]]:
@@ -154,9 +167,9 @@ def _used_in_text(module: str, text: str, package: str) -> Iterator[tuple[str, s
         tree = source.parse(textwrap.dedent(text))
     except SyntaxError:
         return
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom):
-            yield from _used(module, statement, package)
+    for node in ast.walk(tree):  # an import may stand under a condition
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from _used(module, node, package)
 
 
 def _is_neighbour(module: str, package: str) -> bool:
