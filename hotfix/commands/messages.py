@@ -190,7 +190,8 @@ def messages_in(text: str) -> Iterator[Message]:
             if not line.strip() or line.lstrip().startswith(("File ", "Traceback", "During handling", "The above")):
                 break
             more.append(line)
-        if more and width >= _SCREEN:
+        # What is folded at a space may be as much shorter than the screen as the next word is long.
+        if more and width + 1 + len(more[0].split()[0]) > _SCREEN:
             for end in range(1, len(more) + 1):
                 yield _message("".join([first, *more[:end]]))  # cut at the edge of the screen
                 yield _message(" ".join([first, *(line.strip() for line in more[:end])]))  # folded at a space

@@ -100,10 +100,11 @@ class Observer:
     def count(self, fix: Fix, target: Target, module: types.ModuleType) -> None:
         """Count the calls of a repaired function on which its bug would have struck, where that can be told.
 
-        A call is seen as the caller made it: what a wrapper makes of it is not.
+        A call is seen as the caller made it, before anything repaired has looked at it. What is wrapped is not counted:
+        below the wrapper a call is what that has made of it.
         """
         one = self.trigger_of(fix.id)
-        if one is not None and one.conditions and one.while_repaired and target.method == "edit":
+        if one is not None and one.conditions and one.while_repaired and target.method in ("edit", "replace"):
             with suppress(Refusal):  # it is repaired all the same
                 self.observe(fix, target, module)
 

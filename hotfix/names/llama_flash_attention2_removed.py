@@ -9,8 +9,8 @@ Releases  4.48.0 to 5.23.0
 Upstream  transformers#35235 (not put back)
 Here      Classes that inherit from ``LlamaAttention``, as they did, so that the import and the table work; building
           one raises a sentence: what called them hands over position ids and a mask of its own, expects three values,
-          and would be wrong without a word where these mean something else now. ``LLAMA_ATTENTION_CLASSES`` stays
-          away: nothing reads it any more, and whoever changes it to change Llama has to hear of it.
+          and would be wrong without a word where these mean something else now. ``LLAMA_ATTENTION_CLASSES`` is
+          model-attention-classes-removed.
 """
 
 from __future__ import annotations

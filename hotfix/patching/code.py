@@ -11,9 +11,10 @@ import builtins
 import copy
 import dis
 import inspect
+import linecache
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from typing import Any, Callable, Optional
@@ -24,19 +25,25 @@ from ..pattern import Rewrite
 from ..versions import source
 
 
-def replacement_code(function: types.FunctionType, before: types.CodeType, ours: types.FunctionType) -> types.CodeType:
-    """The code of our function, fit to run inside of `function`.
+def replacement_code(
+    function: types.FunctionType, before: types.CodeType, ours: types.FunctionType, edits: Sequence[Target] = ()
+) -> types.CodeType:
+    """The code of our function, with edits, fit to run inside of `function`.
 
     It runs in the namespace of the module that it repairs: its global names are that module's. What it shows in a
     traceback is our file and line, under the name of the target.
 
     Raises:
-        Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks.
+        Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks; an edit
+            does not match ours.
     """
     there, here = shape(function), shape(ours)
     if there != here:
         raise Refusal(f"its signature is {inspect.signature(function)}, the replacement's {inspect.signature(ours)}")
     code = ours.__code__
+    if edits:
+        text = "".join(linecache.getlines(code.co_filename, ours.__globals__))
+        code = edited_code(written(code, ours.__qualname__, text), edits)
     if code.co_freevars or before.co_freevars:
         raise Refusal("a replacement can neither close over variables nor use super()")
     known = function.__globals__.keys() | vars(builtins).keys()

@@ -251,11 +251,14 @@ class _Recoding:
     def _built(self, steps: list[_Step]) -> types.CodeType:
         if not steps:
             return self.before
-        replacing = [step for step in steps if step.target.method == "replace"]
-        if replacing and len(steps) > 1:
+        replacing = [step.target for step in steps if step.target.method == "replace"]
+        others = [step.target for step in steps if step.target.method != "replace"]
+        if len(replacing) > 1 or (
+            replacing and not all(getattr(one.implementation, "counts", False) for one in others)
+        ):
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both change {self.before.co_name}")
         if replacing:
-            return code.replacement_code(self.function, self.before, replacing[0].target.implementation)
+            return code.replacement_code(self.function, self.before, replacing[0].implementation, others)
         if self.original is None:
             text = "".join(linecache.getlines(self.source.co_filename, self.edited.__globals__))
             self.original = code.written(self.source, self.edited.__qualname__, text)

@@ -52,6 +52,13 @@ def llama(testbed: Testbed, **options: Any) -> Any:
     return testbed.model(LlamaForCausalLM, LlamaConfig(**_DECODER), **options)
 
 
+def gemma(testbed: Testbed, **options: Any) -> Any:
+    """A small decoder of Google's first family; `options` as for `Testbed.model`."""
+    from transformers import GemmaConfig, GemmaForCausalLM
+
+    return testbed.model(GemmaForCausalLM, GemmaConfig(**_DECODER, head_dim=16), **options)
+
+
 def gpt2(testbed: Testbed, **options: Any) -> Any:
     """A small GPT-2 without dropout; `options` as for `Testbed.model`."""
     from transformers import GPT2Config, GPT2LMHeadModel
@@ -122,6 +129,14 @@ def windowed(testbed: Testbed, family: str, layers: int = 2, **options: Any) -> 
         given["max_window_layers"] = layers if Version(transformers.__version__) < Version("4.43.0") else 0
     config = getattr(transformers, name + "Config")(**given)
     return testbed.model(getattr(transformers, name + kind), config, **options)
+
+
+def windowed_cohere2(testbed: Testbed, **options: Any) -> Any:
+    """A small Cohere 2 whose first layer of two has a sliding window; `options` as for `Testbed.model`."""
+    from transformers import Cohere2Config, Cohere2ForCausalLM
+
+    config = Cohere2Config(**_DECODER, **_TOKENS, sliding_window=WINDOW, sliding_window_pattern=2)
+    return testbed.model(Cohere2ForCausalLM, config, **options)
 
 
 # -- decoders with a cache ---------------------------------------------------------------------------------------------

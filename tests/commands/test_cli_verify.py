@@ -213,7 +213,7 @@ def test_there_may_be_nothing_to_prove():
     done = hotfix("verify", "fa2-right-padding-check", env={"CUDA_VISIBLE_DEVICES": ""})
     assert (done.status, done.stderr) == (0, "")
     assert "nothing to prove" in done.stdout
-    for words in (["no-such-fix"], ["gemma2-sliding-layer-parity"], ["--against", "/nowhere"]):
+    for words in (["no-such-fix"], ["zero3-from-config-skips-init"], ["--against", "/nowhere"]):
         done = hotfix("verify", *words)
         assert (done.status, done.stderr.count("\n")) == (2, 1)
 

@@ -394,6 +394,27 @@ def test_repaired_calls_are_counted_on_request(world):
     assert (counted, states["Layer.halve"][0]) == ({}, "applied")
 
 
+def test_calls_of_what_is_replaced_are_counted_on_request(world):
+    world.write("transformers/kinds.py", KINDS)
+    change = """@FIX.replaces(("transformers.kinds:Layer.halve", "==1.0"))
+def halve(x):
+    return x * 3
+"""
+    text = FIX.format(targets="", body="return call['x'] > 1", more="")
+    text = text[: text.index("@FIX.edits")] + change + text[text.index("@FIX.recognises") :]
+    name = "transformers.kinds:Layer.halve"
+    world.plant("toy-kinds", text, {name: "==1.0"}, {name: "Layer.halve"})
+    code = "from transformers import kinds\nprint(kinds.Layer.halve(4), kinds.Layer.halve(1))"
+    counted, states, _, done = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
+    assert done.stdout.splitlines()[0] == "12 3"
+    assert counted == {"Layer.halve": (2, 1, 0)}
+    assert states["Layer.halve"][0] == "applied"
+    # Under another name there is no place in it for what counts: it is replaced, and not counted.
+    (world.folder / "toy_kinds.py").write_text(text.replace("def halve", "def other"))
+    counted, states, _, done = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
+    assert (counted, states["Layer.halve"][0], done.stdout.splitlines()[0]) == ({}, "applied", "12 3")
+
+
 def test_threads_count_exactly(world):
     plant(world, targets=["Layer.forward"])
     code = """

@@ -11,7 +11,7 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.processing import _pictures
-from hotfix.proofs.training import _counted, _steps
+from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling
 from hotfix.proofs.training._writers import writer
 
 Case = Callable[[Any, Any], dict[str, Any]]
@@ -40,10 +40,27 @@ def one_batch_of_an_encoder(testbed: Any, target: Any) -> dict[str, Any]:
     "trainer-ddp-no-sync-inverted",
     "trainer-dp-loss-mean-num-items",
     "trainer-ga-num-items-dropped",
+    "trainer-last-accumulation-remainder",
     "v5-trainer-ga-double-division",
 )
 def one_batch_on_one_device(testbed: Any, target: Any) -> dict[str, Any]:
     return _steps.one_step(zoo.small_llama(testbed), zoo.texts(testbed, (1, 1, 1, 1)), per_device_train_batch_size=4)
+
+
+@of("deepspeed-double-gas-scaling")
+def one_batch_under_deepspeed(testbed: Any, target: Any) -> dict[str, Any]:
+    import os
+
+    # The case has set the rest, and ended its process group: DeepSpeed and Accelerate have to begin anew.
+    os.environ["MASTER_PORT"] = str(_steps.free_port())
+    state: Any = import_module("accelerate.state")
+    state.AcceleratorState._reset_state(reset_partial_state=True)
+    communication: Any = import_module("deepspeed.comm.comm")
+    groups: Any = import_module("deepspeed.utils.groups")
+    communication.cdb = groups._WORLD_GROUP = None
+    arguments: dict[str, Any] = {"per_device_train_batch_size": 4}
+    samples = zoo.texts(testbed, (1, 1, 1, 1))
+    return {"moved": deepspeed_double_gas_scaling._length_of_gradients(zoo.small_llama(testbed), samples, **arguments)}
 
 
 @of("ga-loss-kwargs-swallowed-vlm", "ga-loss-kwargs-swallowed-seq2seq-v5")
@@ -83,6 +100,36 @@ def a_text_within_the_window(testbed: Any, target: Any) -> dict[str, Any]:
     model.generation_config.pad_token_id = 0
     tokens = model.generate(ids, attention_mask=mask, max_new_tokens=2, do_sample=False)
     return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()], "tokens": tokens}
+
+
+@of("gemma2-sliding-layer-parity")
+def a_text_within_the_window_of_an_early_gemma2(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
+    return {"logits": model(testbed.randint(3, 60, 2, zoo.WINDOW, seed=1), use_cache=False).logits}
+
+
+@of("gemma2-cohere2-window-crash")
+def generated_past_the_window_without_padding(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed_cohere2(testbed, attn="eager", dtype=torch.float32)
+    model.generation_config.eos_token_id = None
+    model.generation_config.pad_token_id = 0
+    ids = testbed.randint(3, 60, 2, 6, seed=1)
+    tokens = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=4, do_sample=False)
+    return {"tokens": tokens}
+
+
+@of("llama-gemma-rope-autocast")
+def far_positions_without_autocast(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.llama(testbed, attn="eager", dtype=torch.float32)
+    ids = testbed.randint(3, 60, 1, 9, seed=1)
+    positions = torch.arange(1000, 1009, device=ids.device).expand(1, 9)
+    return {"logits": model(ids, position_ids=positions, use_cache=False).logits}
 
 
 @of("gemma2-fa2-no-window")

@@ -11,6 +11,7 @@ import pytest
 from hotfix import trigger
 from hotfix.engine.catalogue import INDEX
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.models import _attention, fa_sliding_window_off_by_one
 from hotfix.triggers.training import (
     deepspeed_double_gas_scaling,
     trainer_ga_multiplied_loss,
@@ -132,3 +133,52 @@ def test_what_the_engine_of_deepspeed_divides_once_more(release, takes, number, 
     assert condition(step(trainer(steps=4, accepts=takes, kind="DEEPSPEED"), number=number)) is strikes
     assert not condition(step(trainer(steps=1, accepts=takes, kind="DEEPSPEED"), number=number))
     assert not condition(step(trainer(steps=4, accepts=takes), number=number))
+
+
+FORWARD = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
+IN_4_55 = "transformers.modeling_flash_attention_utils:_process_flash_attention_kwargs"
+
+
+def attention(torch, rows=1, tokens=6, **given):
+    states = torch.zeros(rows, tokens, 1, 8)
+    given = {"query_states": states, "key_states": states, "sliding_window": 4, **given}
+    return Call(FORWARD, tuple(given), tuple(given.values()), None)
+
+
+def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(__version__="4.53.0"))
+    condition = fa_sliding_window_off_by_one.TRIGGER.conditions[FORWARD]
+    short, long = torch.tensor([[0, 0, 1, 1, 1, 1], [1, 0, 0, 0, 0, 0]]), torch.ones(2, 6)
+    long[0, 0] = 0
+    assert condition(attention(torch)) is True
+    assert condition(attention(torch, tokens=4)) is False
+    assert condition(attention(torch, sliding_window=None)) is False
+    assert not condition(attention(torch, 2, attention_mask=short))
+    assert condition(attention(torch, 2, attention_mask=long))
+    packed, whole = torch.tensor([[0, 1, 2, 0, 1, 2]]), torch.arange(6)[None]
+    assert not condition(attention(torch, position_ids=packed))
+    assert condition(attention(torch, position_ids=whole))
+    # The first of these is one token long, which this release takes for no sequence.
+    assert condition(attention(torch, tokens=5, position_ids=torch.tensor([[0, 0, 1, 2, 3]])))
+    assert condition(attention(torch, position_ids=packed, max_length_k=3)) is False
+    assert condition(attention(torch, position_ids=packed, max_length_k=5)) is True
+    given = {"key_length": 6, "sliding_window": 4}
+    call = Call(IN_4_55, tuple(given), tuple(given.values()), None)
+    assert fa_sliding_window_off_by_one.TRIGGER.conditions[IN_4_55](call) is True  # it knows of no mask
+
+
+def test_what_a_mask_says_is_computed_once_for_all_layers():
+    torch = pytest.importorskip("torch")
+    mask = torch.tensor([[0, 1, 1, 1, 1]])
+    first = _attention.is_longer_than(3, mask)
+    assert _attention.is_longer_than(3, mask) is first
+    assert not _attention.is_longer_than(4, mask)
+    assert _attention.is_longer_than(3, mask)
+    mask[0, 1:3] = 0
+    assert not _attention.is_longer_than(3, mask)
+    with torch.inference_mode():
+        mask = torch.ones(1, 5)
+        assert _attention.is_longer_than(3, mask)
+        mask[0, :3] = 0
+        assert not _attention.is_longer_than(3, mask)

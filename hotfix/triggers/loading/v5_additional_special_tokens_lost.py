@@ -1,4 +1,4 @@
-"""A tokenizer that lists special tokens beside an empty key."""
+"""A tokenizer that lists special tokens beside the key of later releases."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TRIGGER = Trigger(
 
 
 @TRIGGER.strikes()
-def has_an_empty_key(call: Call) -> bool:
-    """The file has the list, and the other key with nothing in it."""
+def has_both_keys(call: Call) -> bool:
+    """The file has the list, and the other key, which has nothing in it or names for other tokens."""
     name = (call.get("resolved_vocab_files") or {}).get("tokenizer_config_file")
     if not name:
         return False
@@ -32,5 +32,5 @@ def is_saved(run: Files) -> Optional[bool]:
 
 
 def _are_lost(settings: Any) -> bool:
-    listed = settings.get("additional_special_tokens")
-    return bool(listed) and "extra_special_tokens" in settings and not settings["extra_special_tokens"]
+    listed, others = settings.get("additional_special_tokens"), settings.get("extra_special_tokens")
+    return bool(listed) and "extra_special_tokens" in settings and (not others or isinstance(others, dict))

@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from hotfix.models.fa_sliding_window_off_by_one import UTILS
 from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 from hotfix.triggers import _files
+from hotfix.triggers.models._attention import goes_past, is_longer_than
 
 TRIGGER = Trigger(
     "fa-sliding-window-off-by-one",
-    when="a sequence, with its padding, is longer than the sliding window",
+    when="a text is longer than the sliding window",
     wrong="flash attention sees one token more than the sliding window has",
 )
 
 
 @TRIGGER.strikes()
-def is_past_the_window(call: Call) -> bool:
+def is_past_the_window(call: Call) -> Any:
     """The attention of one model: it is asked for a window where there are more keys."""
-    return bool(call.get("use_sliding_windows"))
+    if not call.get("use_sliding_windows"):
+        return False
+    mask = call.get("attention_mask")
+    return True if mask is None else is_longer_than(call.owner.config.sliding_window, mask)
 
 
-@TRIGGER.strikes(f"{UTILS}:_flash_attention_forward", f"{UTILS}:_process_flash_attention_kwargs")
-def has_more_keys(call: Call) -> bool:
+@TRIGGER.strikes(f"{UTILS}:_flash_attention_forward")
+def has_more_keys(call: Call) -> Any:
     """The attention of all models."""
+    window, mask = call.get("sliding_window"), call.get("attention_mask")
+    if window is None or call["key_states"].shape[1] <= window:
+        return False
+    if mask is not None:
+        return is_longer_than(window, mask)
+    positions, longest = call.get("position_ids"), call.get("max_length_k")
+    if positions is None or call["query_states"].shape[0] > 1 or positions.ndim != 2:
+        return True
+    return goes_past(window, positions) if longest is None else longest > window
+
+
+@TRIGGER.strikes(f"{UTILS}:_process_flash_attention_kwargs")
+def has_more_keys_or_padding(call: Call) -> bool:
+    """The attention of all models in 4.55: here there is no mask, and padding counts as text."""
     window = call.get("sliding_window")
-    keys = call["key_length"] if "key_length" in call else call["key_states"].shape[1]
-    return window is not None and keys > window
+    return window is not None and call["key_length"] > window
 
 
 @TRIGGER.in_files

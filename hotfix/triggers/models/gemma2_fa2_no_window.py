@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from hotfix.models.gemma2_fa2_no_window import ATTENTION, LAYER
 from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
 from hotfix.triggers import _files
-from hotfix.triggers.models._attention import is_flash
+from hotfix.triggers.models._attention import is_flash, is_longer_than
 from hotfix.triggers.training._trainer import release
 
 TRIGGER = Trigger(
@@ -19,10 +19,12 @@ TRIGGER = Trigger(
 
 
 @TRIGGER.strikes(ATTENTION)
-def is_past_the_window(call: Call) -> bool:
+def is_past_the_window(call: Call) -> Any:
     """The window is not passed to the attention."""
-    window = getattr(call.owner, "sliding_window", None)
-    return window is not None and bool(call["hidden_states"].shape[1] > window)
+    window, mask = getattr(call.owner, "sliding_window", None), call.get("attention_mask")
+    if window is None or call["hidden_states"].shape[1] <= window:
+        return False
+    return is_longer_than(window, mask) if mask is not None and mask.ndim == 2 else True
 
 
 @TRIGGER.strikes(LAYER)

@@ -17,7 +17,10 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes(MASK)
 def has_neighbours(call: Call) -> Any:
-    """The last token of an image is no further from the first of the next one than an image is long."""
+    """The last token of an image is no further from the first of the next one than an image is long.
+
+    Images without a token between them are one run, which is longer than an image.
+    """
     import torch
 
     types, length = call.get("token_type_ids"), call["tokens_per_image"]
@@ -25,7 +28,9 @@ def has_neighbours(call: Call) -> Any:
         return False
     places = torch.arange(types.shape[1], device=types.device).expand_as(types)
     last = torch.where(types == 1, places, -1 - length).cummax(-1).values
-    return (beginnings(types)[:, 1:] & (places[:, 1:] - last[:, :-1] <= length)).any()
+    near = beginnings(types)[:, 1:] & (places[:, 1:] - last[:, :-1] <= length)
+    text = torch.where(types == 1, -1, places).cummax(-1).values
+    return near.any() | (places - text > length + 1).any()
 
 
 @TRIGGER.strikes(PREPARE)

@@ -6,6 +6,7 @@ from typing import Optional
 
 from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.models._attention import has_one_key
 
 TRIGGER = Trigger(
     "gptbigcode-inverse-scale",
@@ -17,8 +18,11 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes("transformers.models.gpt_bigcode.modeling_gpt_bigcode:GPTBigCodeAttention.forward")
 def is_multiplied(call: Call) -> bool:
-    """The scores are multiplied by more than one."""
-    return bool(call.owner.scaling > 1.0)
+    """The scores are multiplied by more than one, and there are several."""
+    layer = call.owner
+    if has_one_key(call["hidden_states"], call.get("layer_past"), layer.layer_idx or 0):
+        return False
+    return bool(layer.scaling > 1.0)
 
 
 @TRIGGER.in_files

@@ -1,4 +1,4 @@
-"""Every call."""
+"""Every call with more than one token."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from typing import Optional
 
 from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.models._attention import has_one_key
 
 TRIGGER = Trigger(
     "opt-double-scaling",
-    when="the model computes anything",
+    when="there is more than one token",
     wrong="attention is almost uniform, and all logits are wrong",
 )
 
 
 @TRIGGER.strikes()
 def scales_twice(call: Call) -> bool:
-    """A factor of one would do no harm twice."""
-    return bool(call.owner.scaling != 1.0)
+    """A factor of one would do no harm twice, nor would any to a single score."""
+    layer = call.owner
+    if has_one_key(call["hidden_states"], call.get("past_key_value"), layer.layer_idx or 0):
+        return False
+    return bool(layer.scaling != 1.0)
 
 
 @TRIGGER.in_files

@@ -15,10 +15,17 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def is_rounded(call: Call) -> Any:
-    """A video, and seconds that are no whole number."""
+    """A video of several frames, and seconds between them that are no whole number."""
     seconds, videos = call.get("second_per_grid_ts"), call.get("video_grid_thw")
     if seconds is None or videos is None or not videos.shape[0]:
         return False
-    if hasattr(seconds, "device"):
-        return (seconds != seconds.floor()).any() if seconds.is_floating_point() else False
-    return any(float(one) != int(one) for one in seconds)
+    has_frames = videos[:, 0] > 1
+    if hasattr(seconds, "device") and seconds.device.type != "cpu":
+        broken = seconds != seconds.floor() if seconds.is_floating_point() else seconds != seconds
+        return (broken & has_frames).any() if len(broken) == len(has_frames) else broken.any() & has_frames.any()
+    rounded = [number for number, one in enumerate(seconds) if float(one) != int(one)]
+    if not rounded:
+        return False
+    if len(seconds) != len(has_frames):  # images have an entry, too
+        return has_frames.any()
+    return sum(has_frames[number] for number in rounded) > 0

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.trigger import Call, Trigger
+from hotfix.triggers.models._attention import is_flash
+from hotfix.triggers.training._trainer import release
 
 TRIGGER = Trigger(
     "qwen2vl-text-position-ids-from-mrope",
-    when="there are images, and neither an attention mask nor a cache, as in training without padding",
+    when="there are images, and neither padding nor a cache, as in training",
     wrong="the tokens of an image attend to nothing but themselves, and the text behind it does not see it",
 )
 
@@ -17,12 +19,27 @@ TRIGGER = Trigger(
 def takes_temporal_positions(call: Call) -> Any:
     """Temporal positions that do not go up by one, where they decide which tokens see each other."""
     positions, model = call.get("position_ids"), call.owner
-    if positions is None or positions.ndim != 3 or positions.shape[0] != 3 or call.get("attention_mask") is not None:
+    if positions is None or positions.ndim != 3 or positions.shape[0] != 3:
         return False
+    if is_flash(model):
+        return _begins_anew(positions[0], call.get("attention_mask"))
     use_cache = call.get("use_cache")
     use_cache = model.config.use_cache if use_cache is None else use_cache
     if use_cache and not (model.training and getattr(model, "gradient_checkpointing", False)):
         return False
-    if call.get("past_key_values") is not None:
+    if call.get("past_key_values") is not None or call.get("attention_mask") is not None:
         return False
     return (positions[0].diff(dim=-1) != 1).any()
+
+
+def _begins_anew(positions: Any, mask: Any) -> Any:
+    """FlashAttention-2 takes each position of 0 for the first of a sequence; it does not look at a mask of ones.
+
+    Of several rows only up to 4.55.0.
+    """
+    if positions.shape[0] > 1 and release() not in ("4.54.0", "4.54.1", "4.55.0"):
+        return False
+    anew = ((positions == 0).sum(-1) > 1).any()
+    if mask is None:
+        return anew
+    return anew & (mask != 0).all() if getattr(mask, "ndim", 0) == 2 else False

@@ -12,6 +12,7 @@ from hotfix.run_files import Files
 from hotfix.training import _swallowed, num_items_off_by_one
 from hotfix.trigger import Call, Trigger
 from hotfix.triggers import _files
+from hotfix.triggers.training._trainer import micro_batches
 
 
 def trigger(fix: Fix) -> Trigger:
@@ -92,7 +93,7 @@ def is_left_undivided(trainer: Any, number: Any, targets: Iterable[Target]) -> b
         number: of labels in a step, or None.
         targets: those of the fix: constructors.
     """
-    if number is None or trainer.args.gradient_accumulation_steps <= 1:
+    if number is None or micro_batches(trainer) <= 1:
         return False
     kind = facts(trainer).kind
     place = f"{kind.__module__}:{kind.__qualname__}.__init__"

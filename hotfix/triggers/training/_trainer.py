@@ -20,3 +20,8 @@ def is_deepspeed(trainer: Any) -> bool:
 def is_divided_later(trainer: Any) -> bool:
     """Whether DeepSpeed or Accelerate, if its launcher was told the number, divides the loss by the micro-batches."""
     return is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps > 1
+
+
+def micro_batches(trainer: Any) -> int:
+    """How many micro-batches this step has: fewer than it should where an epoch ends, which is known from 5.0.0 on."""
+    return int(getattr(trainer, "current_gradient_accumulation_steps", trainer.args.gradient_accumulation_steps))

@@ -17,19 +17,21 @@ TRIGGER = Trigger(
 
 
 @TRIGGER.strikes()
-def keeps_the_number(call: Call) -> bool:
-    """The result depends on the number, and the model is not given it."""
+def keeps_the_number(call: Call) -> Optional[bool]:
+    """The result depends on the number, and the model is not given it.
+
+    What a function of the user's makes of the number of one micro-batch is not known.
+    """
     trainer = call.owner
     args = trainer.args
     if not trainer.model_accepts_loss_kwargs or call.get("num_items_in_batch") is None:
         return False
-    depends = (
-        args.gradient_accumulation_steps > 1
-        or bool(args.average_tokens_across_devices)
-        or trainer.compute_loss_func is not None
-    )
     composed = str(getattr(getattr(trainer.model, "config", None), "model_type", "")).endswith("encoder-decoder")
-    return depends and not composed and not is_divided_later(trainer)
+    if composed or is_divided_later(trainer):
+        return False
+    if args.gradient_accumulation_steps > 1 or args.average_tokens_across_devices:
+        return True
+    return None if trainer.compute_loss_func is not None else False
 
 
 @TRIGGER.in_files

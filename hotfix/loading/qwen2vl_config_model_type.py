@@ -1,0 +1,34 @@
+"""The configuration of Qwen2-VL and Qwen2.5-VL says that it is that of a text model.
+
+Symptom   Silent. After ``from_pretrained`` ``config.model_type`` is ``qwen2_5_vl_text``, and ``_name_or_path`` that of
+          the text model, which is empty. Frameworks that go by either (PEFT, TRL, swift, vLLM) take the wrong branch.
+Cause     What the configuration of the text has as well is read and written there, these two included.
+Releases  4.57.1 to 4.57.5
+Upstream  2U1/Qwen-VL-Series-Finetune#240 (fixed in 4.57.6)
+Here      Both are those of the configuration itself, as in 4.57.6, which left two names out of the same list.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="qwen2vl-config-model-type",
+    title="Qwen2-VL and Qwen2.5-VL say that they are text models after loading",
+    kind="api",
+    upstream=("2U1/Qwen-VL-Series-Finetune#240",),
+    fixed_in="4.57.6",
+    prefilter="_attn_implementation_internal",
+)
+
+_CONFIGS = tuple(
+    f"transformers.models.{model}.configuration_{model}:{name}Config"
+    for model, name in (("qwen2_vl", "Qwen2VL"), ("qwen2_5_vl", "Qwen2_5_VL"))
+)
+
+FIX.edits(
+    *((f"{one}.__getattribute__", ">=4.57.1,<=4.57.5") for one in _CONFIGS),
+    *((f"{one}.__setattr__", ">=4.57.1,<=4.57.4") for one in _CONFIGS),
+    old='["dtype", "_attn_implementation_internal"]',
+    new='["_name_or_path", "model_type", "dtype", "_attn_implementation_internal"]',
+)

@@ -1,0 +1,26 @@
+"""Models without a plan for tensor parallelism cannot be loaded to an accelerator in a process group.
+
+Symptom   ``TypeError: 'NoneType' object is not iterable`` in ``caching_allocator_warmup``, from ``from_pretrained()``
+          with a ``device_map`` under ``torchrun``.
+Cause     Where torch.distributed is initialised, the plan is read, and most models have none.
+Releases  4.50.0 to 4.53.3
+Upstream  fixed in 4.54.0
+Here      No plan is an empty one, as in 4.54.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="tp-plan-none-allocator-warmup",
+    title="TypeError: 'NoneType' object is not iterable, in caching_allocator_warmup under torchrun",
+    kind="crash",
+    fixed_in="4.54.0",
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:caching_allocator_warmup", ">=4.50.0,<=4.53.3"),
+    old="[re.escape(plan) for plan in model._tp_plan]",
+    new="[re.escape(plan) for plan in model._tp_plan or []]",
+)

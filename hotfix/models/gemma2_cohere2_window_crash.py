@@ -1,0 +1,92 @@
+"""Gemma 2 cannot generate past its window; Cohere 2 does, and its layers with a window see the wrong tokens.
+
+Symptom   Gemma 2: ``IndexError: index 4096 is out of bounds for dimension 0 with size 4096``. Cohere 2: silent under
+          eager and sdpa attention; in a batch with padding, what is generated past the window gets worse. Both, under
+          FlashAttention-2 and a batch with padding: keys and mask are of different lengths.
+Cause     The attention of Gemma 2 does not tell the cache of its window. Past it, the cache of such a layer holds the
+          last tokens, and their mask is cut for the first ones; under FlashAttention-2 it is cut to the window only
+          where there is a cache, and keys that the mask says nothing of are not cut off at all.
+Releases  4.48.0 to 4.48.1
+Upstream  transformers#35681 (fixed in 4.48.2)
+Here      The cache is told, and each layer cuts its mask at the last token that is in the cache, which it takes from
+          ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="gemma2-cohere2-window-crash",
+    title="Gemma 2 cannot generate past its sliding window, and Cohere 2 sees the wrong tokens there",
+    kind="silent",
+    upstream=("transformers#35681",),
+    fixed_in="4.48.2",
+    prefilter="sliding_window",
+)
+
+_RELEASES = ">=4.48.0,<=4.48.1"
+_GEMMA2 = "transformers.models.gemma2.modeling_gemma2:Gemma2"
+_COHERE2 = "transformers.models.cohere2.modeling_cohere2:Cohere2"
+
+_UPDATE = "key_states, value_states = past_key_value.update(key_states, value_states, self.layer_idx, cache_kwargs)"
+# The cache is as long as it may become; flash attention takes as many keys as the mask speaks of.
+_UPDATE_AND_CUT = f"""
+{_UPDATE}
+if attention_mask is not None and self.config._attn_implementation == "flash_attention_2":
+    key_states = key_states[:, :, : attention_mask.shape[-1]]
+    value_states = value_states[:, :, : attention_mask.shape[-1]]
+"""
+# What tells the attention of both models from that of others, and from that of other releases.
+_LEFT_ALONE = "seq_len = attention_mask.shape[-1]"
+_ITS_OWN = (f"{_GEMMA2}Attention.forward", f"{_COHERE2}Attention.forward")
+
+FIX.edits(
+    (_ITS_OWN[0], _RELEASES),
+    old=('{"sin": sin, "cos": cos, "cache_position": cache_position}', _UPDATE),
+    new=(
+        '{"sin": sin, "cos": cos, "cache_position": cache_position, "sliding_window": self.sliding_window}',
+        _UPDATE_AND_CUT,
+    ),
+    beside=("self.attn_logit_softcapping", "cache_kwargs.get('sliding_window')"),
+    unless=_LEFT_ALONE,
+    fingerprint_of=(_ITS_OWN[0], "transformers.cache_utils:HybridCache.update"),
+)
+
+FIX.edits(
+    (_ITS_OWN[1], _RELEASES),
+    old=_UPDATE,
+    new=_UPDATE_AND_CUT,
+    beside=(
+        '{"sin": sin, "cos": cos, "sliding_window": self.sliding_window, "cache_position": cache_position}',
+        "cache_kwargs.get('sliding_window')",
+        # No other attention with a window rotates only where there is one.
+        "if self.sliding_window is not None:\n    query_states, key_states = apply_rotary_pos_emb(*__STATES)",
+    ),
+    unless=_LEFT_ALONE,
+    fingerprint_of=(_ITS_OWN[1], "transformers.cache_utils:HybridCache.update"),
+)
+
+# Up to 4.47 the layer is another one, whose flash attention is not cut so (gemma2-fa2-no-window).
+for _model, _judged in zip((_GEMMA2, _COHERE2), _ITS_OWN):
+    FIX.edits(
+        (f"{_model}DecoderLayer.forward", _RELEASES),
+        old=(
+            "if past_key_value is not None: attention_mask = attention_mask[:, -self.sliding_window :]",
+            """
+            if attention_mask.shape[-1] <= 1:
+                attention_mask = attention_mask[:, :, :, -self.sliding_window :]
+            """,
+        ),
+        new=(
+            "attention_mask = attention_mask[:, -max(cache_position.shape[0], self.sliding_window) :]",
+            """
+            columns = min(max(cache_position.shape[0], self.sliding_window), attention_mask.shape[-1])
+            first = (cache_position[-1] + 1 - columns).clamp(min=0, max=attention_mask.shape[-1] - columns)
+            columns = first + torch.arange(columns, device=attention_mask.device)
+            attention_mask = attention_mask.index_select(-1, columns)
+            """,
+        ),
+        beside="attention_interface: Callable = eager_attention_forward",
+        fingerprint_of=(f"{_model}DecoderLayer.forward", _judged),
+    )

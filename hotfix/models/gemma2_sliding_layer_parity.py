@@ -1,0 +1,57 @@
+"""Gemma 2 has its sliding window in the layers that should see the whole text, and none in those that should have one.
+
+Symptom   Silent for texts that are longer than the window (4096 tokens): the model is worse than it is. `generate` past
+          the window fails in the cache: ``IndexError: index 4096 is out of bounds``.
+Cause     Layers 1, 3, 5 have the window; the weights were trained with one in layers 0, 2, 4. The cache has as much
+          room as a window in the same layers, and is not told of it: it looks for an argument that nobody passes.
+Releases  4.42.0 to 4.42.3
+Upstream  fixed in 4.42.4
+Here      Layers and cache count from the first one, and the cache reads what it is told. Bitwise equal to 4.42.4.
+          A cache that was made before keeps its layout: arm hotfix before anything is made.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="gemma2-sliding-layer-parity",
+    title="Gemma 2 has its window in the wrong half of its layers, and cannot generate past it",
+    kind="silent",
+    fixed_in="4.42.4",
+    exempt={"transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.__init__": "nothing imports it"},
+)
+
+_RELEASES = ">=4.42.0,<=4.42.3"
+_GEMMA2 = "transformers.models.gemma2.modeling_gemma2:Gemma2"
+_CACHE = "transformers.cache_utils:HybridCache"
+
+FIX.edits(
+    (f"{_GEMMA2}Attention.__init__", _RELEASES),
+    old="self.sliding_window = config.sliding_window if layer_idx % 2 else None",
+    new="self.sliding_window = config.sliding_window if not layer_idx % 2 else None",
+)
+
+FIX.edits(
+    (f"{_GEMMA2}DecoderLayer.__init__", _RELEASES),
+    old="self.is_sliding = bool(layer_idx % 2)",
+    new="self.is_sliding = not layer_idx % 2",
+)
+
+FIX.edits(
+    (f"{_CACHE}.__init__", _RELEASES),
+    old="[i % 2 for i in range(config.num_hidden_layers)]",
+    new="[not i % 2 for i in range(config.num_hidden_layers)]",
+)
+
+FIX.edits(
+    (f"{_CACHE}.update", _RELEASES),
+    old="if sliding_window: update_fn = self._sliding_update\nelse: update_fn = self._static_update",
+    new="""
+        if sliding_window or cache_kwargs.get("sliding_window"):
+            update_fn = self._sliding_update
+        else:
+            update_fn = self._static_update
+        """,
+    unless="sliding_window = cache_kwargs.get('sliding_window')",
+)

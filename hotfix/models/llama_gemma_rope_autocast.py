@@ -1,0 +1,41 @@
+"""Under autocast, the rotary angles of Llama and Gemma are computed in half precision.
+
+Symptom   Silent. Under ``torch.autocast`` (mixed precision of the Trainer, ``bf16=True``) positions beyond 256 are
+          rounded: those from 1024 on to multiples of 8. Tokens next to each other get the same position, and training
+          and evaluation on longer texts are worse than they should be.
+Cause     Frequencies times positions is a matrix product, which autocast carries out in bfloat16 or float16 although
+          both are float32.
+Releases  4.38.0 to 4.38.1
+Upstream  transformers#29285 (fixed in 4.38.2)
+Here      The product is computed without autocast. Bitwise equal to 4.38.2; without autocast nothing changes.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="llama-gemma-rope-autocast",
+    title="Llama and Gemma under autocast: positions are rounded to half precision, from 256 on",
+    kind="silent",
+    upstream=("transformers#29285",),
+    fixed_in="4.38.2",
+)
+
+_PRODUCT = "freqs = (inv_freq_expanded @ position_ids_expanded).transpose(1, 2)"
+
+FIX.edits(
+    *(
+        (
+            f"transformers.models.{name.lower()}.modeling_{name.lower()}:{name}RotaryEmbedding.forward",
+            ">=4.38.0,<=4.38.1",
+        )
+        for name in ("Llama", "Gemma")
+    ),
+    old=_PRODUCT,
+    new=f"""
+        with torch.autocast("cpu" if x.device.type == "mps" else x.device.type, enabled=False):
+            {_PRODUCT}
+        """,
+    unless="maybe_autocast",
+)

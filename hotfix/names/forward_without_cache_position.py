@@ -1,0 +1,89 @@
+"""``generate()`` hands ``cache_position`` to models that do not take it.
+
+Symptom   ``TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'`` in the
+          first step: LLaVA and the many models that were made from it, MiniGPT4-video; ``TypeError:
+          old_llama_for_causal_lm_forward() got an unexpected keyword argument 'cache_position'`` from duo-attention.
+Cause     A class with a ``forward`` of its own inherits ``prepare_inputs_for_generation`` from the library, and what
+          that returns got a key more.
+Releases  4.38.0 to 5.3.0
+Upstream  transformers#29426, LLaVA#1218, LLaVA#1448 and some twenty more; since 5.4.0 the key is left out where
+          ``forward`` does not take it
+Here      It is left out, as in 5.4.0, of models whose ``forward`` was not written in transformers and takes neither it
+          nor everything.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import wraps
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+from hotfix.names import overrides
+
+FIX = Fix(
+    id="forward-without-cache-position",
+    title="TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'",
+    kind="crash",
+    upstream=("transformers#29426", "LLaVA#1218", "LLaVA#1448"),
+    fixed_in="5.4.0",
+    prefilter="_validate_model",
+)
+
+MIXIN = "transformers.generation.utils:GenerationMixin"
+LLAMA = "transformers.models.llama.modeling_llama:LlamaForCausalLM.prepare_inputs_for_generation"
+
+
+# Both are called by every `generate()`. Up to 4.45.2 each model prepared its inputs by itself, Llama first; what is
+# changed is the class of the user, from whichever of them it inherits.
+@FIX.wraps(
+    (f"{MIXIN}._validate_model_class", ">=4.38.0,<=4.45.2"),
+    fingerprint_of=("GenerationMixin._validate_model_class", LLAMA),
+)
+@FIX.wraps(
+    (f"{MIXIN}._validate_model_kwargs", ">=4.46.1,<=5.3.0"),
+    fingerprint_of=("GenerationMixin._validate_model_kwargs", "GenerationMixin.prepare_inputs_for_generation"),
+)
+def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Before the first step it is seen whether the model takes it."""
+
+    @wraps(original)
+    def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _takes_none(self):
+            overrides.around(type(self), FIX.id, without_positions)
+        return original(self, *args, **kwargs)
+
+    return validate
+
+
+def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The inputs of a step, as far as the model takes them.
+
+    Args:
+        model: the model; another one of its class may have a ``forward`` of the library.
+        prepare: its ``prepare_inputs_for_generation``.
+        args: its arguments.
+        kwargs: its arguments.
+    """
+    inputs = prepare(*args, **kwargs)
+    if _takes_none(model):
+        inputs.pop("cache_position", None)
+    return inputs
+
+
+def _takes_none(model: Any) -> bool:
+    return not overrides.is_of_the_library(model.forward) and not overrides.takes(model.forward, "cache_position")
+
+
+@FIX.cleans_up
+def restore() -> None:
+    """Take it from the classes again."""
+    overrides.forget(FIX.id)
+
+
+@FIX.recognises
+def hands_it_over(*definitions: ast.AST) -> bool:
+    """What prepares the inputs, the second of them, puts the key into what it returns, whoever is to get that."""
+    text = ast.unparse(definitions[-1]) if len(definitions) == 2 else ""
+    puts = "'cache_position': cache_position" in text or "model_inputs['cache_position'] = cache_position" in text
+    return puts and "past_seen_tokens" not in text  # as 5.4.0 has it

@@ -1,0 +1,103 @@
+"""Tables of attention classes are gone, and so are the texts of docstrings beside them.
+
+Symptom   ``ImportError: cannot import name 'GEMMA2_ATTENTION_CLASSES' from
+          'transformers.models.gemma2.modeling_gemma2'`` (FlagEmbedding), ``AttributeError: module
+          'transformers.models.llama.modeling_llama' has no attribute 'LLAMA_ATTENTION_CLASSES'`` (fsdp_qlora, qai_hub);
+          the same of ``QWEN2_START_DOCSTRING`` (BiLLM).
+Cause     There is one class for all kinds of attention, and docstrings are put together by a decorator.
+Releases  tables: Gemma 2 4.47.0 to 5.23.0, Gemma, Llama, Mistral, Mixtral, Phi-3 and Qwen2 4.48.0 to 5.23.0; texts of
+          Gemma 2, Llama, Mistral and Qwen2 4.52.1 to 5.23.0
+Upstream  transformers#35235, transformers#35910 (not put back)
+Here      The import works. A table has the keys that it had; a class of it cannot be had, nor put into it, and asking
+          raises a sentence: nothing in the library reads it any more. The texts are empty: documentation is not
+          carried over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from hotfix.fix import Fix
+from hotfix.names.refusing import Gone
+
+FIX = Fix(
+    id="model-attention-classes-removed",
+    title="ImportError: cannot import name 'GEMMA2_ATTENTION_CLASSES' from 'transformers.models.gemma2...'",
+    kind="removed-api",
+    upstream=("transformers#35235", "transformers#35910"),
+    optin=True,
+    group="removed-names",
+)
+
+KEYS = ("eager", "flash_attention_2", "sdpa")
+
+# Package, and the releases that lack the table and the texts.
+TABLES = {
+    "gemma": ">=4.48.0",
+    "gemma2": ">=4.47.0",
+    "llama": ">=4.48.0",
+    "mistral": ">=4.48.0",
+    "mixtral": ">=4.48.0",
+    "phi3": ">=4.48.0",
+    "qwen2": ">=4.48.0",
+}
+TEXTS = ("gemma2", "llama", "mistral", "qwen2")
+
+
+class Table(dict[str, None]):
+    """The keys of a table that is gone.
+
+    Args:
+        name: of the table.
+        now: name of the class that is there for all kinds of attention.
+    """
+
+    def __init__(self, name: str, now: str) -> None:
+        super().__init__(dict.fromkeys(KEYS))
+        self._instead = (
+            f"{name} is gone from this release of transformers, and hotfix gives its keys only: nothing reads it any "
+            f"more. {now} is the class for every kind of attention; it takes position_embeddings and returns two "
+            "values. To change attention, use transformers.AttentionInterface; code that needs the old classes needs "
+            "transformers 4.46.3."
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys; with a method of its own, a copy of it asks for what is behind them, and hears of it."""
+        return super().__iter__()
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise Gone(self._instead)
+
+    __getitem__ = __setitem__ = __delitem__ = __ior__ = __or__ = _refuse
+    get = items = values = pop = popitem = setdefault = update = clear = copy = _refuse
+
+
+def _module(package: str) -> str:
+    return f"transformers.models.{package}.modeling_{package}"
+
+
+def _add(package: str, lacking: str) -> None:
+    name = f"{package.upper()}_ATTENTION_CLASSES"
+
+    @FIX.adds_made((f"{_module(package)}:{name}", lacking))
+    def table(module: Any) -> Table:
+        """The keys of the table of a model."""
+        now = next(one for one in vars(module) if one.lower() == f"{package}attention")
+        return Table(name, now)
+
+
+for _package, _lacking in TABLES.items():
+    _add(_package, _lacking)
+
+
+@FIX.adds_made(
+    *(
+        (f"{_module(package)}:{package.upper()}_{part}_DOCSTRING", ">=4.52.1")
+        for package in TEXTS
+        for part in ("START", "INPUTS")
+    )
+)
+def text(module: Any) -> str:
+    """What was written there is not carried over."""
+    return ""

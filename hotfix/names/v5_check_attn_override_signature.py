@@ -1,0 +1,76 @@
+"""Overrides of ``_check_and_adjust_attn_implementation`` are called with an argument more.
+
+Symptom   ``TypeError: Tiny._check_and_adjust_attn_implementation() got an unexpected keyword argument
+          'allow_all_kernels'`` while a model of remote code is built.
+Cause     The method got the argument in 5.3.0, and the library hands it over.
+Releases  5.3.0 to 5.23.0
+Upstream  not repaired
+Here      An override that does not take it is called without, as in 5.2.0. What such a class chooses is then what it
+          is when kernels of anybody are not allowed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-check-attn-override-signature",
+    title="TypeError: _check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+MODEL = "transformers.modeling_utils:PreTrainedModel"
+
+FIX.edits(
+    (f"{MODEL}.__init__", ">=5.3.0"),
+    old="""
+        self.config._attn_implementation_internal = self._check_and_adjust_attn_implementation(
+            __IMPLEMENTATION, is_init_check=True, allow_all_kernels=__ALLOWED
+        )
+    """,
+    new=f"""
+        from {__name__} import checked
+        self.config._attn_implementation_internal = checked(
+            self._check_and_adjust_attn_implementation,
+            __IMPLEMENTATION, is_init_check=True, allow_all_kernels=__ALLOWED
+        )
+    """,
+)
+FIX.edits(
+    (f"{MODEL}.set_attn_implementation", ">=5.3.0"),
+    old="""
+        requested_implementation = self._check_and_adjust_attn_implementation(
+            requested_implementation, is_init_check=False, allow_all_kernels=__ALLOWED
+        )
+    """,
+    new=f"""
+        from {__name__} import checked
+        requested_implementation = checked(
+            self._check_and_adjust_attn_implementation,
+            requested_implementation, is_init_check=False, allow_all_kernels=__ALLOWED
+        )
+    """,
+)
+
+
+def checked(
+    method: Callable[..., str], implementation: Optional[str], is_init_check: bool, allow_all_kernels: bool
+) -> str:
+    """The attention that a model is to have.
+
+    Args:
+        method: what checks it, of a model; an override may not take the last argument.
+        implementation: what was asked for.
+        is_init_check: whether the model is being built.
+        allow_all_kernels: whether kernels of anybody may be loaded; handed on where it is taken.
+    """
+    more: dict[str, Any] = {}
+    parameters = inspect.signature(method).parameters
+    if "allow_all_kernels" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        more["allow_all_kernels"] = allow_all_kernels
+    return method(implementation, is_init_check=is_init_check, **more)

@@ -1,0 +1,141 @@
+"""Configurations have lost the defaults that every configuration had.
+
+Symptom   ``AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'`` while a
+          configuration of remote code is built; ``AttributeError: 'Config' object has no attribute 'pad_token_id'`` and
+          the same of ``max_length``, ``num_beams``, ``is_decoder``, ``add_cross_attention`` and some thirty more in
+          models.
+Cause     What is about generation went to `GenerationConfig`, and is dropped where a file has it; the rest went to the
+          configurations of the library that use it.
+Releases  5.0.0 to 5.23.0
+Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
+Here      Configurations whose class was not written in transformers have them for whoever asks but the library
+          itself: what a file or an argument gave, and else the default of 4.57.6. They are not saved, and not what
+          ``generate()`` goes by. ``pruned_heads`` and ``tie_word_embeddings`` stay away.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-config-generation-defaults-removed",
+    title="AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'",
+    kind="removed-api",
+    upstream=("ComfyUI-Florence2#187", "ComfyUI-Florence2#199", "ComfyUI#12277"),
+    optin=True,
+    group="removed-names",
+)
+
+CONFIG = "transformers.configuration_utils:PreTrainedConfig"
+
+# Those that are dropped where they are given.
+OF_GENERATION: dict[str, Any] = {
+    "max_length": 20,
+    "min_length": 0,
+    "do_sample": False,
+    "early_stopping": False,
+    "num_beams": 1,
+    "num_beam_groups": 1,
+    "diversity_penalty": 0.0,
+    "temperature": 1.0,
+    "top_k": 50,
+    "top_p": 1.0,
+    "typical_p": 1.0,
+    "repetition_penalty": 1.0,
+    "length_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+    "encoder_no_repeat_ngram_size": 0,
+    "bad_words_ids": None,
+    "num_return_sequences": 1,
+    "output_scores": False,
+    "return_dict_in_generate": False,
+    "forced_bos_token_id": None,
+    "forced_eos_token_id": None,
+    "remove_invalid_values": False,
+    "exponential_decay_length_penalty": None,
+    "suppress_tokens": None,
+    "begin_suppress_tokens": None,
+}
+DEFAULTS: dict[str, Any] = {
+    **OF_GENERATION,
+    "add_cross_attention": False,
+    "bos_token_id": None,
+    "cross_attention_hidden_size": None,
+    "decoder_start_token_id": None,
+    "eos_token_id": None,
+    "finetuning_task": None,
+    "is_decoder": False,
+    "pad_token_id": None,
+    "prefix": None,
+    "sep_token_id": None,
+    "task_specific_params": None,
+    "tf_legacy_loss": False,
+    "tie_encoder_decoder": False,
+    "tokenizer_class": None,
+    "torchscript": False,
+    "use_bfloat16": False,
+}
+_GIVEN = "_given_for_generation"
+
+FIX.edits(
+    (f"{CONFIG}.__init__", ">=5.0.0,<5.4.0"),
+    (f"{CONFIG}.__post_init__", ">=5.4.0"),
+    old="""
+        for parameter_name in GenerationConfig._get_default_generation_params().keys():
+            kwargs.pop(parameter_name, None)
+    """,
+    new=f"""
+        from {__name__} import keep
+        keep(self, kwargs)
+        for parameter_name in GenerationConfig._get_default_generation_params().keys():
+            kwargs.pop(parameter_name, None)
+    """,
+)
+
+
+def keep(config: Any, kwargs: dict[str, Any]) -> None:
+    """Write down what a configuration of others was given and does not keep.
+
+    Args:
+        config: the configuration.
+        kwargs: what it was given.
+    """
+    given = {name: kwargs[name] for name in OF_GENERATION if name in kwargs}
+    if given and _is_of_others(config):
+        vars(config)[_GIVEN] = given  # copied with it
+
+
+@FIX.accompanies(f"{CONFIG}._remove_keys_not_serialized")
+def not_saved(original: Callable[..., None]) -> Callable[..., None]:
+    """What was written down is nobody else's."""
+
+    def remove(self: Any, d: dict[str, Any]) -> None:
+        d.pop(_GIVEN, None)
+        original(self, d)
+
+    return remove
+
+
+@FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))
+def of_old(self: Any, name: str) -> Any:
+    """What a configuration of others is asked for and does not have.
+
+    Args:
+        self: the configuration.
+        name: of the attribute.
+
+    Raises:
+        AttributeError: it is none of those that every configuration had, or the library asks.
+    """
+    if name in DEFAULTS and _is_of_others(self):
+        asker = str(sys._getframe(1).f_globals.get("__name__"))
+        if asker != "transformers" and not asker.startswith("transformers."):
+            return vars(self).get(_GIVEN, {}).get(name, DEFAULTS[name])
+    return self.__getattribute__(name)  # raises what it has raised before
+
+
+def _is_of_others(config: Any) -> bool:
+    return not str(type(config).__module__).startswith("transformers.")

@@ -1,0 +1,75 @@
+"""Tokenizers of models with segments do not return the segments.
+
+Symptom   Silent: of two texts the model is told that they are one, and is less accurate. ``KeyError: 'token_type_ids'``
+          from exporters.
+Cause     What a tokenizer returns unless told otherwise lost ``token_type_ids``, and these classes were forgotten where
+          it was given back.
+Releases  5.0.0 to 5.23.0
+Upstream  transformers#48128, transformers#48129 (closed without a change), torch-to-nnef#229
+Here      Off unless asked for, by id or by the group ``v4-defaults``. Then tokenizers of ALBERT, Funnel, HerBERT,
+          RemBERT, Splinter and XLNet return them, as in 4.57.6. What the file of a tokenizer, its caller or a class of
+          one's own says of ``model_input_names`` counts. RoFormer has the bug as well; its tokenizer needs rjieba, and
+          no case runs it.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import wraps
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-segment-ids-not-returned",
+    title="Tokenizers of ALBERT, XLNet, Funnel and others return no token_type_ids for two texts",
+    kind="silent",
+    upstream=("transformers#48128", "transformers#48129", "torch-to-nnef#229"),
+    optin=True,
+    group="v4-defaults",
+    prefilter="TokenizersBackend",
+)
+
+CLASSES = {
+    "AlbertTokenizer": "albert",
+    "FunnelTokenizer": "funnel",
+    "HerbertTokenizer": "herbert",
+    "RemBertTokenizer": "rembert",
+    "SplinterTokenizer": "splinter",
+    "XLNetTokenizer": "xlnet",
+}
+
+
+def _with_segments(original: Callable[..., None]) -> Callable[..., None]:
+    """A tokenizer that was told nothing returns them."""
+
+    @wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        names = self.model_input_names
+        if "model_input_names" not in kwargs and "token_type_ids" not in names and not _says_so_itself(type(self)):
+            self.model_input_names = [*names[:1], "token_type_ids", *names[1:]]
+
+    return init
+
+
+for _name, _package in CLASSES.items():
+    FIX.wraps(
+        (f"transformers.models.{_package}.tokenization_{_package}:{_name}.__init__", ">=5.0.0"),
+        fingerprint_of=(_name,),
+    )(_with_segments)
+
+
+def _says_so_itself(cls: type) -> bool:
+    """Whether the names are those of a class that was not written in transformers."""
+    owner = next(one for one in cls.__mro__ if "model_input_names" in vars(one))
+    return not owner.__module__.startswith("transformers.")
+
+
+@FIX.recognises
+def says_nothing_of_segments(definition: ast.AST) -> bool:
+    """It is one of these classes, as 5.x has them."""
+    if not isinstance(definition, ast.ClassDef) or definition.name not in CLASSES:
+        return False
+    bases = [ast.unparse(one) for one in definition.bases]
+    return "TokenizersBackend" in bases and "'token_type_ids'" not in ast.unparse(definition)

@@ -1,0 +1,49 @@
+"""Video processors of Qwen2-VL refuse a size that names its limits twice.
+
+Symptom   ``ValueError: size must have one of the following set of keys: ({'width', 'height'}, ...), got
+          dict_keys(['max_pixels', 'min_pixels', 'longest_edge', 'shortest_edge'])`` from ``from_pretrained()``: files
+          of ColQwen2, UI-TARS and others.
+Cause     Processors of earlier releases wrote the limits into ``size`` as well, and the video processor reads the file
+          of the image processor.
+Releases  4.52.1 to 4.53.3
+Upstream  colpali#290, colpali#293, fixed in 4.54.0
+Here      Limits that are given beside ``size`` are left out of it, as in 4.54.0. Where they are given in it alone, the
+          size is refused, as there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="colpali-size-keys",
+    title="ValueError: size must have one of the following set of keys, of files with min_pixels in their size",
+    kind="loading",
+    upstream=("colpali#290", "colpali#293"),
+    fixed_in="4.54.0",
+)
+
+FIX.edits(
+    ("transformers.models.qwen2_vl.video_processing_qwen2_vl:Qwen2VLVideoProcessor.__init__", ">=4.52.1,<=4.53.3"),
+    old="super().__init__(**kwargs)",
+    new=f"""
+        from {__name__} import without_limits
+        super().__init__(**without_limits(kwargs))
+    """,
+    beside="self.size = {'shortest_edge': self.min_pixels, 'longest_edge': self.max_pixels}",
+)
+
+
+def without_limits(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a video processor, with a size that does not repeat what stands beside it.
+
+    Args:
+        kwargs: the arguments.
+    """
+    size = kwargs.get("size")
+    repeated = [name for name in ("min_pixels", "max_pixels") if kwargs.get(name) is not None]
+    if not isinstance(size, dict) or not any(name in size for name in repeated):
+        return kwargs
+    return {**kwargs, "size": {name: value for name, value in size.items() if name not in repeated}}

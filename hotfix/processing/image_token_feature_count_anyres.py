@@ -1,0 +1,44 @@
+"""For pictures of some sizes, LLaVA-NeXT and LLaVA-OneVision have other numbers of image tokens and of features.
+
+Symptom   ``ValueError: Image features and image tokens do not match: tokens: 5589, features 5805``, for pictures whose
+          sides are in a simple ratio, such as 147 by 196.
+Cause     What is left of a padded picture is computed twice, by the processor and by the model. Where the exact number
+          is a whole one, a float may be just below it: one of both rounds before it cuts, and the other does not.
+Releases  LLaVA-NeXT and LLaVA-NeXT-Video 4.45.0 to 4.46.3, where it is the model; LLaVA-OneVision 4.47.0 to
+          4.48.3, where it is the processor
+Upstream  transformers#34625, transformers#36002 (fixed in 4.47.0 and 4.49.0)
+Here      Both round, as in those releases.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="image-token-feature-count-anyres",
+    title="Image features and image tokens do not match, for pictures of some sizes in LLaVA-NeXT and LLaVA-OneVision",
+    kind="crash",
+    upstream=("transformers#34625", "transformers#36002"),
+    fixed_in="4.47.0, 4.49.0",
+)
+
+_MODEL = "transformers.models.{0}.modeling_{0}:unpad_image"
+_PROCESSOR = "transformers.models.{0}.processing_{0}:{1}Processor._get_unpadded_features"
+_ONEVISION = _PROCESSOR.format("llava_onevision", "LlavaOnevision")
+
+for _model, _name in (("llava_next", "LlavaNext"), ("llava_next_video", "LlavaNextVideo")):
+    FIX.edits(
+        (_MODEL.format(_model), ">=4.45.0,<=4.46.3"),
+        old=("int(original_height * scale_factor)", "int(original_width * scale_factor)"),
+        new=("int(round(original_height * scale_factor, 7))", "int(round(original_width * scale_factor, 7))"),
+        beside="height * current_width // width",  # the processor counts whole numbers
+        fingerprint_of=(_MODEL.format(_model), _PROCESSOR.format(_model, _name)),
+    )
+
+FIX.edits(
+    (_ONEVISION, ">=4.47.0,<=4.48.3"),
+    old=("int(height * (current_width / width))", "int(width * (current_height / height))"),
+    new=("int(round(height * (current_width / width), 7))", "int(round(width * (current_height / height), 7))"),
+    beside="int(round(original_height * scale_factor, 7))",  # the model rounds
+    fingerprint_of=(_ONEVISION, _MODEL.format("llava_onevision")),
+)

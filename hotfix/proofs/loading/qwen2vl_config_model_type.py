@@ -1,0 +1,34 @@
+"""The configuration of a tiny model, made, saved and read again: what it says of itself, and what of its text."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+from hotfix.loading.qwen2vl_config_model_type import FIX
+from hotfix.proofs.zoo import class_of
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Names, letter by letter, and numbers that stand in the configuration of the text alone."""
+    import torch
+    from transformers import AutoConfig
+
+    made = class_of(target)(hidden_size=64, num_hidden_layers=2, vocab_size=96)
+    told = {}
+    with tempfile.TemporaryDirectory() as folder:
+        made.save_pretrained(folder)
+        read = AutoConfig.from_pretrained(folder)
+        where = read._name_or_path == folder
+    for way, config in (("made", made), ("read", read)):
+        for name, text in (("model_type", config.model_type), ("text", config.text_config.model_type)):
+            told[f"{way}: {name}"] = torch.tensor(list(text.encode()))
+        told[f"{way}: numbers"] = torch.tensor([config.text_config.hidden_size, config.text_config.vocab_size])
+    return {**told, "read from where it was saved": torch.tensor(where)}

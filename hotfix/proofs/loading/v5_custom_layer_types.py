@@ -1,0 +1,45 @@
+"""A configuration of remote code with old kinds of layers, one with new kinds; a model that is registered by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.v5_custom_layer_types import FIX
+from hotfix.proofs.names.asking import remote, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+OLD = """
+from transformers import PretrainedConfig
+
+class MixedConfig(PretrainedConfig):
+    model_type = "mixed-of-ours"
+
+    def __init__(self, layer_types=None, num_hidden_layers=2, **kwargs):
+        self.layer_types = layer_types
+        self.num_hidden_layers = num_hidden_layers
+        super().__init__(**kwargs)
+"""
+
+
+@FIX.case(raises="layer_types. entries must be in|'str' object has no attribute '__module__'")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The kinds of layers, or what stands behind the name."""
+    if target.qualname == "_LazyAutoMapping.register":
+        from transformers.models.auto.modeling_auto import MODEL_MAPPING
+
+        mapping: Any = MODEL_MAPPING
+        mapping.register("mixed-of-ours", "MixedModel", exist_ok=True)
+        return {"registered": words(mapping._extra_content["mixed-of-ours"])}
+    config = remote(OLD)["MixedConfig"]
+    kinds = {"old": ["mamba", "attention"], "new": ["linear_attention", "full_attention"]}
+    found = {}
+    for name, layers in kinds.items():
+        made = config(layer_types=list(layers))
+        made.validate_layer_type()
+        found[name] = words(*made.layer_types)
+    return found

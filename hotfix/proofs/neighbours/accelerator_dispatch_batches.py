@@ -1,0 +1,47 @@
+"""The proof: a step of training with accelerate 1.1.1, as it comes and with settings of the user's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.accelerator_dispatch_batches import FIX
+from hotfix.proofs.training._steps import PACKAGES, one_step
+from hotfix.proofs.zoo import small_llama, texts
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="TypeError: .*unexpected keyword argument '(dispatch|split|even)_batches'", packages=PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Loss and gradients of the step, and what Accelerate was told of the data loaders."""
+    import torch
+
+    told = {}
+    for way, options in (("as it comes", {}), ("split", {"split_batches": True})):
+        trainers: list[Any] = []
+        step = one_step(
+            small_llama(testbed),
+            texts(testbed, (1, 1, 1, 1)),
+            prepare=trainers.append,
+            per_device_train_batch_size=4,
+            **settings(options),
+        )
+        accelerator = trainers[0].accelerator
+        told.update({f"{way}: {name}": value for name, value in step.items()})
+        told[f"{way}: settings"] = torch.tensor([accelerator.split_batches, bool(accelerator.dispatch_batches)])
+    return told
+
+
+def settings(options: dict[str, Any]) -> dict[str, Any]:
+    """What `TrainingArguments` of this release take for options of the data loaders."""
+    from inspect import signature
+
+    from transformers import TrainingArguments
+
+    return (
+        {"accelerator_config": options} if "accelerator_config" in signature(TrainingArguments).parameters else options
+    )

@@ -1,0 +1,58 @@
+"""The proof: configurations and models of one's own under names that the library has, and under one that it has not.
+
+Every release has all the types that are registered here, so that none can be the oracle: it is what the release does
+where the caller says that the type may be known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.autoconfig_register_known_type import FIX
+from hotfix.proofs.names.asking import remote, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+OLD = """
+from transformers import PretrainedConfig, PreTrainedModel
+
+def classes(model_type, name):
+    config = type(name, (PretrainedConfig,), {"model_type": model_type, "__module__": __name__})
+    model = type(name + "Model", (PreTrainedModel,), {"config_class": config, "__module__": __name__})
+    return config, model
+"""
+
+
+@FIX.case(raises="ValueError: .* is already used by a Transformers", oracles={"*": ""})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What is found under each name, and that what somebody has registered is refused still."""
+    from transformers import AutoConfig, AutoModel
+
+    classes = remote(OLD)["classes"]
+    of_models = target.qualname.startswith("_LazyAutoMapping")
+
+    def found(model_type: str, name: str, **how: Any) -> list[str]:
+        config, model = classes(model_type, name)
+        AutoConfig.register(model_type, config, **({"exist_ok": True} if of_models else how))
+        AutoModel.register(config, model, **how)
+        return [
+            str(AutoConfig.for_model(model_type).__class__ is config),
+            str(type(AutoModel.from_config(config())) is model),
+        ]
+
+    said = []
+    # The second has a name of the library's, whose model would be taken otherwise.
+    for model_type, name in (("bert", "BertOfOurs"), ("gpt2", "GPT2Config"), ("of-ours", "OurConfig")):
+        if name == "GPT2Config" and not of_models:
+            continue
+        plain = found(model_type, name)
+        try:
+            AutoConfig.register(model_type, classes(model_type, name)[0])
+        except ValueError as error:
+            plain.append(str(error))
+        said += [*plain, str(plain[:2] == found(model_type, name, exist_ok=True))]
+    return {"told": words(*said)}

@@ -1,0 +1,37 @@
+"""The proof: arguments by the new name, by the old one, changed, and without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.neighbours.training_args_eval_strategy_missing import FIX
+from hotfix.proofs.names.asking import words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(
+    raises="unexpected keyword argument 'eval_strategy'",
+    packages={"accelerate": "0.33.0", "flash-attn": None},  # one for all of these releases
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What the arguments say when evaluation is due."""
+    from transformers import Seq2SeqTrainingArguments, TrainingArguments
+
+    def said(cls: Any, **given: Any) -> list[str]:
+        arguments = cls(output_dir="unused", use_cpu=True, report_to=[], **given)
+        before = arguments.eval_strategy
+        arguments.eval_strategy = type(before)("epoch")
+        return [before.value, arguments.eval_strategy.value, str(arguments.eval_steps), str(arguments.do_eval)]
+
+    told = []
+    for cls in (TrainingArguments, Seq2SeqTrainingArguments):
+        told += said(cls, eval_strategy="steps", logging_steps=7)
+        told += said(cls, evaluation_strategy="epoch")
+        told += said(cls, eval_strategy="no", evaluation_strategy="epoch")
+        told += said(cls)
+    return {"told": words(*told)}

@@ -1,0 +1,68 @@
+"""A text of twelve tokens, whole and in two parts whose labels were moved before it was cut.
+
+Nothing may change for labels alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hotfix.proofs.zoo import class_of
+from hotfix.training.shift_labels_dropped_by_heads import FIX
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+_TEXT = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 16,
+    "rope_scaling": {"rope_type": "default", "mrope_section": [4, 2, 2], "mrope_interleaved": True},
+}
+_MIXTURE = {"num_experts": 2, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "decoder_sparse_step": 1}
+_VISION = {
+    "depth": 1,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_heads": 2,
+    "out_hidden_size": 32,
+    "num_position_embeddings": 16,
+    "deepstack_visual_indexes": [0],
+}
+
+
+@FIX.case(packages={"flash-attn": None})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The loss of the whole, of each part, and the gradients of both parts together."""
+    import torch
+
+    model = _model(testbed, class_of(target)).train()
+    ids = testbed.randint(3, 50, 1, 12, seed=1)
+    labels = ids.clone()
+    labels[:, :2] = -100
+    moved = torch.cat([labels[:, 1:], labels.new_full((1, 1), -100)], dim=1)
+    told = {"whole": model(ids, labels=labels).loss}
+    for part in (slice(0, 6), slice(6, 12)):
+        loss = model(ids[:, part], labels=labels[:, part], shift_labels=moved[:, part]).loss
+        loss.backward()
+        told[f"from {part.start} on"] = loss
+        told[f"labels alone, from {part.start} on"] = model(ids[:, part], labels=labels[:, part]).loss
+    gradients = testbed.gradients(model, vectors=False)
+    return {**told, "gradient of the head": next(one for name, one in gradients.items() if "lm_head" in name)}
+
+
+def _model(testbed: Testbed, cls: Any) -> Any:
+    """A tiny model of the class, with a head of its own."""
+    name = cls.__name__.partition("For")[0]
+    module = import_module(cls.__module__.replace("modeling", "configuration"))
+    text = {**_TEXT, **_MIXTURE} if "Moe" in name else _TEXT
+    config = getattr(module, f"{name}Config")(text_config=text, vision_config=_VISION, tie_word_embeddings=False)
+    return testbed.fill(cls(config)).to(testbed.device)

@@ -1,0 +1,49 @@
+"""A run cannot be resumed with torch 2.6 or newer: what the Trainer has saved, it does not load.
+
+Symptom   ``_pickle.UnpicklingError: Weights only load failed`` ... ``Unsupported global: GLOBAL
+          numpy._core.multiarray._reconstruct was not an allowed global by default`` from
+          ``trainer.train(resume_from_checkpoint=True)``.
+Cause     From 2.6 on ``torch.load`` takes tensors and little else, unless it is told what is allowed. The state of
+          numpy's random numbers, in ``rng_state.pth``, is an array.
+Releases  4.36.0 to 4.46.3, beside torch 2.6 or newer
+Upstream  transformers#34631 (fixed in 4.47.0)
+Here      What an array is made of is allowed while the file is read, as in 4.47.0; by the names of numpy 1 and of
+          numpy 2, whichever has written it. (4.47.0 and later allow those of the numpy that is installed:
+          trainer-rng-state-safe-globals-incomplete.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="trainer-rng-state-torch26-no-safe-globals",
+    title="A run cannot be resumed with torch 2.6 or newer: Weights only load failed",
+    kind="training",
+    needs={"torch": ">=2.6"},
+    upstream=("transformers#34631",),
+    fixed_in="4.47.0",
+    prefilter="checkpoint_rng_state = torch.load(rng_file)",
+)
+
+_READ = "checkpoint_rng_state = torch.load(rng_file)"
+
+FIX.edits(
+    ("transformers.trainer:Trainer._load_rng_state", ">=4.36.0,<=4.46.3"),
+    old=_READ,
+    new=f"from {__name__} import allowed\nwith allowed():\n    {_READ}",
+    unless="safe_globals()",
+)
+
+
+def allowed() -> Any:
+    """As long as this is entered, ``torch.load`` takes arrays of whole numbers, and nothing else that it refuses."""
+    import numpy
+    import torch
+
+    core = getattr(numpy, "_core", None) or numpy.core
+    make = core.multiarray._reconstruct
+    both = [(make, f"numpy.{one}.multiarray._reconstruct") for one in ("core", "_core")]
+    return torch.serialization.safe_globals([*both, numpy.ndarray, numpy.dtype, type(numpy.dtype(numpy.uint32))])

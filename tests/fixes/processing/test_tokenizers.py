@@ -1,0 +1,38 @@
+"""Byte-level tokenizers under 5.x: forty awkward texts have the ids of 4.57.6, and of the library `tokenizers`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hotfix.proofs.processing._tokenizers import LAYOUTS, TEXTS
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+CASE = "tests.fixes.processing.awkward_texts:ids_by_layout"
+EVERY = ["5.0.0", pytest.param("5.3.0", marks=pytest.mark.slow), "5.8.1"]
+
+
+@cache
+def told(release, hotfix):
+    return run(CASE, transformers=release, flash_attn=None, hotfix=hotfix).require().tensors
+
+
+@pytest.mark.parametrize("release", EVERY)
+def test_ids_are_those_of_4_57_6_and_of_the_library(release):
+    assert (len(TEXTS), len(LAYOUTS)) == (40, 5)
+    here, before = told(release, True), told("4.57.6", False)
+    for layout in LAYOUTS:
+        assert here[f"{layout}: transformers"].shape == (40, 64)
+        assert here[f"{layout}: transformers"].equal(here[f"{layout}: tokenizers"]), layout
+        assert here[f"{layout}: transformers"].equal(before[f"{layout}: transformers"]), layout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["5.0.0", "5.3.0", "5.8.1"])
+def test_without_hotfix_they_are_others(release):
+    here = told(release, False)
+    assert [one for one in LAYOUTS if not here[f"{one}: transformers"].equal(here[f"{one}: tokenizers"])]

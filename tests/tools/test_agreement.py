@@ -1,0 +1,95 @@
+"""Triggers are held against random draws, and the page says what came of it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hotfix import trigger
+from tools import agreement, draws, evidence
+
+
+@cache
+def units():
+    return agreement.units()
+
+
+def unit_of(fix):
+    return next(one for one in units() if one.fix.id == fix)
+
+
+def row(struck, differs, over=None, **more):
+    over = differs if over is None else over
+    told = {"drawn": {"tokens": "3"}, "calls": 1, "struck": struck, "untold": 0, "differs": differs, "over": over}
+    return {**told, "relative": 0.5 * differs, "of": "logits", "raises": "", **more}
+
+
+def test_every_trigger_is_held_against_draws_or_it_is_said_why_not():
+    found = set()
+    for module, fix in evidence.discover(pytest.fail).items():
+        if trigger.load(fix.id, module) is not None:
+            found.add(fix.id)
+    assert found == {*draws.load(), *draws.CANNOT}
+    assert not draws.load().keys() & draws.CANNOT.keys()
+
+
+def test_a_draw_is_made_again_from_its_seed():
+    first, second = (draws.Draw(None, 5, ["a.b:C.d", "a.b:E.f"]) for _ in range(2))
+    assert [first.number("rows", 1, 100) for _ in range(9)] == [second.number("rows", 1, 100) for _ in range(9)]
+    assert first.lengths("lengths", 4, 9) == second.lengths("lengths", 4, 9)
+    assert first.target == second.target
+    assert max(first.said["lengths"]) == 9
+
+
+def test_rows_are_told_apart():
+    rows = [
+        row(1, True),
+        row(2, True, over=False),  # a difference within the tolerance is one all the same
+        row(0, False),
+        row(0, True, over=False),  # but no miss
+        row(1, False),
+        row(0, True),
+        row(0, True, raises="raises IndexError: none"),
+        row(0, True, untold=1),
+        row(1, True, untold=1),
+    ]
+    told = agreement.summary(rows, unit_of("opt-double-scaling"))
+    numbers = {name: told[name] for name in ("draws", "struck", "silent", "alarms", "misses", "untold", "raise")}
+    assert numbers == {"draws": 9, "struck": 3, "silent": 2, "alarms": 1, "misses": 1, "untold": 1, "raise": 1}
+    assert told["rounded"] == 1
+    assert told["some misses"] == [{"tokens": "3", "calls": 1, "struck": 0, "relative": 0.5, "of": "logits"}]
+
+
+@pytest.mark.testbed
+def test_a_trigger_agrees_with_what_is_computed():
+    pytest.importorskip("torch")
+    told = agreement.measured(unit_of("opt-double-scaling"), number=24)
+    assert told["struck"] > 8
+    assert told["silent"] > 2
+    assert (told["alarms"], told["misses"], told["raise"], told["untold"]) == (0, 0, 0, 0)
+
+
+def test_the_table_on_the_page_is_that_of_the_results():
+    page = agreement.PAGE.read_text(encoding="utf-8")
+    assert agreement.page(page, agreement.read()) == page
+    assert agreement.page(page, {}) != page
+
+
+def test_each_disagreement_has_a_reason():
+    data = agreement.read()
+    disagree = {
+        fix for fix, releases in data.items() if any(one["alarms"] or one["misses"] for one in releases.values())
+    }
+    assert disagree == set(agreement.REASONS)
+
+
+@pytest.mark.parametrize("fix", sorted(draws.load()))
+def test_the_results_are_those_of_todays_triggers(fix):
+    # If this fails: python -m tools.agreement --fix ID
+    data, own = agreement.read()[fix], [one for one in units() if one.fix.id == fix]
+    for one in agreement.first_and_last(own):
+        assert one.releases[0] in data
+    for release, told in data.items():
+        assert told["text"] == agreement.text_of(own[0]), release
+        assert told["draws"] >= agreement.NUMBER

@@ -1,0 +1,166 @@
+"""Draws for models that compute something wrong whatever they are given, or with a configuration."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from hotfix.proofs import zoo
+from hotfix.proofs.loading import _written
+from tools.draws import Draw, Tensors, batch, of
+
+
+def _of_text(draw: Draw, cls: Any, config: Any) -> Any:
+    import torch
+
+    model = draw.testbed.model(cls, config, draw.of("attention", "eager", "sdpa"), torch.float32)
+    ids, mask, real = batch(draw, tokens=9)
+    return model(ids, attention_mask=mask).logits[real]
+
+
+@of("gptbigcode-inverse-scale")
+def gptbigcode(draw: Draw) -> Tensors:
+    """A tiny GPTBigCode with and without scaled scores."""
+    from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM
+
+    config = GPTBigCodeConfig(
+        vocab_size=48,
+        n_embd=draw.of("size", 4, 16, 32),
+        n_layer=draw.number("layers", 1, 2),
+        n_head=4,
+        n_positions=64,
+        scale_attn_weights=draw.of("scales", True, True, False),
+        multi_query=draw.of("multi_query", True, False),
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+    return {"logits": _of_text(draw, GPTBigCodeForCausalLM, config)}
+
+
+@of("opt-double-scaling")
+def opt(draw: Draw) -> Tensors:
+    """A tiny OPT, whose heads may have one number."""
+    from transformers import OPTConfig, OPTForCausalLM
+
+    size = draw.of("size", 4, 16, 32)
+    config = OPTConfig(
+        vocab_size=48,
+        hidden_size=size,
+        ffn_dim=48,
+        num_hidden_layers=draw.number("layers", 1, 2),
+        num_attention_heads=4,
+        word_embed_proj_dim=size,
+        do_layer_norm_before=draw.of("norm before", True, False),
+        dropout=0.0,
+    )
+    return {"logits": _of_text(draw, OPTForCausalLM, config)}
+
+
+@of("phi-lm-head-bias")
+def phi(draw: Draw) -> Tensors:
+    """A tiny Phi; the weights of its head have a bias, which may be zero."""
+    import torch
+    from transformers import PhiConfig, PhiForCausalLM
+
+    config = PhiConfig(
+        vocab_size=48,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=draw.number("layers", 1, 2),
+        num_attention_heads=4,
+        max_position_embeddings=64,
+    )
+    model = draw.testbed.model(PhiForCausalLM, config, draw.of("attention", "eager", "sdpa"), torch.float32)
+    if draw.of("bias", "some", "zero") == "zero" and model.lm_head.bias is not None:
+        model.lm_head.bias.data.zero_()
+    ids, mask, real = batch(draw, tokens=9)
+    return {"logits": model(ids, attention_mask=mask).logits[real]}
+
+
+@of("llama4-moe-score-order")
+def llama4(draw: Draw) -> Tensors:
+    """A tiny Llama 4 with one to four experts."""
+    from transformers import Llama4ForCausalLM, Llama4TextConfig
+
+    experts = draw.of("experts", 1, 2, 4)
+    config = Llama4TextConfig(
+        vocab_size=48,
+        hidden_size=32,
+        intermediate_size=48,
+        intermediate_size_mlp=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        num_local_experts=experts,
+        num_experts_per_tok=min(experts, draw.number("chosen", 1, 2)),
+        max_position_embeddings=64,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        attention_chunk_size=16,
+    )
+    return {"logits": _of_text(draw, Llama4ForCausalLM, config)}
+
+
+@of("vision-hidden-states-post-ln")
+def towers(draw: Draw) -> Tensors:
+    """A tower that is asked for its hidden states, by argument or configuration, or is not."""
+    name = draw.target.qualname.partition(".")[0]
+    model = zoo.tower(draw.testbed, import_module(draw.target.module), name)
+    asked = draw.of("asked", "argument", "configuration", "not", "not by argument")
+    if asked in ("configuration", "not by argument"):
+        model.config.output_hidden_states = True
+    told = {"argument": {"output_hidden_states": True}, "not by argument": {"output_hidden_states": False}}
+    inputs = zoo.tower_inputs(draw.testbed, name)
+    output = model(**inputs, **told.get(asked, {}))
+    states = output.hidden_states or ()
+    return {"last": output.last_hidden_state, **{f"state {number}": one for number, one in enumerate(states)}}
+
+
+@of("idefics-smolvlm-position-ids")
+def patches(draw: Draw) -> Tensors:
+    """Images of some rows and columns of patches, some with padding, in several dtypes."""
+    import torch
+
+    module, name = import_module(draw.target.module), draw.target.qualname.partition("Embeddings")[0]
+    dtype = draw.of("dtype", torch.float32, torch.bfloat16, torch.float16)
+    side = draw.of("side", 8, 16, 26, 32)
+    model = zoo.patch_tower(draw.testbed, module, name, dtype, side)
+    images = draw.number("images", 1, 2)
+    rows, columns = draw.number("rows", 1, side), draw.number("columns", 1, side)
+    mask = torch.ones(images, rows, columns, dtype=torch.bool)
+    if draw.of("padding", True, False):
+        mask[0, draw.number("below", 1, rows) :] = False
+        mask[0, :, draw.number("right", 1, columns) :] = False
+    pixels = draw.testbed.randn(images, 3, rows, columns, dtype=dtype, seed=draw.seed)
+    embedded = model.embeddings(pixel_values=pixels, patch_attention_mask=mask)
+    return {"embedded": embedded[mask.flatten(1)]}
+
+
+@of("v5-gpt-neox-rotary-pct-lost")
+def gpt_neox(draw: Draw) -> Tensors:
+    """A configuration as 5.x or as 4.x has written it, with another part of the head that is rotated."""
+    import torch
+    import transformers
+
+    new = dict(_written.CONFIGURATIONS["GPTNeoXForCausalLM"])
+    part, base = draw.of("part", 0.25, 0.25, 0.5, 1.0, None), draw.of("base", 10000.0, 20000.0)
+    if draw.of("written by", "5.x", "4.x") == "5.x":
+        new["rope_parameters"] = {"rope_theta": base, "rope_type": "default"}
+        if part is not None:
+            new["rope_parameters"]["partial_rotary_factor"] = part
+    else:
+        del new["rope_parameters"]
+        new["rotary_emb_base"] = base
+        if part is not None:
+            new["rotary_pct"] = part
+    if draw.of("way", "file", "arguments") == "file":
+        with _written.folder(config_json=new) as place:
+            config = transformers.AutoConfig.from_pretrained(place)
+    else:
+        config = transformers.GPTNeoXConfig(**{key: one for key, one in new.items() if key != "model_type"})
+    model = draw.testbed.model(transformers.GPTNeoXModel, config, attn="eager", dtype=torch.float32)
+    ids = draw.testbed.randint(3, 48, 2, draw.number("tokens", 2, 12), seed=draw.seed)
+    return {"states": model(ids).last_hidden_state}
