@@ -9,8 +9,8 @@ Cause     The attention of Gemma 2 does not tell the cache of its window. Past i
 Releases  4.48.0 to 4.48.1
 Upstream  transformers#35681 (fixed in 4.48.2)
 Here      The cache is told, and each layer cuts its mask at the last token that is in the cache, which it takes from
-          ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2, whose cache has a fault of its
-          own: it drops the first token at the last position of the window, one step too early.
+          ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2, whose cache has a
+          fault of its own: it drops the first token at the last position of the window, one step too early.
 """
 
 from __future__ import annotations

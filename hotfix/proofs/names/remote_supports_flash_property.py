@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from hotfix.proofs.testbed import Testbed
 
 
-@FIX.case(raises="ValueError: Florence does not support Flash Attention 2", oracles={"*": "4.53.3"})
+@FIX.case(
+    raises="ValueError: Florence does not support Flash Attention 2",
+    oracles={"*": "4.53.3"},
+    with_fixes=("fa2-posids-varlen-unpadded-batch", "v5-fa2-s-aux-none"),
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of the model inside."""
     import torch

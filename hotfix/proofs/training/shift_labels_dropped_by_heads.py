@@ -25,7 +25,14 @@ _TEXT = {
     "num_attention_heads": 2,
     "num_key_value_heads": 1,
     "head_dim": 16,
-    "rope_scaling": {"rope_type": "default", "mrope_section": [4, 2, 2], "mrope_interleaved": True},
+    "pad_token_id": None,  # the mixture of 5.0.0 asks for it
+    "rope_theta": 10000.0,  # the default of 4.57 is another one
+    "rope_scaling": {
+        "rope_type": "default",
+        "rope_theta": 10000.0,
+        "mrope_section": [4, 2, 2],
+        "mrope_interleaved": True,
+    },
 }
 _MIXTURE = {"num_experts": 2, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "decoder_sparse_step": 1}
 _VISION = {
