@@ -3,9 +3,9 @@
 Symptom   In the second step of ``generate``, sizes of tensors that do not match, or attention weights of a wrong size:
           MiniCPM, DeepSeek-VL2, InternLM2, Phi-3, GOT-OCR2.0, Baichuan and other remote code.
 Cause     ``generate`` makes the positions of all tokens and hands them to ``prepare_inputs_for_generation``. One that
-          was written before 5.2.0 makes them itself, of the tokens that are not in the cache, unless it is given some:
+          was written before 5.3.0 makes them itself, of the tokens that are not in the cache, unless it is given some:
           those it takes as they are.
-Releases  5.2.0 to 5.23.0
+Releases  5.3.0 to 5.23.0
 Upstream  not repaired
 Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no
           ``next_sequence_length`` and does not ask the library's own is handed no positions that the caller has not
@@ -14,6 +14,7 @@ Here      A ``prepare_inputs_for_generation`` that was not written in transforme
 
 from __future__ import annotations
 
+import ast
 import inspect
 from typing import Any
 
@@ -28,7 +29,8 @@ FIX = Fix(
 )
 
 FIX.edits(
-    ("transformers.generation.utils:GenerationMixin.generate", ">=5.2.0"),
+    ("transformers.generation.utils:GenerationMixin.generate", ">=5.3.0"),
+    fingerprint_of=("GenerationMixin.generate", "GenerationMixin.prepare_inputs_for_generation"),
     old="accepts_position_ids = __ASKED",
     new=f"""
         from {__name__} import cuts_positions
@@ -46,3 +48,10 @@ def cuts_positions(model: Any) -> bool:
     if code is None or "super" in code.co_names:
         return True
     return "next_sequence_length" in inspect.signature(method).parameters
+
+
+@FIX.recognises
+def is_broken(generate: ast.FunctionDef, prepare: ast.FunctionDef) -> bool:
+    """It makes the positions, and the library's own method is told how many of them a step has."""
+    makes = any(isinstance(node, ast.Name) and node.id == "accepts_position_ids" for node in ast.walk(generate))
+    return generate.name == "generate" and makes and "next_sequence_length" in {one.arg for one in prepare.args.args}
