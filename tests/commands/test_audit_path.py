@@ -228,11 +228,13 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
     ],
     "llama-gemma-rope-autocast": [
         (config("GemmaForCausalLM", "gemma", "4.38.1", max_position_embeddings=8192), "", (), OPEN),
-        (config("GemmaForCausalLM", "gemma", "4.38.1", max_position_embeddings=256), "", (), EXCLUDED),
     ],
     "gemma4-kv-share-no-cache": [
         (config("A", "gemma4_text", "5.5.0", num_kv_shared_layers=2), "", (), OPEN),
         (config("A", "gemma4_text", "5.5.0", num_kv_shared_layers=0), "", (), EXCLUDED),
+    ],
+    "shift-labels-dropped-by-heads": [
+        (config("Qwen3VLForConditionalGeneration", "qwen3_vl", "5.4.0"), "", (), OPEN),
     ],
     "flex-block-mask-batch": [
         (config("A", "llama", "4.51.0", attn_implementation="flex_attention"), "", (), OPEN),
