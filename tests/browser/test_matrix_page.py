@@ -110,37 +110,39 @@ def test_what_has_the_focus_can_be_seen_and_escape_leads_back(opened):
     assert tab.locator(".legend").is_hidden()
 
 
+def shown(tab):
+    """What stands at the left of the rows that can be seen: fixes, and targets of those that are open."""
+    return [row.inner_text().split("\n")[0] for row in tab.locator("tbody tr:visible th").all()]
+
+
 def test_the_filter_finds_fixes_by_their_words_and_targets_by_their_names(opened):
     tab = opened()
-    shown = lambda: [row.inner_text() for row in tab.locator("tbody tr:visible th").all()]  # noqa: E731
     tab.locator("#filter").fill("opt silent")
-    assert shown() == []
+    assert shown(tab) == []
     assert tab.get_by_text("Nothing matches.").is_visible()
     tab.locator("#filter").fill("COS/SIN must")
-    assert [row.split("\n")[0] for row in shown()] == ["rotary"]
+    assert shown(tab) == ["rotary"]
     tab.locator("#filter").fill("modeling_two")
-    assert [row.split("\n")[0] for row in shown()] == ["rotary", "two: Two.forward"]
+    assert shown(tab) == ["rotary", "two: Two.forward"]
     tab.locator("#filter").fill("")
-    assert [row.split("\n")[0] for row in shown()] == ["rotary", "var"]
+    assert shown(tab) == ["rotary", "var"]
 
 
 def test_models_are_found_as_people_write_them(opened):
     tab = opened()
-    shown = lambda: [row.inner_text().split("\n")[0] for row in tab.locator("tbody tr:visible th").all()]  # noqa: E731
     tab.locator("#filter").fill("Modeling-Two")
-    assert shown() == ["rotary", "two: Two.forward"]
+    assert shown(tab) == ["rotary", "two: Two.forward"]
 
 
 def test_the_page_can_be_narrowed_to_a_release(opened):
     tab = opened()
-    shown = lambda: [row.inner_text().split("\n")[0] for row in tab.locator("tbody tr:visible th").all()]  # noqa: E731
     tab.locator("#release").select_option("4.40.1")
-    assert shown() == ["rotary"]
+    assert shown(tab) == ["rotary"]
     assert tab.locator("thead th.chosen").inner_text() == "4.40.1"
     tab.locator("#release").select_option("4.45.0")
-    assert shown() == []
+    assert shown(tab) == []
     tab.locator("#release").select_option("")
-    assert shown() == ["rotary", "var"]
+    assert shown(tab) == ["rotary", "var"]
 
 
 def test_a_link_opens_a_fix_and_a_fix_makes_the_link(opened):

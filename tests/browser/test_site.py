@@ -78,7 +78,7 @@ def test_the_matrix_is_filtered_inside_of_the_site(site, visit):
     tab = visit(site + "matrix/")
     inside = tab.frame_locator("iframe")
     texts = "all => all.filter(one => one.checkVisibility()).map(one => one.textContent)"
-    shown = lambda: inside.locator("tbody th button").evaluate_all(texts)  # noqa: E731
+    shown = functools.partial(inside.locator("tbody th button").evaluate_all, texts)
     every = len(shown())
     assert every > 100
     inside.locator("#filter").fill("Qwen2.5-VL")
@@ -126,17 +126,21 @@ def test_the_keyboard_leads_from_the_site_into_the_matrix_and_back(site, visit):
     assert inside.locator("tr.target:visible").count() == 0
 
 
+def background(page):
+    """How bright what stands behind a page is."""
+    return luminance(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
+
+
 def test_the_matrix_is_as_dark_as_the_site_around_it(site, visit):
     tab = visit(site + "matrix/", color_scheme="light")
     inside = tab.frame(url=re.compile("matrix.html"))
-    back = lambda: luminance(inside.evaluate("getComputedStyle(document.documentElement).backgroundColor"))  # noqa: E731
-    assert back() > 0.8
+    assert background(inside) > 0.8
     tab.locator("label[for=__palette_1]").click()
     assert tab.locator("body").get_attribute("data-md-color-scheme") == "slate"
-    assert back() < 0.2
+    assert background(inside) < 0.2
     tab = visit(site + "matrix/", color_scheme="dark")
     inside = tab.frame(url=re.compile("matrix.html"))
-    assert back() < 0.2
+    assert background(inside) < 0.2
 
 
 @pytest.mark.parametrize("id", MESSAGES)

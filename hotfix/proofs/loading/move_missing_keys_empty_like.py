@@ -45,16 +45,16 @@ def _custom() -> Any:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
-    class Configuration(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+    class Configuration(PretrainedConfig):
         model_type = "hotfix-custom"
 
-    class Frequencies(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+    class Frequencies(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.register_buffer("inv_freq", 1.0 / 10000 ** (torch.arange(0, 16, 2).float() / 16), persistent=False)
             self.register_buffer("mask", torch.ones(12, 12).tril(), persistent=False)
 
-    class Model(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+    class Model(PreTrainedModel):
         config_class = Configuration
 
         def __init__(self, config: Any) -> None:

@@ -54,7 +54,7 @@ def _left_to_a_processor(place: str) -> torch.Tensor:
     import torch
     from transformers.processing_utils import ProcessorMixin
 
-    class Processor(ProcessorMixin):  # type: ignore[misc]
+    class Processor(ProcessorMixin):
         attributes = ("image_processor", "feature_extractor")
 
     settings, left = Processor.get_processor_dict(place, other=1)

@@ -35,7 +35,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import PreTrainedTokenizer
 
-    class Today(PreTrainedTokenizer):  # type: ignore[misc]
+    class Today(PreTrainedTokenizer):
         vocab_files_names: ClassVar = {"vocab_file": "words.txt"}
 
         def __init__(self, vocab_file: str, **settings: Any) -> None:

@@ -47,15 +47,15 @@ def _custom() -> Any:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
-    class Configuration(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+    class Configuration(PretrainedConfig):
         model_type = "hotfix-custom"
 
-    class Gate(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+    class Gate(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.share = torch.nn.Parameter(torch.zeros(4))
 
-    class Model(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+    class Model(PreTrainedModel):
         config_class = Configuration
 
         def __init__(self, config: Any) -> None:

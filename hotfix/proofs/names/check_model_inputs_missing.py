@@ -21,7 +21,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     check_model_inputs: Any = ask(target)
 
-    class Remote(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+    class Remote(PreTrainedModel):
         config_class = LlamaConfig
 
         @check_model_inputs  # type: ignore[untyped-decorator,unused-ignore]

@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import PreTrainedTokenizerBase
 
-    class Remote(PreTrainedTokenizerBase):  # type: ignore[misc,unused-ignore]
+    class Remote(PreTrainedTokenizerBase):
         def __init__(self) -> None:
             """A tokenizer without a vocabulary."""
 

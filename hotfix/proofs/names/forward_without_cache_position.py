@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import LlamaForCausalLM
 
-    class Llava(LlamaForCausalLM):  # type: ignore[misc,unused-ignore]
+    class Llava(LlamaForCausalLM):
         def forward(
             self,
             input_ids: Any = None,

@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     small = llama(testbed, attn="sdpa", dtype=torch.float32)
 
-    class Talker(LlamaPreTrainedModel):  # type: ignore[misc]
+    class Talker(LlamaPreTrainedModel):
         def __init__(self, config: Any) -> None:
             super().__init__(config)
             self.inner = small

@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    class Glm(PreTrainedTokenizerFast):  # type: ignore[misc]
+    class Glm(PreTrainedTokenizerFast):
         def _pad(
             self,
             encoded_inputs: Any,

@@ -26,7 +26,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     small = llama(testbed, attn="flash_attention_2")
 
-    class Florence(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+    class Florence(PreTrainedModel):
         config_class = type(small.config)
 
         def __init__(self, config: Any) -> None:

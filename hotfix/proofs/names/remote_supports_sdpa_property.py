@@ -22,7 +22,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     small = llama(testbed, attn="sdpa", dtype=torch.float32)
 
-    class Florence(PreTrainedModel):  # type: ignore[misc]
+    class Florence(PreTrainedModel):
         config_class = type(small.config)
 
         def __init__(self, config: Any) -> None:

@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
-    class Tiny(PreTrainedModel):  # type: ignore[misc]
+    class Tiny(PreTrainedModel):
         config_class = LlamaConfig
 
         def __init__(self, config: Any) -> None:

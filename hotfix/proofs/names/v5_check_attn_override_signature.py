@@ -21,7 +21,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import LlamaForCausalLM
 
-    class Choosy(LlamaForCausalLM):  # type: ignore[misc,unused-ignore]
+    class Choosy(LlamaForCausalLM):
         def _check_and_adjust_attn_implementation(self, attn_implementation: Any, is_init_check: bool = False) -> Any:
             chosen = "sdpa" if attn_implementation == "eager" and is_init_check else attn_implementation
             return super()._check_and_adjust_attn_implementation(chosen, is_init_check)

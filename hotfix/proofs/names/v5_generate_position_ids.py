@@ -22,7 +22,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     model = llama(testbed, attn="sdpa", dtype=torch.float32)
     library = type(model)
 
-    class Older(library):  # type: ignore[misc, valid-type]
+    class Older(library):  # type: ignore[misc, valid-type]  # a class that only the installed release has
         def prepare_inputs_for_generation(
             self, input_ids: Any, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
         ) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             given = {"input_ids": input_ids, "position_ids": positions, "attention_mask": attention_mask}
             return {**given, "past_key_values": past_key_values, "use_cache": kwargs.get("use_cache")}
 
-    class Leaving(library):  # type: ignore[misc, valid-type]
+    class Leaving(library):  # type: ignore[misc, valid-type]  # likewise
         def prepare_inputs_for_generation(self, *args: Any, **kwargs: Any) -> Any:
             return super().prepare_inputs_for_generation(*args, **kwargs)
 

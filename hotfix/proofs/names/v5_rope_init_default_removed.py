@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import LlamaConfig, PretrainedConfig, StableLmConfig
 
-    class RemoteConfig(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+    class RemoteConfig(PretrainedConfig):
         model_type = "remote"
 
         def __init__(self, hidden_size: int = 48, rope_theta: float = 5e5, **kwargs: Any) -> None:

@@ -30,7 +30,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     config = llama(testbed, attn="sdpa", dtype=torch.float32).config
     config.tie_word_embeddings = False
 
-    class Tied(LlamaPreTrainedModel):  # type: ignore[misc]
+    class Tied(LlamaPreTrainedModel):
         def __init__(self, config: Any) -> None:
             super().__init__(config)
             self.model = LlamaModel(config)

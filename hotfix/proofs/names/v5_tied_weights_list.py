@@ -27,7 +27,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     config = llama(testbed, attn="sdpa", dtype=torch.float32).config
     config.tie_word_embeddings = True
 
-    class Tied(LlamaPreTrainedModel):  # type: ignore[misc]
+    class Tied(LlamaPreTrainedModel):
         _tied_weights_keys: ClassVar[Any] = ["lm_head.weight"]
 
         def __init__(self, config: Any) -> None:

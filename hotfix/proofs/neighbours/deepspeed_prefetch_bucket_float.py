@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig
 
-    class Filled(HfTrainerDeepSpeedConfig):  # type: ignore[misc,unused-ignore]
+    class Filled(HfTrainerDeepSpeedConfig):
         def __init__(self, value: Any) -> None:
             self.config = {"zero_optimization": {"stage": 3, **dict.fromkeys(KEYS, value)}}
             self.mismatches: list[str] = []

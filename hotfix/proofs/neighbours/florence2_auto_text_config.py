@@ -21,10 +21,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, PretrainedConfig, PreTrainedModel
 
-    class TextConfig(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+    class TextConfig(PretrainedConfig):
         model_type = "florence_of_the_test_text"
 
-    class WholeConfig(PretrainedConfig):  # type: ignore[misc,unused-ignore]
+    class WholeConfig(PretrainedConfig):
         model_type = "florence_of_the_test"
 
         def __init__(self, width: int = 4, **kwargs: Any) -> None:
@@ -32,7 +32,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             self.text_config = TextConfig()
             super().__init__(**kwargs)
 
-    class Whole(PreTrainedModel):  # type: ignore[misc,unused-ignore]
+    class Whole(PreTrainedModel):
         config_class = WholeConfig
 
         def __init__(self, config: Any) -> None:

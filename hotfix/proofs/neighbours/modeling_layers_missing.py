@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from torch.utils.checkpoint import checkpoint
     from transformers.modeling_layers import GradientCheckpointingLayer
 
-    class Layer(GradientCheckpointingLayer):  # type: ignore[misc,unused-ignore]
+    class Layer(GradientCheckpointingLayer):
         def __init__(self) -> None:
             super().__init__()
             self.linear = torch.nn.Linear(4, 4)

@@ -26,7 +26,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from packaging.version import Version
     from transformers import Trainer, TrainingArguments, __version__, default_data_collator
 
-    class Model(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+    class Model(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.layer = torch.nn.Linear(4, 1)
@@ -35,7 +35,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             out = self.layer(x)
             return {"loss": ((out - labels) ** 2).mean(), "logits": out}
 
-    class Told(torch.optim.SGD):  # type: ignore[misc,unused-ignore]
+    class Told(torch.optim.SGD):
         modes: tuple[str, ...] = ()
 
         def train(self) -> None:

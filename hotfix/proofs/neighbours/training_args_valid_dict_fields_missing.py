@@ -26,7 +26,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import TrainingArguments
 
     @dataclass
-    class Arguments(TrainingArguments):  # type: ignore[misc,unused-ignore]
+    class Arguments(TrainingArguments):
         _VALID_DICT_FIELDS = [*TrainingArguments._VALID_DICT_FIELDS, "more"]  # noqa: RUF012
 
         more: Optional[str] = field(default=None)

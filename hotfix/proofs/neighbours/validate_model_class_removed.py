@@ -19,12 +19,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ask both."""
     from transformers.generation.utils import GenerationMixin
 
-    class Able(GenerationMixin):  # type: ignore[misc,unused-ignore]
+    class Able(GenerationMixin):
         @classmethod
         def can_generate(cls) -> bool:
             return True
 
-    class Unable(GenerationMixin):  # type: ignore[misc,unused-ignore]
+    class Unable(GenerationMixin):
         @classmethod
         def can_generate(cls) -> bool:
             return False

@@ -22,7 +22,7 @@ def replicas_for_devices() -> Iterator[None]:
     import torch
     from torch.nn.parallel import scatter_gather
 
-    class TwoReplicas(torch.nn.DataParallel):  # type: ignore[misc]  # torch's types are not read
+    class TwoReplicas(torch.nn.DataParallel):
         def __init__(self, module: torch.nn.Module) -> None:
             torch.nn.Module.__init__(self)  # the other constructor looks for devices
             self.module, self.device_ids, self.output_device, self.dim = module, [0, 1], 0, 0

@@ -31,12 +31,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Train, or evaluate."""
 
     def old(trainer: Any) -> type:
-        class Old(trainer):  # type: ignore[misc]
+        class Old(trainer):
             def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False) -> Any:
                 outputs = model(**inputs)
                 return (outputs.loss, outputs) if return_outputs else outputs.loss
 
-        class OldStep(trainer):  # type: ignore[misc]
+        class OldStep(trainer):
             def training_step(self, model: Any, inputs: Any) -> Any:
                 return super().training_step(model, inputs)
 

@@ -27,7 +27,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The loss and the gradients of one text."""
 
     def old(trainer: Any) -> type:
-        class Old(trainer):  # type: ignore[misc]
+        class Old(trainer):
             def get_batch_samples(self, model: Any, batch: Any) -> Any:
                 return model.generate(batch["input_ids"])
 

@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The loss and the gradients of the last text."""
 
     def old(trainer: Any) -> type:
-        class Old(trainer):  # type: ignore[misc]
+        class Old(trainer):
             def _get_train_sampler(self) -> Any:
                 return list(range(len(self.train_dataset)))[::-1]
 

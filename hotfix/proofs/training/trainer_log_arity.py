@@ -24,7 +24,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     logged: list[dict[str, float]] = []
 
     def old(trainer: Any) -> type:
-        class Old(trainer):  # type: ignore[misc]
+        class Old(trainer):
             def log(self, logs: dict[str, float]) -> None:
                 logged.append(dict(logs))
 

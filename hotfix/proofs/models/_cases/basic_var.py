@@ -22,7 +22,7 @@ with suppress(ImportError):
     from flash_attn import flash_attn_func  # type: ignore[no-redef, unused-ignore]
 
 
-class SelfAttention(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is not there when types are checked
+class SelfAttention(nn.Module):
     """Attention over (batch, length, width); `attn_bias`, for training, is (1, 1, length, length)."""
 
     def __init__(self, width: int, heads: int, fused: bool = True) -> None:
