@@ -36,8 +36,16 @@ MESSAGES = {
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    matrix = threading.Event()  # cleared, the table's bytes do not come; its headers do
+    matrix.set()
+
     def log_message(self, *_):
         """Say nothing."""
+
+    def copyfile(self, source, outputfile):
+        if self.path.startswith("/matrix.html"):
+            self.matrix.wait(60)
+        super().copyfile(source, outputfile)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +149,20 @@ def test_the_matrix_is_as_dark_as_the_site_around_it(site, visit):
     tab = visit(site + "matrix/", color_scheme="dark")
     inside = tab.frame(url=re.compile("matrix.html"))
     assert background(inside) < 0.2
+
+
+def test_the_matrix_may_come_later_than_the_choice_of_colours(site, visit):
+    tab = visit(site, color_scheme="light")
+    Quiet.matrix.clear()
+    try:
+        tab.goto(site + "matrix/", wait_until="domcontentloaded")
+        tab.wait_for_function("document.querySelector('iframe').contentDocument.documentElement === null")
+        tab.locator("label[for=__palette_1]").click()
+        assert tab.locator("body").get_attribute("data-md-color-scheme") == "slate"
+    finally:
+        Quiet.matrix.set()
+    tab.wait_for_load_state("load")
+    assert background(tab.frame(url=re.compile("matrix.html"))) < 0.2
 
 
 @pytest.mark.parametrize("id", MESSAGES)
