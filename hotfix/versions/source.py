@@ -24,6 +24,7 @@ from ..memo import memo, recent
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WITH_DOCSTRING = {*_DEFINITIONS, ast.Module}
 _DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits, an identity and not a signature
 
 # Fields that differ between Python versions or do not change what is computed.
@@ -556,16 +557,17 @@ def _canonical(node: object) -> str:
     if isinstance(node, ast.JoinedStr):
         return f"JoinedStr({_canonical_fstring(node.values)})"
     if isinstance(node, ast.AST):
-        fields = []
-        for name, value in ast.iter_fields(node):
-            if name in _IGNORED_FIELDS or (value is None and not isinstance(node, ast.Constant)):
+        kind, fields = type(node), []
+        for name in kind._fields:
+            value = getattr(node, name, None)
+            if name in _IGNORED_FIELDS or (value is None and kind is not ast.Constant):
                 continue
-            if name == "body" and isinstance(node, (*_DEFINITIONS, ast.Module)):
+            if name == "body" and kind in _WITH_DOCSTRING:
                 value = without_docstring(value)
             if value == [] and name != "body":
                 continue  # lists that newer versions added (type_params) are empty in older source
-            fields.append(f"{name}={_canonical(value)}")
-        return f"{type(node).__name__}({','.join(fields)})"
+            fields.append(f"{name}={repr(value) if type(value) is str else _canonical(value)}")
+        return f"{kind.__name__}({','.join(fields)})"
     if isinstance(node, list):
         return f"[{','.join(map(_canonical, node))}]"
     return hex(node) if type(node) is int else repr(node)
