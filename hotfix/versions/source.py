@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 from .. import parsing
 from ..memo import memo, recent
@@ -559,7 +559,7 @@ def _canonical(node: object) -> str:
     if isinstance(node, ast.AST):
         kind, fields = type(node), []
         for name in kind._fields:
-            value = getattr(node, name, None)
+            value: Any = getattr(node, name, None)
             if name in _IGNORED_FIELDS or (value is None and kind is not ast.Constant):
                 continue
             if name == "body" and kind in _WITH_DOCSTRING:
