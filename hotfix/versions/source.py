@@ -112,7 +112,17 @@ def digest(*nodes: ast.AST) -> str:
     Comments, docstrings and layout do not count; every other change of the source does. The digest of one and the
     same source is equal under every Python version from 3.9 on.
     """
-    text = "\n".join(_canonical(node) for node in nodes)
+    return digest_of(*map(canonical, nodes))
+
+
+def canonical(node: ast.AST) -> str:
+    """What `digest` takes the digest of, for those who need that of one tree in many places."""
+    return _canonical(node)
+
+
+def digest_of(*texts: str) -> str:
+    """The same, of what `canonical` has made of the trees."""
+    text = "\n".join(texts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
 
 
