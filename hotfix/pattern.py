@@ -20,13 +20,14 @@ import ast
 import copy
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Optional, Union
 
 from . import parsing
 
 _PLACEHOLDER = re.compile(r"__[A-Z]([A-Z0-9_]*[A-Z0-9])?$")
 _NOT_COMPARED = {"ctx", "kind", "type_comment"}
+_NAMING = {"id", "attr", "arg", "name"}
 
 
 class Rewrite:
@@ -125,13 +126,14 @@ class _Piece:
         self.expression = _only_expression(self.old)
         if new is not None and _only_expression(self.new) is None:
             self.expression = None
-        (placeholders, self.words), (in_new, new_words) = _names(self.old), _names(self.new)
+        placeholders, self.words, is_crowded = _found_in(self.old)
+        in_new, new_words, _ = _found_in(self.new)
         unknown = in_new - placeholders
         if unknown:
             raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
         if any(_rest(one) for one in (*self.old, *self.new)):
             raise ValueError("a placeholder for any number of statements stands inside of a block")
-        if any(sum(bool(_rest(one)) for one in several) > 1 for node in self.old for several in _lists(node)):
+        if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
         # Whether the old piece has to be told from the same thing inside of the new one. Where what is looked for is
         # itself of the form of the new piece, as where two arguments change places, it cannot be.
@@ -315,21 +317,28 @@ def _rest(node: Any) -> str:
     return ""
 
 
-def _lists(tree: ast.AST) -> Iterator[list[Any]]:
-    """The lists of nodes in a tree: arguments, elements, blocks."""
-    for node in ast.walk(tree):
-        yield from (value for _, value in ast.iter_fields(node) if isinstance(value, list))
+def _found_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
+    """What there is to know of a piece.
 
-
-def _names(statements: Sequence[ast.AST]) -> tuple[set[str], set[str]]:
-    """The placeholders in a piece, and the other names: these stand, letter by letter, in every source that has it."""
-    placeholders, words = set(), set()
-    for one in statements:
-        for node in ast.walk(one):
-            for field in ("id", "attr", "arg", "name"):
-                word = getattr(node, field, None)
-                if isinstance(word, str) and not _PLACEHOLDER.match(word):
-                    words.add(word)
-                elif word and field == "id":
-                    placeholders.add(word)
-    return placeholders, words
+    Returns:
+        The placeholders; the other names, each of which stands, letter by letter, in every source that has the piece;
+        and whether some list has two placeholders for any number.
+    """
+    placeholders, words, is_crowded = set(), set(), False
+    left: list[Any] = [piece]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            is_crowded = is_crowded or sum(bool(_rest(each)) for each in one) > 1
+            left += one
+            continue
+        for field in getattr(one, "_fields", ()):
+            value = getattr(one, field, None)
+            if field in _NAMING and isinstance(value, str):
+                if not _PLACEHOLDER.match(value):
+                    words.add(value)
+                elif field == "id":
+                    placeholders.add(value)
+            elif field not in _NOT_COMPARED:
+                left.append(value)
+    return placeholders, words, is_crowded
