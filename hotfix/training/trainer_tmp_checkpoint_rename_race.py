@@ -4,9 +4,10 @@ Symptom   ``FileNotFoundError: [Errno 2] No such file or directory: '.../tmp-che
           '.../checkpoint-500'`` or ``OSError: [Errno 39] Directory not empty`` when a checkpoint is saved: the run is
           lost. With several machines, parts of it stay in ``tmp-checkpoint-500``, or are removed with it.
 Cause     A checkpoint is written to ``tmp-checkpoint-N`` and renamed at the end. In 4.36.0 every process
-          renames it; in 4.37 only that of the first machine does, also where the machines have disks of their own; in
-          4.38 those of the others remove it, which is the same folder where they share a disk.
-Releases  4.36.0, and 4.37.0 to 4.38.2; in 4.36.1 and 4.36.2 the processes take turns
+          renames it; in 4.36.1 the first one of every machine, also where the machines share a disk; in 4.37 only that
+          of the first machine does, also where the machines have disks of their own; in 4.38 those of the others remove
+          it, which is the same folder where they share a disk.
+Releases  4.36.0 to 4.36.1, and 4.37.0 to 4.38.2; in 4.36.2 the processes take turns
 Upstream  transformers#27925, transformers#28119, transformers#28364, transformers#28848 (fixed in 4.39.0)
 Here      A checkpoint is written where it belongs, as in 4.39.0.
 """
@@ -24,8 +25,8 @@ FIX = Fix(
 )
 
 FIX.edits(
-    ("transformers.trainer:Trainer._save_checkpoint", ">=4.36.0,<=4.38.2,!=4.36.1,!=4.36.2"),
+    ("transformers.trainer:Trainer._save_checkpoint", ">=4.36.0,<=4.38.2,!=4.36.2"),
     old='staging_output_dir = os.path.join(run_dir, f"tmp-{checkpoint_folder}")',
     new="staging_output_dir = output_dir",
-    unless="with self.args.main_process_first(**__HOW):\n    *__REST",
+    unless="with self.args.main_process_first(desc=__WHAT, local=__WHERE):\n    *__REST",
 )

@@ -107,6 +107,39 @@ def test_of_two_definitions_the_last_counts() -> None:
     assert "return 2" in found.text
 
 
+SCOPES = """
+class Chosen:
+    def f(self):
+        return 1
+
+    if True:
+
+        def f(self):
+            return 2
+
+
+class Own:
+    def g(self):
+        # not far in
+        def f():
+            return 3
+
+        return f
+
+    def f(self):
+        return 4
+"""
+
+
+@pytest.mark.parametrize(("qualname", "number"), [("Chosen.f", 2), ("Own.f", 4)])
+def test_what_is_under_a_condition_counts_and_what_a_function_has_for_itself_does_not(
+    qualname: str, number: int
+) -> None:
+    found = source.find(SCOPES, qualname)
+    assert found is not None
+    assert f"return {number}" in found.text
+
+
 @pytest.mark.parametrize("qualname", ["absent", "Outer.absent", "absent.method", "plain.inner", "fast"])
 def test_what_is_not_there_is_none(qualname: str) -> None:
     assert source.find(SAMPLE, qualname) is None

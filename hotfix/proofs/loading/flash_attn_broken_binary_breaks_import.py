@@ -40,7 +40,8 @@ print(json.dumps(results))
 """
 
 
-@FIX.case(raises="ImportError: .*undefined symbol", oracles={"*": "4.55.0"})
+# 4.52.1 does not say what kept a module from being imported.
+@FIX.case(raises="ImportError: .*(undefined symbol|Could not import module)", oracles={"*": "4.55.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits without flash-attn; and that who asks for it is not given another attention."""
     import torch

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PIECES = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "▁hello", "▁world", "▁", "hello", "world", "[MASK]")
 
 
-@FIX.case(packages={"flash-attn": None})
+@FIX.case(packages={"flash-attn": None, "sentencepiece": ""})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ids and types."""
     import torch

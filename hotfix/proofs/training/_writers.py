@@ -74,6 +74,7 @@ _CONFIGURATIONS: dict[str, dict[str, Any]] = {
             "projection_dim": 32,
         },
         "is_encoder_decoder": True,
+        "tie_word_embeddings": True,  # or 5.0.0 does not
         "pad_token_id": 0,
         "bos_token_id": 1,
         "eos_token_id": 2,
@@ -84,7 +85,7 @@ _CONFIGURATIONS: dict[str, dict[str, Any]] = {
         **_IDS,
         "hidden_size": 32,
         "intermediate_size": 48,
-        "encoder_num_hidden_layers": 1,
+        "encoder_num_hidden_layers": 2,
         "decoder_num_hidden_layers": 2,
         "encoder_num_attention_heads": 2,
         "decoder_num_attention_heads": 2,
