@@ -47,6 +47,8 @@ NOT_COMPILED = {
 # and those that convert have no model either, and are not listed.
 NO_MODEL = {
     "autoconfig-register-known-type",
+    "cache-get-max-length-minus-one",
+    "clip-tower-attributes-removed",
     "deepspeed-prefetch-bucket-float",
     "dynamic-module-dot-in-folder",
     "fa2-varlen-kwargs-ignored",
