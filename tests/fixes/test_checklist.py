@@ -23,9 +23,11 @@ OWN = "hotfix.proofs.models._cases"  # where the modules are that stand for thos
 # What a case is compared with, and in which of the ways it cannot be tried, and why.
 AGAINST = {"compiled": "plain", "checkpointed": "training"}
 NO_CACHE = "generation from a cache, which checkpointing switches off"
+AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
 NOT_CHECKPOINTED = {
     "bert-layer-attn-implementation": "an encoder alone, which nobody asks to checkpoint",
     "cache-from-batch-splits-values": NO_CACHE,
+    "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "dynamic-cache-legacy-cache-removed": NO_CACHE,
     "extract-past-from-model-output-changed": NO_CACHE,
     "fa-peft-dtype-check": "layers are computed anew without the stand-in for autocast to CUDA",
@@ -41,6 +43,7 @@ NOT_CHECKPOINTED = {
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
 }
 NOT_COMPILED = {
+    "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "var-attention-dtype": "torch cannot trace the backward pass of xformers; tests/fixes/models/test_var.py",
 }
 # One function, called with numbers; arguments, configurations or files, and nothing is computed. Those of processors
@@ -48,7 +51,6 @@ NOT_COMPILED = {
 NO_MODEL = {
     "autoconfig-register-known-type",
     "cache-get-max-length-minus-one",
-    "clip-tower-attributes-removed",
     "deepspeed-prefetch-bucket-float",
     "dynamic-module-dot-in-folder",
     "fa2-varlen-kwargs-ignored",
