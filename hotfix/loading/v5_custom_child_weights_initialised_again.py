@@ -6,12 +6,14 @@ Symptom   Silent. Qwen-7B, Qwen-VL and Qwen-Audio answer with noise: the output 
 Cause     4.x initialises what is missing and then loads. 5.x loads first, and calls ``_init_weights`` for each module
           that has a tensor which was not loaded, as a buffer with ``persistent=False``. The functions of
           ``torch.nn.init`` leave loaded tensors alone; code that writes into ``parameter.data`` by itself, its
-          own or that of a child, as GPT-2 did with ``c_proj.weight``, does not.
+          own or that of a child, as GPT-2 did with ``c_proj.weight``, does not. 5.2.0 leaves a bias that was not
+          loaded as random memory, if the weight beside it was.
 Releases  5.0.0 to 5.23.0
 Upstream  transformers#46620 is about modules all of whose own tensors were loaded (fixed in 5.13.0); not changed for
           the others. So this is opt-in.
-Here      While a module of a custom model is initialised, what is written into a tensor that was loaded is left out,
-          as if it had been loaded afterwards. The library's own models are initialised as before.
+Here      A module of a custom model is initialised unless all that is in it was loaded, and what is written into a
+          tensor that was loaded is left out, as if it had been loaded afterwards. The library's own models are
+          initialised as before.
 """
 
 from __future__ import annotations
@@ -49,8 +51,11 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
         if of_the_library or getattr(module, "_is_hf_initialized", False):
             original(self, module, *args, **kwargs)
             return
-        with _kept([*module.parameters(), *module.buffers()]):
-            original(self, module, *args, **kwargs)
+        tensors = [*module.parameters(), *module.buffers()]
+        if not tensors or not all(_was_loaded(one) for one in tensors):
+            with _kept(tensors):
+                self._init_weights(module)
+        module._is_hf_initialized = True
 
     return _initialize_weights
 
@@ -58,7 +63,7 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
 @contextmanager
 def _kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     """Leave out what is written into those of the tensors that were loaded."""
-    loaded = [(one, one.data) for one in tensors if getattr(one, "_is_hf_initialized", False)]
+    loaded = [(one, one.data) for one in tensors if _was_loaded(one)]
     if not loaded:
         yield
         return
@@ -81,6 +86,10 @@ def _kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     for one, data in loaded:
         if _memory(one) != _memory(data):  # other memory was put in its place
             one.data = data
+
+
+def _was_loaded(tensor: torch.Tensor) -> bool:
+    return bool(getattr(tensor, "_is_hf_initialized", False))
 
 
 def _memory(tensor: Any) -> Any:

@@ -10,8 +10,7 @@ Upstream  transformers#35235 (not put back)
 Here      Classes that inherit from ``LlamaAttention``, as they did, so that the import and the table work; building
           one raises a sentence: what called them hands over position ids and a mask of its own, expects three values,
           and would be wrong without a word where these mean something else now. So does setting a method of one, since
-          no layer of the release has it. ``LLAMA_ATTENTION_CLASSES`` and the classes of other models are
-          model-attention-classes-removed.
+          no layer of the release has it. ``LLAMA_ATTENTION_CLASSES`` is model-attention-classes-removed.
 """
 
 from __future__ import annotations
