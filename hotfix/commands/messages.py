@@ -279,6 +279,7 @@ def _places(text: str) -> set[tuple[str, str]]:
     found = set()
     for match in _FRAME.finditer(text):
         file, function = match[1] or match[3], match[2] or match[4]
+        file = file.replace("\n", "")  # cut at the edge of the screen
         found.add((re.split(r"[/\\]", file)[-1].removesuffix(".py"), function.rpartition(".")[2]))
     return found
 
