@@ -133,16 +133,20 @@ def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
         made = original(cls, model_config)
         if isinstance(model_config, dict):
             return made
-        own = vars(model_config).get(_GIVEN, {})
-        other = {name: value for name, value in own.items() if value != OF_GENERATION[name]}
-        given = {**own, **vars(model_config.get_text_config(decoder=True)).get(_GIVEN, {}), **other}
-        given = {name: value for name, value in given.items() if value is not None and hasattr(made, name)}
+        given = {**_given(model_config.get_text_config(decoder=True)), **_given(model_config)}
+        given = {name: value for name, value in given.items() if hasattr(made, name)}
         if given:
             vars(made).update(given)
             made._original_object_hash = hash(made)  # or it counts as changed by hand
         return made
 
     return from_model_config
+
+
+def _given(config: Any) -> dict[str, Any]:
+    """What a configuration was given that is not what everybody has: that counts as not given."""
+    given = vars(config).get(_GIVEN, {}).items()
+    return {name: value for name, value in given if value is not None and value != OF_GENERATION[name]}
 
 
 @FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))
