@@ -53,8 +53,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     found = {}
     for name, config in {
         "plain": code["PlainConfig"](width=9),
-        "composition": code["CompositionConfig"](inner, template="internvl2_5"),
-        "chat": code["ChatConfig"](inner, template="internvl2_5"),
+        "composition": code["CompositionConfig"](llm_config=inner, template="internvl2_5"),
+        "chat": code["ChatConfig"](llm_config=inner, template="internvl2_5"),
     }.items():
         with tempfile.TemporaryDirectory() as folder:
             config.save_pretrained(folder)
