@@ -92,6 +92,7 @@ def answer_to(text: str) -> Answer:
     found = messages.search(text)
     certain = [one for one in found if one.certain]
     here = tuple(one for one in certain if is_in_force(one.bug)[0] is not False)
+    here = tuple(sorted(here, key=lambda one: not messages.is_of_a_neighbour(one.bug, text)))
     age = None if here else ages.of_messages(messages.messages_in(text), _release())
     elsewhere = tuple(one for one in certain if one not in here)
     near = () if certain or age else tuple(found[:_NAMED])
@@ -136,6 +137,9 @@ def _print_answer(out: Any, answer: Answer) -> None:
             out.line()
             out.line("The same message comes from:")
             out.table(("bug", "kind", "hotfix", "what"), [_row(one.bug) for one in answer.here[1:]])
+            for one in answer.here[1:]:
+                if one.bug.why_not:
+                    out.line(f"{one.bug.id}: {one.bug.why_not}")
         _print_elsewhere(out, answer.elsewhere)
         return
     if answer.age:

@@ -173,6 +173,16 @@ def search(text: str) -> list[Match]:
     return sorted(found, key=_order, reverse=True)
 
 
+def is_of_a_neighbour(bug: Bug, text: str) -> bool:
+    """Whether a traceback goes through the file of another package in which a bug shows."""
+    from . import bugs
+
+    modules = {target.partition(":")[0] for target in bug.where}
+    files = [f"{one.replace('.', '/')}.py" for one in modules if one.partition(".")[0] != bugs.PACKAGE]
+    read = _unwrapped(text).replace("\\", "/")
+    return any(re.search(rf"(?<![\w.]){re.escape(file)}\b", read) for file in files)
+
+
 def messages_in(text: str) -> Iterator[Message]:
     """The error messages in what was pasted, the last one first, in every way in which they may have been wrapped."""
     lines = _lines(text)
@@ -269,6 +279,7 @@ def _places(text: str) -> set[tuple[str, str]]:
     found = set()
     for match in _FRAME.finditer(text):
         file, function = match[1] or match[3], match[2] or match[4]
+        file = file.replace("\n", "")  # cut at the edge of the screen
         found.add((re.split(r"[/\\]", file)[-1].removesuffix(".py"), function.rpartition(".")[2]))
     return found
 

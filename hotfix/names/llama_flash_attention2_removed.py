@@ -9,8 +9,8 @@ Releases  4.48.0 to 5.23.0
 Upstream  transformers#35235 (not put back)
 Here      Classes that inherit from ``LlamaAttention``, as they did, so that the import and the table work; building
           one raises a sentence: what called them hands over position ids and a mask of its own, expects three values,
-          and would be wrong without a word where these mean something else now. ``LLAMA_ATTENTION_CLASSES`` is
-          model-attention-classes-removed.
+          and would be wrong without a word where these mean something else now. So does setting a method of one, since
+          no layer of the release has it. ``LLAMA_ATTENTION_CLASSES`` is model-attention-classes-removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
-from hotfix.names.refusing import hollow
+from hotfix.names.attention_classes import attention_class
 
 FIX = Fix(
     id="llama-flash-attention2-removed",
@@ -40,10 +40,10 @@ INSTEAD = (
 @FIX.adds_made((f"{LEAF}:LlamaFlashAttention2", LACKING))
 def flash_attention(llama: Any) -> type:
     """The one for FlashAttention-2."""
-    return hollow("LlamaFlashAttention2", LEAF, llama.LlamaAttention, INSTEAD)
+    return attention_class("LlamaFlashAttention2", LEAF, llama.LlamaAttention, INSTEAD)
 
 
 @FIX.adds_made((f"{LEAF}:LlamaSdpaAttention", LACKING))
 def sdpa_attention(llama: Any) -> type:
     """The one for torch's attention."""
-    return hollow("LlamaSdpaAttention", LEAF, llama.LlamaAttention, INSTEAD)
+    return attention_class("LlamaSdpaAttention", LEAF, llama.LlamaAttention, INSTEAD)

@@ -3,14 +3,17 @@
 Symptom   ``AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'`` while a
           configuration of remote code is built; ``AttributeError: 'Config' object has no attribute 'pad_token_id'`` and
           the same of ``max_length``, ``num_beams``, ``is_decoder``, ``add_cross_attention`` and some thirty more in
-          models.
+          models; ``AttributeError: 'ChatGLMConfig' object has no attribute 'use_cache'`` where the file has it. A model
+          within a model, as the language model of Florence-2, generates other tokens, without a word.
 Cause     What is about generation went to `GenerationConfig`, and is dropped where a file has it; the rest went to the
           configurations of the library that use it.
 Releases  5.0.0 to 5.23.0
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
 Here      Configurations whose class was not written in transformers have them for whoever asks but the library
-          itself: what a file or an argument gave, and else the default of 4.57.6. They are not saved, and not what
-          ``generate()`` goes by. ``pruned_heads`` and ``tie_word_embeddings`` stay away.
+          itself: what a file or an argument gave, and else the default of 4.57.6. They are not saved with the
+          configuration. What was given is in the `GenerationConfig` of a model that is made from it, as in 4.57.6, so
+          ``generate()`` goes by it; 5.x reads a file once more for the outermost model alone. ``use_cache`` is an
+          attribute where it was given. ``pruned_heads`` and ``tie_word_embeddings`` stay away.
 """
 
 from __future__ import annotations
@@ -103,9 +106,12 @@ def keep(config: Any, kwargs: dict[str, Any]) -> None:
         config: the configuration.
         kwargs: what it was given.
     """
-    given = {name: kwargs[name] for name in OF_GENERATION if name in kwargs}
-    if given and _is_of_others(config):
-        vars(config)[_GIVEN] = given  # copied with it
+    if _is_of_others(config):
+        given = {name: kwargs[name] for name in OF_GENERATION if name in kwargs}
+        if given:
+            vars(config)[_GIVEN] = given  # copied with it
+        if "use_cache" in kwargs:
+            config.use_cache = kwargs["use_cache"]
 
 
 @FIX.accompanies(f"{CONFIG}._remove_keys_not_serialized")
@@ -117,6 +123,30 @@ def not_saved(original: Callable[..., None]) -> Callable[..., None]:
         original(self, d)
 
     return remove
+
+
+@FIX.accompanies("transformers.generation.configuration_utils:GenerationConfig.from_model_config")
+def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What a model generates by is what its configuration was given, and what its decoder's was where that is unset."""
+
+    def from_model_config(cls: Any, model_config: Any) -> Any:
+        made = original(cls, model_config)
+        if isinstance(model_config, dict):
+            return made
+        given = {**_given(model_config.get_text_config(decoder=True)), **_given(model_config)}
+        given = {name: value for name, value in given.items() if hasattr(made, name)}
+        if given:
+            vars(made).update(given)
+            made._original_object_hash = hash(made)  # or it counts as changed by hand
+        return made
+
+    return from_model_config
+
+
+def _given(config: Any) -> dict[str, Any]:
+    """What a configuration was given that is not what everybody has: that counts as not given."""
+    given = vars(config).get(_GIVEN, {}).items()
+    return {name: value for name, value in given if value is not None and value != OF_GENERATION[name]}
 
 
 @FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))

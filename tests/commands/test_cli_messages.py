@@ -17,6 +17,7 @@ import pytest
 from packaging.version import Version
 
 from hotfix.commands import bugs, explain, messages
+from hotfix.commands.main import main
 from hotfix.versions import installed
 from tests.commands.cli_runs import ROOT, hotfix, stack
 
@@ -163,6 +164,35 @@ def test_a_message_is_answered_for_the_release_that_is_installed():
     assert nowhere.text.startswith("No known bug has this message.")
     anywhere = hotfix("explain", "--error", rotary)
     assert anywhere.status == 0, "where nothing is installed, somebody asks for another machine"
+
+
+THROUGH_DIFFUSERS = """Traceback (most recent call last):
+  File "/opt/venv/site-packages/diffusers/loaders/single_file.py", line 166, in load_single_file_sub_model
+    loaded_sub_model = create_diffusers_clip_model_from_ldm(
+  File "/opt/venv/site-packages/diffusers/loaders/single_file_utils.py", line 1705, in create_diffusers_clip_model
+    position_embedding_dim = model.text_model.embeddings.position_embedding.weight.shape[-1]
+AttributeError: 'CLIPTextModel' object has no attribute 'text_model'
+"""
+
+
+def test_a_neighbour_is_named_where_the_traceback_goes_through_it(monkeypatch, capsys):
+    there = {"transformers": Version("5.9.0"), "diffusers": Version("0.38.0")}
+    monkeypatch.setattr(installed, "version", there.get)
+    fix, neighbour = "clip-tower-attributes-removed", "clip-single-file-before-diffusers-0-39"
+
+    def answered(text):
+        assert main(["explain", "--error", text]) == 0
+        return capsys.readouterr().out
+
+    through = answered(THROUGH_DIFFUSERS)
+    assert through.startswith(f"{neighbour}: ")
+    assert "diffusers>=0.39" in through
+    alone = answered(THROUGH_DIFFUSERS.splitlines()[-1])
+    assert alone.startswith(f"{fix}: ")
+    assert f"{neighbour}: Only another version of diffusers helps, 0.39 or later" in " ".join(alone.split())
+    there["diffusers"] = Version("0.39.0")
+    assert explain.answer_to(THROUGH_DIFFUSERS).here[0].bug.id == fix
+    assert [one.bug.id for one in explain.answer_to(THROUGH_DIFFUSERS).elsewhere] == [neighbour]
 
 
 def test_every_known_bug_says_in_plain_words_what_it_does():

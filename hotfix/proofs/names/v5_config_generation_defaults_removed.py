@@ -25,6 +25,13 @@ class LanguageConfig(PretrainedConfig):
         if self.forced_bos_token_id is None and kwargs.get("force_bos_token_to_be_generated", False):
             self.forced_bos_token_id = self.bos_token_id
 
+class WholeConfig(PretrainedConfig):
+    model_type = "whole-of-ours"
+
+    def __init__(self, text_config=None, **kwargs):
+        self.text_config = LanguageConfig(**(text_config or {}))
+        super().__init__(**kwargs)
+
 def read(config, names):
     return [f"{name}: {getattr(config, name)!r}" for name in names] + [str(hasattr(config, "no_such_thing"))]
 """
@@ -38,6 +45,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     from pathlib import Path
 
+    from transformers import GenerationConfig
+
     code = remote(OLD)
     config, read = code["LanguageConfig"], code["read"]
     names = sorted(DEFAULTS)
@@ -47,6 +56,16 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         "copied": read(copy.deepcopy(config(forced_bos_token_id=5, early_stopping=True)), names),
         "forced": read(config(force_bos_token_to_be_generated=True, bos_token_id=4), names),
     }
+    inner = {"forced_bos_token_id": 0, "no_repeat_ngram_size": 3}
+    composite = code["WholeConfig"]
+    for name, one, given in (
+        ("a configuration", config(**inner, length_penalty=0.5), (*inner, "num_beams", "length_penalty")),
+        ("its decoder", composite(inner, num_beams=1), (*inner, "num_beams")),
+        ("both", composite(inner, num_beams=2, length_penalty=0.25), (*inner, "num_beams", "length_penalty")),
+    ):
+        goes_by = GenerationConfig.from_model_config(one)
+        found[f"generates by {name}"] = [f"{key}: {getattr(goes_by, key)!r}" for key in given]
+    found["cache"] = [repr(config(use_cache=False).use_cache), repr(getattr(config(), "use_cache", "none"))]
     with tempfile.TemporaryDirectory() as folder:
         settings = {"model_type": config.model_type, "width": 9, "forced_bos_token_id": 0, "no_repeat_ngram_size": 3}
         (Path(folder) / "config.json").write_text(json.dumps(settings))

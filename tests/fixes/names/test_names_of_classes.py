@@ -52,6 +52,7 @@ for cls in (HybridCache, Heir):
     refuses("StaticCache(config=config", cls, config=None, max_cache_len=3)
 refuses("custom_generate", SinkCache)
 refuses("position_embeddings", LlamaFlashAttention2, transformers.LlamaConfig(), 0)
+refuses("LlamaFlashAttention2.forward cannot be set", setattr, LlamaFlashAttention2, "forward", print)
 refuses("4.57.6", BeamSearchScorer, batch_size=1, num_beams=2, device="cpu")
 refuses("custom_generate", PhrasalConstraint, [1])
 bert = BertModel(BertConfig(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8))

@@ -1,0 +1,55 @@
+"""A configuration that cannot be made without arguments can be neither loaded nor saved.
+
+Symptom   ``ValueError: Unsupported architecture:`` (with nothing behind it, or a model that is fine) in
+          ``from_pretrained`` of InternVL, InternVL 2.5 and 3 and their descendants (SAIL-VL2); whatever else the
+          ``__init__`` of a configuration raises without arguments.
+Cause     A configuration is shown, and saved, as what differs from one of its class without arguments. One that is
+          made of others said ``is_composition = True`` and was left in peace; since 4.52.1 the word is
+          ``has_no_defaults_at_init``, and the old one is not looked at. ``from_pretrained`` shows every configuration,
+          for a log that nobody has asked for.
+Releases  4.52.1 to 5.19.0
+Upstream  InternVL#1203, SAIL-VL2#3; fixed in 5.20.0, which makes none
+Here      For a class that says ``is_composition = True``, and for one that raises without arguments, everything counts
+          as different, as in 4.51.3 for the one and in 5.20.0 for both. All others are shown and saved as before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="config-without-defaults-cannot-be-shown",
+    title="ValueError: Unsupported architecture: from a configuration like InternVL's, in from_pretrained",
+    kind="loading",
+    upstream=("InternVL#1203", "SAIL-VL2#3"),
+    fixed_in="5.20.0",
+)
+
+_MADE = "self.__class__().to_dict() if not self.has_no_defaults_at_init else {}"
+
+for _class, _method, _name, _releases in (
+    ("PretrainedConfig", "to_diff_dict", "class_config_dict", ">=4.52.1,<5.0.0"),
+    ("PreTrainedConfig", "to_diff_dict", "class_config_dict", ">=5.0.0,<5.20.0"),
+    ("PreTrainedConfig", "_get_generation_parameters", "default_config", ">=5.0.0,<5.20.0"),
+):
+    FIX.edits(
+        (f"transformers.configuration_utils:{_class}.{_method}", _releases),
+        old=f"{_name} = {_MADE}",
+        new=f"""
+            from {__name__} import defaults
+            {_name} = defaults(self)
+        """,
+    )
+
+
+def defaults(config: Any) -> dict[str, Any]:
+    """What a configuration of the same class has without arguments; nothing where there is no such thing."""
+    if config.has_no_defaults_at_init or getattr(config, "is_composition", False):
+        return {}
+    try:
+        made: dict[str, Any] = config.__class__().to_dict()
+    except Exception:  # whatever an __init__ raises that wants arguments
+        return {}
+    return made

@@ -1,0 +1,56 @@
+"""``Qwen2_5_VLFlashAttention2``, ``Gemma2FlashAttention2`` and their sdpa sisters are gone.
+
+Symptom   ``ImportError: cannot import name 'Qwen2_5_VLFlashAttention2' from
+          'transformers.models.qwen2_5_vl.modeling_qwen2_5_vl'`` (copies of verl), ``ImportError: cannot import name
+          'Gemma2FlashAttention2' from 'transformers.models.gemma2.modeling_gemma2'`` (FlagEmbedding, deepcompressor).
+Cause     There is one class for all kinds of attention, which is called in another way and returns another number of
+          values.
+Releases  Gemma 2 4.48.0 to 5.23.0, Qwen2.5-VL 4.53.0 to 5.23.0
+Upstream  verl#2213, DeepEyes#119, deepcompressor#62, FlagEmbedding#1356 (not put back)
+Here      Classes that inherit from that one, as they did, so that imports and `isinstance` work; building one raises a
+          sentence, and so does setting a method of one, which is what verl and its copies do for sequence parallelism:
+          no layer of the release has it, and the model would go on without it. Those of Llama are
+          llama-flash-attention2-removed, the tables model-attention-classes-removed. Some hundred classes of other
+          models went in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names.attention_classes import attention_class
+
+FIX = Fix(
+    id="flash-attention-classes-removed",
+    title="ImportError: cannot import name 'Qwen2_5_VLFlashAttention2' from '...qwen2_5_vl.modeling_qwen2_5_vl'",
+    kind="removed-api",
+    upstream=("verl#2213", "DeepEyes#119", "deepcompressor#62", "FlagEmbedding#1356"),
+    optin=True,
+    group="removed-names",
+)
+
+# Package, the class for every kind of attention, the releases that lack those for one kind, and the last with them.
+CLASSES = {
+    "gemma2": ("Gemma2Attention", ">=4.48.0", "4.47.1"),
+    "qwen2_5_vl": ("Qwen2_5_VLAttention", ">=4.53.0", "4.52.4"),
+}
+
+
+def _add(package: str, now: str, kind: str, lacking: str, last: str) -> None:
+    module = f"transformers.models.{package}.modeling_{package}"
+    name = now.replace("Attention", kind)
+
+    @FIX.adds_made((f"{module}:{name}", lacking))
+    def attention(loaded: Any) -> type:
+        """The class for one kind of attention."""
+        instead = (
+            f"{now} is the class for every kind of attention; it takes position_embeddings and returns two values. "
+            f"Code that needs the old class needs transformers {last}."
+        )
+        return attention_class(name, module, getattr(loaded, now), instead)
+
+
+for _package, (_now, _lacking, _last) in CLASSES.items():
+    for _kind in ("FlashAttention2", "SdpaAttention"):
+        _add(_package, _now, _kind, _lacking, _last)

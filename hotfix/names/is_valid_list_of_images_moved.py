@@ -1,0 +1,37 @@
+"""``is_valid_list_of_images`` is gone from the image processor of Mllama.
+
+Symptom   ``ImportError: cannot import name 'is_valid_list_of_images' from
+          'transformers.models.mllama.image_processing_mllama'`` from sglang before 0.4.4.
+Cause     It moved to ``transformers.image_utils``, and the image processor does not use it any more.
+Releases  4.49.0 to 5.23.0
+Upstream  transformers#34182 (not put back)
+Here      What it was in 4.48.3: whether there are images, and each can be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="is-valid-list-of-images-moved",
+    title="ImportError: cannot import name 'is_valid_list_of_images' from '...mllama.image_processing_mllama'",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+
+@FIX.adds_made(("transformers.models.mllama.image_processing_mllama:is_valid_list_of_images", ">=4.49.0"))
+def made(processing: Any) -> Callable[[Sequence[Any]], Any]:
+    """A function of a list that says whether all of it are images, and of an empty one returns the list."""
+    from importlib import import_module
+
+    images_module: Any = import_module("transformers.image_utils")
+
+    def is_valid_list_of_images(images: Sequence[Any]) -> Any:
+        return images and all(map(images_module.is_valid_image, images))
+
+    return is_valid_list_of_images
