@@ -44,6 +44,12 @@ _TOWER = re.compile(
     r"^(?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.(?:embeddings|encoder)\."
 )
 _TOWERS = ("clip_vision_model", "siglip_vision_model")
+_EXPERTS = {
+    "qwen3_moe": (128, Version("5.1.0")),
+    "qwen3_omni_moe_talker_text": (128, Version("5.1.0")),
+    "qwen3_vl_moe_text": (60, Version("5.4.0")),
+}
+"""By type the number of experts that a class takes where it is told of none, and the first that knows both keys."""
 _FUSED = re.compile(r"\.experts\.(?:gate_up_proj|down_proj)$")
 
 
@@ -244,6 +250,21 @@ def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> I
         yield Finding(_CONFIG, "head_dim", Effect.REFUSED, sentence)
 
 
+def experts(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """How many experts a model has, under the key of 5.x."""
+    if checkpoint.needs_code or release.class_of(checkpoint.model_type) is None:
+        return
+    for at, config in _configurations(checkpoint.config):
+        default, since = _EXPERTS.get(str(config.get("model_type", "")), (0, V5))
+        number = config.get("num_local_experts")
+        if default and version < since and "num_experts" not in config and number not in (None, default):
+            sentence = (
+                f"It is {number}; this release looks for num_experts and takes {default}: weights do not fit. "
+                f"{since} is the first that knows both keys."
+            )
+            yield Finding(_CONFIG, f"{at}num_local_experts", Effect.REFUSED, sentence, ("qwen3-moe-experts-key",))
+
+
 def tokenizer_class(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
     """Classes of tokenizers that 5.0 has brought."""
     described = checkpoint.json.get(_TOKENIZER_CONFIG, {})
@@ -375,6 +396,7 @@ RULES: tuple[Rule, ...] = (
     fraction,
     scaling,
     heads,
+    experts,
     tokenizer_class,
     special_tokens,
     listed_tokens,
@@ -467,6 +489,14 @@ def _header(file: Path) -> dict[str, Any]:
     if ends and max(ends) + 8 + length > file.stat().st_size:
         raise ValueError("it was not written to its end")
     return header
+
+
+def _configurations(config: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A configuration and those in it, each with the beginning of its keys."""
+    yield at, config
+    for key, value in config.items():
+        if key.endswith("_config") and isinstance(value, dict):
+            yield from _configurations(value, f"{at}{key}.")
 
 
 def _dictionary(value: Any) -> Mapping[str, Any]:

@@ -127,6 +127,39 @@ def test_a_fraction_that_gpt_neox_forgets(tmp_path):
     assert found(tmp_path, "5.8.1") == []
 
 
+def test_experts_under_the_key_of_5_x_do_not_fit_before_it_was_understood(tmp_path):
+    experts = {"model_type": "qwen3_moe", "transformers_version": "5.8.1", "num_local_experts": 4}
+    written(tmp_path, config=experts)
+    refused = [("refused", "config.json", "num_local_experts")]
+    releases = ("4.51.0", "4.57.6", "5.0.0", "5.1.0", "5.3.0")
+    assert [found(tmp_path, one) for one in releases] == [refused, refused, refused, [], []]
+    answer = check_model.examine(str(tmp_path), "4.57.6")
+    assert answer.cures == ["repaired: qwen3-moe-experts-key"]
+    assert answer.findings[0].sentence.startswith("It is 4; this release looks for num_experts and takes 128")
+    assert answer.right[0].startswith("5.1.0 - ")
+    for harmless in ({"num_local_experts": 128}, {"num_experts": 4}, {"num_experts": 4, "num_local_experts": 4}):
+        written(tmp_path, config={"model_type": "qwen3_moe", **harmless})
+        assert [found(tmp_path, one) for one in releases] == [[]] * 5
+
+
+@pytest.mark.parametrize(
+    ("outer", "parts", "kind", "harmed"),
+    [
+        ("qwen3_vl_moe", ("text_config",), "qwen3_vl_moe_text", ("4.57.6", "5.0.0", "5.3.0")),
+        ("qwen3_omni_moe", ("talker_config", "text_config"), "qwen3_omni_moe_talker_text", ("4.57.6", "5.0.0")),
+    ],
+)
+def test_experts_of_a_part_are_named_with_it(tmp_path, outer, parts, kind, harmed):
+    config = {"model_type": kind, "num_local_experts": 6}
+    for part in reversed(parts):
+        config = {part: config}
+    written(tmp_path, config={"model_type": outer, **config})
+    refused = [("refused", "config.json", ".".join((*parts, "num_local_experts")))]
+    releases = ("4.57.6", "5.0.0", "5.3.0", "5.4.0")
+    assert {one: found(tmp_path, one) for one in releases} == {one: refused * (one in harmed) for one in releases}
+    assert check_model.examine(str(tmp_path), "4.57.6").cures == ["repaired: qwen3-moe-experts-key"]
+
+
 def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_llama_3_1(tmp_path):
     scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
     written(tmp_path, config={**LLAMA, "rope_scaling": {**scaling, "original_max_position_embeddings": 64}})
