@@ -228,13 +228,16 @@ def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) ->
     given = checkpoint.config.get("rope_scaling")
     if understood is None or not isinstance(given, Mapping) or release.knows_rope_parameters():
         return
-    kind = str(given.get("rope_type") or given.get("type") or "default")
-    kind = {"mrope": "default", "su": "longrope"}.get(kind, kind)
+    spelled = str(given.get("rope_type") or given.get("type") or "default")
+    kind = {"mrope": "default", "su": "longrope"}.get(spelled, spelled)
+    fix = forms.COMPUTED_WITH.get((understood.name, kind), "")
     if kind not in understood.types:
         computed = ", ".join(sorted(understood.types))
-        sentence = f"It is of the type {kind!r}; {understood.name} of this release takes {computed}."
-        fix = forms.COMPUTED_WITH.get((understood.name, kind))
+        sentence = f"It is of the type {spelled!r}; {understood.name} of this release takes {computed}."
         yield Finding(_CONFIG, "rope_scaling", Effect.REFUSED, sentence, (fix,) if fix else ())
+    elif spelled == "longrope" and '"su"' in understood.text and '"longrope"' not in understood.text:
+        sentence = f"{understood.name} of this release knows the type 'longrope' as 'su', and refuses any other word."
+        yield Finding(_CONFIG, "rope_scaling.type", Effect.REFUSED, sentence, ("phi3-longrope-type-refused",))
 
 
 def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:

@@ -174,6 +174,17 @@ def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_lla
     assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
 
 
+def test_a_scaling_that_has_another_name_in_a_release(tmp_path):
+    scaling = {"type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+    written(tmp_path, config={"model_type": "phi3", "rope_scaling": scaling})
+    refused = [("refused", "config.json", "rope_scaling.type")]
+    releases = ("4.41.0", "4.42.4", "4.43.0", "4.57.6")
+    assert [found(tmp_path, one) for one in releases] == [refused, refused, [], []]
+    assert check_model.examine(str(tmp_path), "4.41.2").cures == ["repaired: phi3-longrope-type-refused"]
+    written(tmp_path, config={"model_type": "phi3", "rope_scaling": {**scaling, "type": "su"}})
+    assert [found(tmp_path, one) for one in releases] == [[]] * 4
+
+
 def test_a_file_that_was_not_written_to_its_end_is_refused_by_every_release(tmp_path):
     written(tmp_path, {"weight": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, config={**LLAMA, **ROPE})
     answer = check_model.examine(str(tmp_path), "5.3.0")
