@@ -14,7 +14,7 @@ import json
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -101,6 +101,7 @@ class Checkpoint:
         keys: the names of all weights; of files that are no safetensors nothing is known.
         formats: what the header of each file of weights says of its format; None where it says nothing.
         unreadable: what could not be read, and why, by name.
+        shapes: of the weights, by name, as far as headers were read.
     """
 
     folder: Path
@@ -109,6 +110,7 @@ class Checkpoint:
     keys: frozenset[str] = frozenset()
     formats: Mapping[str, Optional[str]] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -156,8 +158,8 @@ def read(path: str) -> Checkpoint:
             found[name] = _json(folder / name)
         except (OSError, ValueError, RecursionError) as error:
             unreadable[name] = f"{type(error).__name__}: {error}"
-    keys, formats = _weights(folder, files, found.get(_INDEX, {}), unreadable)
-    return Checkpoint(folder, files, found, keys, formats, unreadable)
+    keys, formats, shapes = _weights(folder, files, found.get(_INDEX, {}), unreadable)
+    return Checkpoint(folder, files, found, keys, formats, unreadable, shapes)
 
 
 def judge(checkpoint: Checkpoint, version: Version, release: forms.Release) -> list[Finding]:
@@ -384,6 +386,27 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
         yield Finding(file, fused, Effect.MISREAD, sentence)
 
 
+def experts_layout(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """Experts of Qwen3-VL: the Hub has their axes the other way round than 5.x, which writes its own since 5.2."""
+    if checkpoint.model_type != "qwen3_vl_moe" or release.class_of("qwen3_vl_moe") is None:
+        return
+    file = _INDEX if _INDEX in checkpoint.files else _SINGLE
+    is_early = V5 <= version < Version("5.2.0")
+    own = next((key for key in sorted(checkpoint.keys) if ".experts.0.gate_proj." in key), "")
+    if own and not is_early:
+        sentence = "5.0 and 5.1 alone write and read each expert by itself; this release initialises them at random."
+        yield Finding(file, own, Effect.MISREAD, sentence)
+    fused = next((key for key in sorted(checkpoint.shapes) if key.endswith(".experts.gate_up_proj")), "")
+    hidden = _dictionary(checkpoint.config.get("text_config")).get("hidden_size")
+    shape = list(checkpoint.shapes.get(fused, ()))
+    if len(shape) != 3 or hidden not in shape[1:] or shape[1] == shape[2] or version >= Version("5.2.0"):
+        return
+    if (shape[1] == hidden) is is_early:
+        wanted = [shape[0], shape[2], shape[1]]
+        sentence = f"It has the shape {shape}, and the model of this release {wanted}: weights do not fit."
+        yield Finding(file, fused, Effect.REFUSED, sentence)
+
+
 def other_weights(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
     """Weights whose names cannot be read without executing something."""
     pickled = [name for name in checkpoint.files if name.endswith((".bin", ".pt", ".pth")) and "model" in name]
@@ -410,6 +433,7 @@ RULES: tuple[Rule, ...] = (
     processor,
     weights_format,
     weights_layout,
+    experts_layout,
     other_weights,
 )
 
@@ -459,11 +483,11 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 def _weights(
     folder: Path, files: frozenset[str], index: Mapping[str, Any], unreadable: dict[str, str]
-) -> tuple[frozenset[str], dict[str, Optional[str]]]:
-    """The names of the weights, and the format of each file."""
+) -> tuple[frozenset[str], dict[str, Optional[str]], dict[str, Sequence[int]]]:
+    """The names of the weights, the format of each file, and shapes."""
     table = _dictionary(index.get("weight_map"))
     names = sorted({str(name) for name in table.values()}) if table else sorted(files & {_SINGLE})
-    keys, formats = {str(key) for key in table}, {}
+    keys, formats, shapes = {str(key) for key in table}, {}, {}
     for name in names:
         try:
             if name not in files:
@@ -475,7 +499,8 @@ def _weights(
         said = _dictionary(header.pop("__metadata__", None)).get("format")
         formats[name] = None if said is None else str(said)
         keys.update(header)
-    return frozenset(keys), formats
+        shapes.update({key: one.get("shape", ()) for key, one in header.items()})
+    return frozenset(keys), formats, shapes
 
 
 def _header(file: Path) -> dict[str, Any]:

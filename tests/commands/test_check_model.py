@@ -160,6 +160,25 @@ def test_experts_of_a_part_are_named_with_it(tmp_path, outer, parts, kind, harme
     assert check_model.examine(str(tmp_path), "4.57.6").cures == ["repaired: qwen3-moe-experts-key"]
 
 
+def test_experts_whose_axes_are_the_other_way_round(tmp_path):
+    config = {"model_type": "qwen3_vl_moe", "text_config": {"model_type": "qwen3_vl_moe_text", "hidden_size": 64}}
+    name = "model.language_model.layers.0.mlp.experts.gate_up_proj"
+    releases = ("4.57.6", "5.0.0", "5.1.0", "5.2.0", "5.4.0")
+    for shape, refused in (([4, 64, 96], "5.0.0 5.1.0"), ([4, 96, 64], "4.57.6"), ([4, 64, 64], "")):
+        header = {"__metadata__": {"format": "pt"}, name: {"shape": shape, "data_offsets": [0, 0]}}
+        written(tmp_path, header, config=config)
+        wanted = {one: [("refused", "model.safetensors", name)] * (one in refused.split()) for one in releases}
+        assert {one: found(tmp_path, one) for one in releases} == wanted
+    name = name.replace("experts.gate_up_proj", "experts.0.gate_proj.weight")
+    written(
+        tmp_path,
+        {"__metadata__": {"format": "pt"}, name: {"shape": [32, 96], "data_offsets": [0, 0]}},
+        config=config,
+    )
+    misread = [("misread", "model.safetensors", name)]
+    assert [found(tmp_path, one) for one in releases] == [misread, [], [], misread, misread]
+
+
 def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_llama_3_1(tmp_path):
     scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
     written(tmp_path, config={**LLAMA, "rope_scaling": {**scaling, "original_max_position_embeddings": 64}})
