@@ -366,9 +366,10 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
     if version >= Version("4.52.0"):
         new = ""
     if new:
-        sentence = "Weights are named so since 4.52; this release leaves them and initialises its own at random."
+        writer = "5.4 and 5.5 name weights so" if new.startswith(_TWO_LAYOUTS) else "Weights are named so since 4.52"
+        sentence = f"{writer}; this release leaves them and initialises its own at random."
         is_base = new.startswith(_TWO_LAYOUTS) and checkpoint.model_type in _BASE_IS_TEXT
-        fixes = () if is_base else ("vlm-checkpoint-key-layout-new-to-old",)
+        fixes = ("gemma3-two-layouts-into-base" if is_base else "vlm-checkpoint-key-layout-new-to-old",)
         yield Finding(file, new, Effect.MISREAD, sentence, fixes)
     both = next((key for key in sorted(checkpoint.keys) if key.startswith(_TWO_LAYOUTS)), "")
     if both and not new and not Version("5.4.0") <= version < Version("5.6.0") and version < Version("5.9.0"):

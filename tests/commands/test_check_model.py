@@ -105,6 +105,17 @@ def test_names_of_two_layouts_are_read_by_those_that_write_them_and_by_5_9(tmp_p
     assert [found(tmp_path, release) for release in releases] == wanted
 
 
+def test_what_5_5_writes_of_gemma_3_has_a_fix_of_its_own_before_4_52(tmp_path):
+    name = "model.language_model.model.layers.0.mlp.up_proj.weight"
+    header = {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}
+    written(tmp_path, header, config={"model_type": "gemma3"})
+    answer = check_model.examine(str(tmp_path), "4.51.3")
+    assert answer.cures == ["repaired: gemma3-two-layouts-into-base"]
+    assert "5.4 and 5.5" in answer.findings[0].sentence
+    answer = check_model.examine(str(tmp_path), "4.53.3")
+    assert answer.cures == ["repaired: vlm-checkpoint-key-layout-new-to-old"]
+
+
 def test_a_list_of_special_tokens_beside_an_empty_key_is_lost_by_5_x(tmp_path):
     described = {"additional_special_tokens": ["<a>"], "extra_special_tokens": {}}
     written(tmp_path, config=LLAMA, tokenizer_config=described)

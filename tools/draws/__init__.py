@@ -19,6 +19,7 @@ Tensors = Mapping[str, Any]
 PARTS = ("attention", "loading", "models", "positions", "training", "processing")
 _NO_CONDITION = "no condition can be told"
 CANNOT = {
+    "gemma3-two-layouts-into-base": _NO_CONDITION,
     "mxfp4-swiglu-limit": _NO_CONDITION,
     "torch-dtype-key-dtype-in-v4": "asked of files alone",
     "trainer-ddp-no-sync-inverted": "needs several ranks; counted over two of them in a test",
