@@ -278,21 +278,6 @@ def local_bases(draw: Draw) -> Tensors:
     return {"logits": _of_text(draw, ModernBertForMaskedLM, config)}
 
 
-@of("v5-dynamic-rope-not-reset")
-def one_text_after_another(draw: Draw) -> Tensors:
-    """Short and long texts, read by a tiny Llama one after the other."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    rope = {"rope_type": draw.of("type", "dynamic", "dynamic", "default"), "rope_theta": 10000.0, "factor": 4.0}
-    sizes = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1}
-    config = LlamaConfig(**sizes, num_attention_heads=4, max_position_embeddings=16, rope_parameters=rope)
-    model = draw.testbed.model(LlamaForCausalLM, config, "eager", torch.float32)
-    lengths = [draw.of(f"text {number}", 5, 9, 15, 30) for number in range(draw.number("texts", 1, 3))]
-    texts = [draw.testbed.randint(5, 48, 1, length, seed=draw.seed + length) for length in lengths]
-    return {f"text {turn}": model(ids, use_cache=False).logits for turn, ids in enumerate(texts)}
-
-
 @of("v5-t5-scaled-outputs")
 def heads_of_t5(draw: Draw) -> Tensors:
     """A tiny T5 whose head is its table, or is not, or that does not say."""

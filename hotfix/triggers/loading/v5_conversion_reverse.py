@@ -8,6 +8,7 @@ TRIGGER = Trigger(
     "v5-conversion-reverse",
     when="a text model of Gemma 3n is saved",
     wrong="one weight is saved under a name that other programs do not know, and make anew at random",
+    while_repaired=False,  # the function is wrapped then
 )
 
 

@@ -16,7 +16,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def was_complete(call: Call) -> Optional[bool]:
-    """``torch.nn.init`` obeys the marks of what was loaded; what writes otherwise than into ``data`` is not known."""
+    """``torch.nn.init`` obeys the marks of what was loaded; what writes in yet another way is not known."""
     module = call["module"]
     if getattr(module, "_is_hf_initialized", False) or not was_loaded(call.owner, module):
         return False
@@ -25,4 +25,5 @@ def was_complete(call: Call) -> Optional[bool]:
     initialises = type(call.owner)._init_weights
     if initialises.__module__.startswith("transformers."):
         return False
-    return True if "data" in initialises.__code__.co_names else None
+    names = initialises.__code__.co_names
+    return True if "data" in names else False if "init" in names else None

@@ -9,6 +9,7 @@ TRIGGER = Trigger(
     "v5-vlm-saved-in-two-layouts",
     when="a LLaVA, Gemma 3, Mistral 3, Qwen2-VL or the like is saved",
     wrong="weights are saved under names that hardly any release, and no other program, can read",
+    while_repaired=False,  # the function is wrapped then
 )
 
 _PARTS = tuple(one.partition(".")[2].rstrip(".") for one in MIXED)
