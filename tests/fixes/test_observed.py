@@ -36,7 +36,7 @@ def _qwen2_vl(what: str) -> str:
 
 
 # Release, what is installed beside, and the fixes whose cases are run in one process, each on one target.
-RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "4.38.1": ({}, {"llama-gemma-rope-autocast": _model("llama", "LlamaRotaryEmbedding.forward")}),
     "4.42.0": (
         {"flash-attn": None},
@@ -253,7 +253,9 @@ def test_what_strikes_is_what_the_repair_changes(release, fix):
     without, repaired = ran(release, ""), ran(release, "repair", HOTFIX_COUNT="1")
     told = part(repaired, fix, "case")
     spared = counts(told)
-    assert changed(told, part(without, fix, "case"))
+    stock = part(without, fix, "case")
+    # The names in a file are what some repairs change.
+    assert told.keys() != stock.keys() or changed(told, stock)
     if fix in harmless.CASES:
         told = part(repaired, fix, "harmless")
         assert counts(told)["struck"] == 0
