@@ -104,7 +104,7 @@ def verdict(before: str, after: str) -> str:
     if _is_good(after):
         return "right" if _is_good(before) else "repaired"
     lacking = ("module transformers has no attribute", "does not recognize this architecture", "KeyError")
-    if after.startswith("raises"):
+    if after.startswith("raises") and "are nowhere in the model" not in after:  # which is what `reading_child` found
         return "cannot" if before == after and any(one in after for one in lacking) else "refused"
     return "wrong"
 

@@ -125,6 +125,7 @@ FAMILIES: dict[str, Callable[[Any], Any]] = {
         "Qwen2MoeConfig", "Qwen2MoeForCausalLM", rope_theta=1e6, shared_expert_intermediate_size=48, **MOE
     ),
     "Qwen3": plain("Qwen3Config", "Qwen3ForCausalLM", rope_theta=1e6, head_dim=16),
+    "Qwen3-MoE": plain("Qwen3MoeConfig", "Qwen3MoeForCausalLM", head_dim=16, **MOE),
     "Gemma 2": plain("Gemma2Config", "Gemma2ForCausalLM", rope_theta=5e5, head_dim=16, sliding_window=8),
     "Gemma 3": gemma3,
     "Phi-3 longrope": plain(

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -44,6 +44,12 @@ _TOWER = re.compile(
     r"^(?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.(?:embeddings|encoder)\."
 )
 _TOWERS = ("clip_vision_model", "siglip_vision_model")
+_EXPERTS = {
+    "qwen3_moe": (128, Version("5.1.0")),
+    "qwen3_omni_moe_talker_text": (128, Version("5.1.0")),
+    "qwen3_vl_moe_text": (60, Version("5.4.0")),
+}
+"""By type the number of experts that a class takes where it is told of none, and the first that knows both keys."""
 _FUSED = re.compile(r"\.experts\.(?:gate_up_proj|down_proj)$")
 
 
@@ -95,6 +101,7 @@ class Checkpoint:
         keys: the names of all weights; of files that are no safetensors nothing is known.
         formats: what the header of each file of weights says of its format; None where it says nothing.
         unreadable: what could not be read, and why, by name.
+        shapes: of the weights, by name, as far as headers were read.
     """
 
     folder: Path
@@ -103,6 +110,7 @@ class Checkpoint:
     keys: frozenset[str] = frozenset()
     formats: Mapping[str, Optional[str]] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -150,8 +158,8 @@ def read(path: str) -> Checkpoint:
             found[name] = _json(folder / name)
         except (OSError, ValueError, RecursionError) as error:
             unreadable[name] = f"{type(error).__name__}: {error}"
-    keys, formats = _weights(folder, files, found.get(_INDEX, {}), unreadable)
-    return Checkpoint(folder, files, found, keys, formats, unreadable)
+    keys, formats, shapes = _weights(folder, files, found.get(_INDEX, {}), unreadable)
+    return Checkpoint(folder, files, found, keys, formats, unreadable, shapes)
 
 
 def judge(checkpoint: Checkpoint, version: Version, release: forms.Release) -> list[Finding]:
@@ -222,13 +230,16 @@ def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) ->
     given = checkpoint.config.get("rope_scaling")
     if understood is None or not isinstance(given, Mapping) or release.knows_rope_parameters():
         return
-    kind = str(given.get("rope_type") or given.get("type") or "default")
-    kind = {"mrope": "default", "su": "longrope"}.get(kind, kind)
+    spelled = str(given.get("rope_type") or given.get("type") or "default")
+    kind = {"mrope": "default", "su": "longrope"}.get(spelled, spelled)
+    fix = forms.COMPUTED_WITH.get((understood.name, kind), "")
     if kind not in understood.types:
         computed = ", ".join(sorted(understood.types))
-        sentence = f"It is of the type {kind!r}; {understood.name} of this release takes {computed}."
-        fix = forms.COMPUTED_WITH.get((understood.name, kind))
+        sentence = f"It is of the type {spelled!r}; {understood.name} of this release takes {computed}."
         yield Finding(_CONFIG, "rope_scaling", Effect.REFUSED, sentence, (fix,) if fix else ())
+    elif spelled == "longrope" and '"su"' in understood.text and '"longrope"' not in understood.text:
+        sentence = f"{understood.name} of this release knows the type 'longrope' as 'su', and refuses any other word."
+        yield Finding(_CONFIG, "rope_scaling.type", Effect.REFUSED, sentence, ("phi3-longrope-type-refused",))
 
 
 def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
@@ -242,6 +253,21 @@ def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> I
     if size * number != hidden and not known:
         sentence = f"It is {size}, and {understood.name} of this release takes {hidden}/{number}: weights do not fit."
         yield Finding(_CONFIG, "head_dim", Effect.REFUSED, sentence)
+
+
+def experts(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """How many experts a model has, under the key of 5.x."""
+    if checkpoint.needs_code or release.class_of(checkpoint.model_type) is None:
+        return
+    for at, config in _configurations(checkpoint.config):
+        default, since = _EXPERTS.get(str(config.get("model_type", "")), (0, V5))
+        number = config.get("num_local_experts")
+        if default and version < since and "num_experts" not in config and number not in (None, default):
+            sentence = (
+                f"It is {number}; this release looks for num_experts and takes {default}: weights do not fit. "
+                f"{since} is the first that knows both keys."
+            )
+            yield Finding(_CONFIG, f"{at}num_local_experts", Effect.REFUSED, sentence, ("qwen3-moe-experts-key",))
 
 
 def tokenizer_class(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
@@ -340,9 +366,10 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
     if version >= Version("4.52.0"):
         new = ""
     if new:
-        sentence = "Weights are named so since 4.52; this release leaves them and initialises its own at random."
+        writer = "5.4 and 5.5 name weights so" if new.startswith(_TWO_LAYOUTS) else "Weights are named so since 4.52"
+        sentence = f"{writer}; this release leaves them and initialises its own at random."
         is_base = new.startswith(_TWO_LAYOUTS) and checkpoint.model_type in _BASE_IS_TEXT
-        fixes = () if is_base else ("vlm-checkpoint-key-layout-new-to-old",)
+        fixes = ("gemma3-two-layouts-into-base" if is_base else "vlm-checkpoint-key-layout-new-to-old",)
         yield Finding(file, new, Effect.MISREAD, sentence, fixes)
     both = next((key for key in sorted(checkpoint.keys) if key.startswith(_TWO_LAYOUTS)), "")
     if both and not new and not Version("5.4.0") <= version < Version("5.6.0") and version < Version("5.9.0"):
@@ -360,6 +387,27 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
         yield Finding(file, fused, Effect.MISREAD, sentence)
 
 
+def experts_layout(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
+    """Experts of Qwen3-VL: the Hub has their axes the other way round than 5.x, which writes its own since 5.2."""
+    if checkpoint.model_type != "qwen3_vl_moe" or release.class_of("qwen3_vl_moe") is None:
+        return
+    file = _INDEX if _INDEX in checkpoint.files else _SINGLE
+    is_early = V5 <= version < Version("5.2.0")
+    own = next((key for key in sorted(checkpoint.keys) if ".experts.0.gate_proj." in key), "")
+    if own and not is_early:
+        sentence = "5.0 and 5.1 alone write and read each expert by itself; this release initialises them at random."
+        yield Finding(file, own, Effect.MISREAD, sentence)
+    fused = next((key for key in sorted(checkpoint.shapes) if key.endswith(".experts.gate_up_proj")), "")
+    hidden = _dictionary(checkpoint.config.get("text_config")).get("hidden_size")
+    shape = list(checkpoint.shapes.get(fused, ()))
+    if len(shape) != 3 or hidden not in shape[1:] or shape[1] == shape[2] or version >= Version("5.2.0"):
+        return
+    if (shape[1] == hidden) is is_early:
+        wanted = [shape[0], shape[2], shape[1]]
+        sentence = f"It has the shape {shape}, and the model of this release {wanted}: weights do not fit."
+        yield Finding(file, fused, Effect.REFUSED, sentence)
+
+
 def other_weights(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Finding]:
     """Weights whose names cannot be read without executing something."""
     pickled = [name for name in checkpoint.files if name.endswith((".bin", ".pt", ".pth")) and "model" in name]
@@ -375,6 +423,7 @@ RULES: tuple[Rule, ...] = (
     fraction,
     scaling,
     heads,
+    experts,
     tokenizer_class,
     special_tokens,
     listed_tokens,
@@ -385,6 +434,7 @@ RULES: tuple[Rule, ...] = (
     processor,
     weights_format,
     weights_layout,
+    experts_layout,
     other_weights,
 )
 
@@ -434,11 +484,11 @@ def _json(file: Path) -> Mapping[str, Any]:
 
 def _weights(
     folder: Path, files: frozenset[str], index: Mapping[str, Any], unreadable: dict[str, str]
-) -> tuple[frozenset[str], dict[str, Optional[str]]]:
-    """The names of the weights, and the format of each file."""
+) -> tuple[frozenset[str], dict[str, Optional[str]], dict[str, Sequence[int]]]:
+    """The names of the weights, the format of each file, and shapes."""
     table = _dictionary(index.get("weight_map"))
     names = sorted({str(name) for name in table.values()}) if table else sorted(files & {_SINGLE})
-    keys, formats = {str(key) for key in table}, {}
+    keys, formats, shapes = {str(key) for key in table}, {}, {}
     for name in names:
         try:
             if name not in files:
@@ -450,7 +500,8 @@ def _weights(
         said = _dictionary(header.pop("__metadata__", None)).get("format")
         formats[name] = None if said is None else str(said)
         keys.update(header)
-    return frozenset(keys), formats
+        shapes.update({key: one.get("shape", ()) for key, one in header.items()})
+    return frozenset(keys), formats, shapes
 
 
 def _header(file: Path) -> dict[str, Any]:
@@ -467,6 +518,14 @@ def _header(file: Path) -> dict[str, Any]:
     if ends and max(ends) + 8 + length > file.stat().st_size:
         raise ValueError("it was not written to its end")
     return header
+
+
+def _configurations(config: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A configuration and those in it, each with the beginning of its keys."""
+    yield at, config
+    for key, value in config.items():
+        if key.endswith("_config") and isinstance(value, dict):
+            yield from _configurations(value, f"{at}{key}.")
 
 
 def _dictionary(value: Any) -> Mapping[str, Any]:

@@ -1,10 +1,11 @@
-"""Qwen3-MoE and Qwen3-VL-MoE checkpoints that later releases have saved do not load.
+"""Checkpoints of Qwen3's mixtures of experts that later releases have saved do not load.
 
 Symptom   ``RuntimeError: … size mismatch for weight: copying a param with shape torch.Size([160, 2048]) …`` for each
-          router, where the number of experts is not the class's default: 128 for Qwen3-MoE, 60 for Qwen3-VL-MoE.
+          router, where the number of experts is not the class's default: 128 for Qwen3-MoE and the talker of
+          Qwen3-Omni, 60 for Qwen3-VL-MoE.
 Cause     5.1.0 and later write ``num_local_experts`` where it was ``num_experts`` (Qwen3-VL-MoE: 5.4.0 and later), and
           before that nobody reads it.
-Releases  4.51.0 to 5.0.0; Qwen3-VL-MoE 4.57.1 to 5.3.0. The talker of Qwen3-Omni has the bug and no case yet
+Releases  Qwen3-MoE 4.51.0 to 5.0.0, the talker of Qwen3-Omni 4.57.1 to 5.0.0, Qwen3-VL-MoE 4.57.1 to 5.3.0
 Upstream  the name is understood since 5.1.0, and since 5.4.0 for Qwen3-VL-MoE
 Here      A configuration takes the number under either name, as they do. What it writes has the old one.
 """
@@ -27,6 +28,7 @@ FIX = Fix(
 KEY = "num_local_experts"
 CLASSES = {
     ("qwen3_moe", "Qwen3MoeConfig"): ">=4.51.0,<=5.0.0",
+    ("qwen3_omni_moe", "Qwen3OmniMoeTalkerTextConfig"): ">=4.57.1,<=5.0.0",
     ("qwen3_vl_moe", "Qwen3VLMoeTextConfig"): ">=4.57.1,<=5.3.0",
 }
 

@@ -310,6 +310,8 @@ def test_the_size_in_the_configuration_of_a_processor_is_read(tmp_path):
         preprocessor_config={"size": {"shortest_edge": 1, "longest_edge": 2}, "min_pixels": 1, "max_pixels": 2},
     )
     assert groups(folder)[bug] is OPEN
+    written(folder, config=config("Glm4vForConditionalGeneration", "glm4v", "4.54.0"))
+    assert groups(folder)[bug] is MET  # GLM-4V knows no limits, so nothing takes the place of the size
 
 
 def test_special_tokens_beside_an_empty_key_are_lost_when_they_are_read(tmp_path):

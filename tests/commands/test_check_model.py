@@ -105,6 +105,17 @@ def test_names_of_two_layouts_are_read_by_those_that_write_them_and_by_5_9(tmp_p
     assert [found(tmp_path, release) for release in releases] == wanted
 
 
+def test_what_5_5_writes_of_gemma_3_has_a_fix_of_its_own_before_4_52(tmp_path):
+    name = "model.language_model.model.layers.0.mlp.up_proj.weight"
+    header = {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}
+    written(tmp_path, header, config={"model_type": "gemma3"})
+    answer = check_model.examine(str(tmp_path), "4.51.3")
+    assert answer.cures == ["repaired: gemma3-two-layouts-into-base"]
+    assert "5.4 and 5.5" in answer.findings[0].sentence
+    answer = check_model.examine(str(tmp_path), "4.53.3")
+    assert answer.cures == ["repaired: vlm-checkpoint-key-layout-new-to-old"]
+
+
 def test_a_list_of_special_tokens_beside_an_empty_key_is_lost_by_5_x(tmp_path):
     described = {"additional_special_tokens": ["<a>"], "extra_special_tokens": {}}
     written(tmp_path, config=LLAMA, tokenizer_config=described)
@@ -127,6 +138,58 @@ def test_a_fraction_that_gpt_neox_forgets(tmp_path):
     assert found(tmp_path, "5.8.1") == []
 
 
+def test_experts_under_the_key_of_5_x_do_not_fit_before_it_was_understood(tmp_path):
+    experts = {"model_type": "qwen3_moe", "transformers_version": "5.8.1", "num_local_experts": 4}
+    written(tmp_path, config=experts)
+    refused = [("refused", "config.json", "num_local_experts")]
+    releases = ("4.51.0", "4.57.6", "5.0.0", "5.1.0", "5.3.0")
+    assert [found(tmp_path, one) for one in releases] == [refused, refused, refused, [], []]
+    answer = check_model.examine(str(tmp_path), "4.57.6")
+    assert answer.cures == ["repaired: qwen3-moe-experts-key"]
+    assert answer.findings[0].sentence.startswith("It is 4; this release looks for num_experts and takes 128")
+    assert answer.right[0].startswith("5.1.0 - ")
+    for harmless in ({"num_local_experts": 128}, {"num_experts": 4}, {"num_experts": 4, "num_local_experts": 4}):
+        written(tmp_path, config={"model_type": "qwen3_moe", **harmless})
+        assert [found(tmp_path, one) for one in releases] == [[]] * 5
+
+
+@pytest.mark.parametrize(
+    ("outer", "parts", "kind", "harmed"),
+    [
+        ("qwen3_vl_moe", ("text_config",), "qwen3_vl_moe_text", ("4.57.6", "5.0.0", "5.3.0")),
+        ("qwen3_omni_moe", ("talker_config", "text_config"), "qwen3_omni_moe_talker_text", ("4.57.6", "5.0.0")),
+    ],
+)
+def test_experts_of_a_part_are_named_with_it(tmp_path, outer, parts, kind, harmed):
+    config = {"model_type": kind, "num_local_experts": 6}
+    for part in reversed(parts):
+        config = {part: config}
+    written(tmp_path, config={"model_type": outer, **config})
+    refused = [("refused", "config.json", ".".join((*parts, "num_local_experts")))]
+    releases = ("4.57.6", "5.0.0", "5.3.0", "5.4.0")
+    assert {one: found(tmp_path, one) for one in releases} == {one: refused * (one in harmed) for one in releases}
+    assert check_model.examine(str(tmp_path), "4.57.6").cures == ["repaired: qwen3-moe-experts-key"]
+
+
+def test_experts_whose_axes_are_the_other_way_round(tmp_path):
+    config = {"model_type": "qwen3_vl_moe", "text_config": {"model_type": "qwen3_vl_moe_text", "hidden_size": 64}}
+    name = "model.language_model.layers.0.mlp.experts.gate_up_proj"
+    releases = ("4.57.6", "5.0.0", "5.1.0", "5.2.0", "5.4.0")
+    for shape, refused in (([4, 64, 96], "5.0.0 5.1.0"), ([4, 96, 64], "4.57.6"), ([4, 64, 64], "")):
+        header = {"__metadata__": {"format": "pt"}, name: {"shape": shape, "data_offsets": [0, 0]}}
+        written(tmp_path, header, config=config)
+        wanted = {one: [("refused", "model.safetensors", name)] * (one in refused.split()) for one in releases}
+        assert {one: found(tmp_path, one) for one in releases} == wanted
+    name = name.replace("experts.gate_up_proj", "experts.0.gate_proj.weight")
+    written(
+        tmp_path,
+        {"__metadata__": {"format": "pt"}, name: {"shape": [32, 96], "data_offsets": [0, 0]}},
+        config=config,
+    )
+    misread = [("misread", "model.safetensors", name)]
+    assert [found(tmp_path, one) for one in releases] == [misread, [], [], misread, misread]
+
+
 def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_llama_3_1(tmp_path):
     scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
     written(tmp_path, config={**LLAMA, "rope_scaling": {**scaling, "original_max_position_embeddings": 64}})
@@ -139,6 +202,17 @@ def test_scaling_that_a_release_does_not_compute_is_refused_and_repaired_for_lla
     answer = check_model.examine(str(tmp_path), "4.41.2")
     assert [(one.effect.value, one.key) for one in answer.findings] == [("misread", "rope_parameters.rope_type")]
     assert answer.cures == ["repaired: rope-scaling-validation-llama31"]
+
+
+def test_a_scaling_that_has_another_name_in_a_release(tmp_path):
+    scaling = {"type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4}
+    written(tmp_path, config={"model_type": "phi3", "rope_scaling": scaling})
+    refused = [("refused", "config.json", "rope_scaling.type")]
+    releases = ("4.41.0", "4.42.4", "4.43.0", "4.57.6")
+    assert [found(tmp_path, one) for one in releases] == [refused, refused, [], []]
+    assert check_model.examine(str(tmp_path), "4.41.2").cures == ["repaired: phi3-longrope-type-refused"]
+    written(tmp_path, config={"model_type": "phi3", "rope_scaling": {**scaling, "type": "su"}})
+    assert [found(tmp_path, one) for one in releases] == [[]] * 4
 
 
 def test_a_file_that_was_not_written_to_its_end_is_refused_by_every_release(tmp_path):

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from hotfix.proofs import zoo
+from hotfix.proofs.loading import _llava as _weights
+from hotfix.proofs.loading import pipeline_torch_dtype_ignored, v5_umt5_config_unties_encoder
+from hotfix.proofs.models import _positions as _positions_of_5_2
+from hotfix.proofs.models import qwenvl_v5_stale_rope_deltas_forward
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
 from hotfix.proofs.training._writers import writer
@@ -268,6 +274,110 @@ def a_quarter(testbed: Any, target: Any) -> dict[str, Any]:
     return {"factor": torch.tensor(GPTNeoXConfig(rope_parameters=rope).rope_parameters["partial_rotary_factor"])}
 
 
+@of("qwenvl-v5-stale-rope-deltas-forward")
+def the_next_token_after_an_image(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = _positions_of_5_2.without_weights(testbed, zoo.class_of(target))
+    model.rope_deltas = torch.tensor([[-3]])
+    cache = SimpleNamespace(get_seq_length=lambda *args: 14)
+    ids = testbed.randint(1, 50, 1, 1, seed=1)
+    return {"next": qwenvl_v5_stale_rope_deltas_forward._positions(model, ids, past_key_values=cache)}
+
+
+# -- what a model is made of -------------------------------------------------------------------------------------------
+
+
+@of("cache-from-batch-splits-values")
+def empty_caches(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import DynamicCache
+
+    return {"layers": torch.tensor(len(DynamicCache.from_batch_splits([DynamicCache(), DynamicCache()], 1)))}
+
+
+@of("gemma2-attn-softcap-missing", "gemma2-noncausal-sliding-layers")
+def one_token_without_a_cap(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
+    model.config.attn_logit_softcapping = None
+    return {"logits": model(testbed.randint(5, 60, 2, 1, seed=1), use_cache=False).logits}
+
+
+@of("modernbert-local-rope-theta")
+def one_base_for_all_layers(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import ModernBertConfig, ModernBertForMaskedLM
+
+    sizes = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 4, "pad_token_id": 0}
+    more = {"num_attention_heads": 2, "local_rope_theta": 160000.0, "local_attention": 8, "reference_compile": False}
+    model = testbed.model(ModernBertForMaskedLM, ModernBertConfig(**sizes, **more), "eager", torch.float32)
+    return {"logits": model(testbed.randint(5, 48, 2, 24, seed=1)).logits}
+
+
+@of("v5-dynamic-rope-not-reset")
+def a_text_within_the_length_of_training(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    rope = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0}
+    sizes = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    config = LlamaConfig(**sizes, num_attention_heads=4, max_position_embeddings=16, rope_parameters=rope)
+    model = testbed.model(LlamaForCausalLM, config, "eager", torch.float32)
+    return {"logits": model(testbed.randint(5, 48, 2, 9, seed=1), use_cache=False).logits}
+
+
+@of("v5-t5-scaled-outputs")
+def a_t5_whose_head_is_its_table(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    sizes = {"vocab_size": 48, "d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 1, "num_heads": 2}
+    model = testbed.fill(T5ForConditionalGeneration(T5Config(**sizes, decoder_start_token_id=0))).eval()
+    ids = testbed.randint(1, 48, 2, 7, seed=1)
+    return {"logits": model(input_ids=ids, decoder_input_ids=ids).logits}
+
+
+# -- loading and saving ------------------------------------------------------------------------------------------------
+
+
+@of("pipeline-torch-dtype-ignored")
+def a_pipeline_in_float32(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    with TemporaryDirectory() as folder:
+        zoo.small_llama(testbed).save_pretrained(folder)
+        made = pipeline_torch_dtype_ignored._pipeline(folder, {"dtype": torch.float32})
+    return {"weight": made.model.get_output_embeddings().weight}
+
+
+@of(
+    "v5-conversion-reverse",
+    "v5-custom-weights-initialised-again",
+    "v5-vlm-saved-in-two-layouts",
+    "vlm-key-mapping-subclass",
+    "vlm-save-reverse-mapping",
+)
+def a_llama_that_is_saved_and_loaded(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import LlamaForCausalLM
+
+    model = zoo.small_llama(testbed)
+    with TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        loaded = LlamaForCausalLM.from_pretrained(folder)
+    return {**loaded.state_dict(), **{f"file: {name}": one for name, one in _weights.in_files(model).items()}}
+
+
+@of("v5-umt5-config-unties-encoder")
+def a_head_that_is_the_table(testbed: Any, target: Any) -> dict[str, Any]:
+    own = v5_umt5_config_unties_encoder
+    package = target.module.split(".")[2]
+    module = import_module(f"transformers.models.{package}.modeling_{package}")
+    cls = getattr(module, f"{own._NAMES[package]}ForConditionalGeneration")
+    model = testbed.fill(cls(cls.config_class(**{**own._SIZES, "tie_word_embeddings": True})))
+    return own._told(testbed, "tied", model)
+
+
 # -- processors --------------------------------------------------------------------------------------------------------
 
 
@@ -284,7 +394,7 @@ def a_call_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
     return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))
 
 
-# -- where the case itself raises on a broken release, or shows what no result depends on ------------------------------
+# -- where the case raises on a broken release, leaves weights at random, or asks what cannot be told ------------------
 
 
 def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
@@ -322,8 +432,29 @@ def past_the_window_at_once(testbed: Any, target: Any) -> dict[str, Any]:
     return {"logits": model(testbed.randint(5, 60, 2, 9, seed=1), use_cache=False).logits}
 
 
+def a_pipeline_in_bfloat16(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    with TemporaryDirectory() as folder:
+        zoo.small_llama(testbed).save_pretrained(folder)
+        made = pipeline_torch_dtype_ignored._pipeline(folder, {"dtype": torch.bfloat16})
+    return {"bytes": torch.tensor(made.model.get_output_embeddings().weight.element_size())}
+
+
+def a_head_that_is_not_the_table(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    package = target.module.split(".")[2]
+    module = import_module(f"transformers.models.{package}.modeling_{package}")
+    cls = getattr(module, f"{v5_umt5_config_unties_encoder._NAMES[package]}ForConditionalGeneration")
+    model = cls(cls.config_class(**v5_umt5_config_unties_encoder._SIZES))
+    return {"one table": torch.tensor(model.encoder.embed_tokens.weight is model.shared.weight)}
+
+
 STRIKES: dict[str, Case] = {
     "flex-block-mask-batch": an_early_padding,
     "gemma2-cohere2-window-crash": padded_past_the_window,
     "gemma2-sliding-layer-parity": past_the_window_at_once,
+    "pipeline-torch-dtype-ignored": a_pipeline_in_bfloat16,
+    "v5-umt5-config-unties-encoder": a_head_that_is_not_the_table,
 }

@@ -36,8 +36,15 @@ def _qwen2_vl(what: str) -> str:
 
 
 # Release, what is installed beside, and the fixes whose cases are run in one process, each on one target.
-RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "4.38.1": ({}, {"llama-gemma-rope-autocast": _model("llama", "LlamaRotaryEmbedding.forward")}),
+    "4.42.0": (
+        {"flash-attn": None},
+        {
+            "gemma2-attn-softcap-missing": _model("gemma2", "Gemma2Attention.forward"),
+            "gemma2-noncausal-sliding-layers": _model("gemma2", "Gemma2DecoderLayer.forward"),
+        },
+    ),
     "4.42.3": ({}, {"gemma2-sliding-layer-parity": _model("gemma2", "Gemma2DecoderLayer.__init__")}),
     "4.44.0": (
         {},
@@ -45,6 +52,10 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "gemma2-fa2-no-window": _model("gemma2", "Gemma2FlashAttention2.forward"),
             "fa2-sliding-window-mask-slicing": _model("mistral", "MistralFlashAttention2.forward"),
         },
+    ),
+    "4.45.0": (
+        {"flash-attn": None},
+        {"cache-from-batch-splits-values": "transformers.cache_utils:DynamicCache.from_batch_splits"},
     ),
     "4.46.2": (OF_THE_DAY, {"trainer-ddp-no-sync-inverted": "transformers.trainer:Trainer._inner_training_loop"}),
     "4.47.1": (OF_THE_DAY, {"trainer-ga-multiplied-loss": STEP}),
@@ -82,9 +93,17 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessorFast.preprocess"),
         },
     ),
+    "5.0.0": (
+        {"flash-attn": None},
+        {
+            "v5-t5-scaled-outputs": "transformers.models.t5.configuration_t5:T5Config.__init__",
+            "v5-umt5-config-unties-encoder": "transformers.models.umt5.configuration_umt5:UMT5Config.__init__",
+        },
+    ),
     "5.3.0": (
         PICTURES,
         {
+            "qwenvl-v5-stale-rope-deltas-forward": _model("qwen2_vl", "Qwen2VLModel.compute_3d_position_ids"),
             "qwen2vl-image-size-mutation": _qwen2_vl("Qwen2VLImageProcessorFast.__init__"),
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessorFast._further_process_kwargs"),
             "v5-debertav2-no-special-tokens": (
@@ -100,7 +119,14 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         },
     ),
     "4.51.0": ({}, {"flex-block-mask-batch": "transformers.integrations.flex_attention:make_flex_block_causal_mask"}),
-    "4.52.1": (LATER, {"opt-double-scaling": _model("opt", "OPTAttention.forward")}),
+    "4.52.1": (
+        LATER,
+        {
+            "opt-double-scaling": _model("opt", "OPTAttention.forward"),
+            "vlm-key-mapping-subclass": "transformers.modeling_utils:PreTrainedModel.from_pretrained",
+            "vlm-save-reverse-mapping": "transformers.modeling_utils:PreTrainedModel.save_pretrained",
+        },
+    ),
     "4.53.0": (
         {},
         {
@@ -118,6 +144,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "ga-loss-kwargs-swallowed-vlm": _model("mamba", "MambaForCausalLM.__init__"),
             "gptbigcode-inverse-scale": _model("gpt_bigcode", "GPTBigCodeAttention.__init__"),
             "llama4-moe-score-order": _model("llama4", "Llama4TextMoe.forward"),
+            "modernbert-local-rope-theta": _model("modernbert", "ModernBertAttention.__init__"),
             "num-items-off-by-one": "transformers.trainer:Trainer.get_batch_samples",
             "qwen2vl-decode-delta-left-padding": _model(
                 "qwen2_vl", "Qwen2VLForConditionalGeneration.prepare_inputs_for_generation"
@@ -127,6 +154,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "vision-hidden-states-post-ln": _model("got_ocr2", "GotOcr2VisionEncoder.forward"),
         },
     ),
+    "4.56.0": ({"flash-attn": None}, {"pipeline-torch-dtype-ignored": "transformers.pipelines:pipeline"}),
     "4.57.1": (
         {},
         {
@@ -141,6 +169,10 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "shift-labels-dropped-by-heads": _model("qwen3_vl", "Qwen3VLForConditionalGeneration.forward"),
             "qwen25vl-image-temporal-positions": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),
             "qwen25vl-v5-temporal-position-collapse": _model("qwen2_vl", "Qwen2VLModel.get_vision_position_ids"),
+            "v5-conversion-reverse": "transformers.core_model_loading:WeightTransform.rename_source_key",
+            "v5-custom-weights-initialised-again": "transformers.modeling_utils:PreTrainedModel._initialize_weights",
+            "v5-dynamic-rope-not-reset": "transformers.modeling_rope_utils:dynamic_rope_update",
+            "v5-vlm-saved-in-two-layouts": "transformers.core_model_loading:revert_weight_conversion",
             "v5-additional-special-tokens-lost": (
                 "transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained"
             ),
@@ -221,7 +253,9 @@ def test_what_strikes_is_what_the_repair_changes(release, fix):
     without, repaired = ran(release, ""), ran(release, "repair", HOTFIX_COUNT="1")
     told = part(repaired, fix, "case")
     spared = counts(told)
-    assert changed(told, part(without, fix, "case"))
+    stock = part(without, fix, "case")
+    # The names in a file are what some repairs change.
+    assert told.keys() != stock.keys() or changed(told, stock)
     if fix in harmless.CASES:
         told = part(repaired, fix, "harmless")
         assert counts(told)["struck"] == 0

@@ -7,7 +7,10 @@ from functools import cache
 import pytest
 
 from hotfix import trigger
+from hotfix.engine.catalogue import Catalogue
 from tools import agreement, draws, evidence
+
+ENTRIES = Catalogue(lambda sentence: None).entries
 
 
 @cache
@@ -32,6 +35,12 @@ def test_every_trigger_is_held_against_draws_or_it_is_said_why_not():
             found.add(fix.id)
     assert found == {*draws.load(), *draws.CANNOT}
     assert not draws.load().keys() & draws.CANNOT.keys()
+
+
+def test_every_silent_bug_has_a_trigger_or_says_why_not():
+    silent = [(fix.id, module) for module, fix in evidence.discover(pytest.fail).items() if fix.kind == "silent"]
+    on = [(name, module) for name, module in silent if not ENTRIES[name].optin]
+    assert [name for name, module in on if trigger.load(name, module) is None] == []
 
 
 def test_a_draw_is_made_again_from_its_seed():

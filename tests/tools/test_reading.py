@@ -18,6 +18,7 @@ UNKNOWN = "raises AttributeError: module transformers has no attribute Qwen3ForC
         ("raises ValueError: no class (load)", "equal", "repaired"),
         ("differs by 2.0e-01", "differs by 2.0e-01", "wrong"),
         ("equal", "differs in ids", "wrong"),
+        ("equal", "raises LookupError: 3 tensors of the file are nowhere in the model, a is one (logits)", "wrong"),
         (UNKNOWN, UNKNOWN, "cannot"),
         ("differs by 2.0e-01", "raises ValueError: rope_parameters (check)", "refused"),
     ],

@@ -215,3 +215,78 @@ def gemma4(draw: Draw) -> Tensors:
     output = model(ids, attention_mask=mask, labels=ids, use_cache=cache)
     output.loss.backward()
     return {"loss": output.loss, "gradient": model.get_input_embeddings().weight.grad}
+
+
+@of("cache-from-batch-splits-values")
+def caches(draw: Draw) -> Tensors:
+    """Caches of one to three parts of a batch, with none to two layers."""
+    from transformers import DynamicCache
+
+    parts, layers = [], draw.number("layers", 0, 2)
+    for part in range(draw.number("parts", 1, 3)):
+        one = DynamicCache()
+        for layer in range(layers):
+            seed = draw.seed + 10 * part + layer
+            shape = (draw.number(f"rows {part}", 1, 2) if layer == 0 else one.key_cache[0].shape[0], 2, 5, 8)
+            keys, values = (draw.testbed.randn(*shape, seed=more + seed) for more in (0, 5))
+            one.update(keys, values, layer)
+        parts.append(one)
+    whole = DynamicCache.from_batch_splits(parts, layers)
+    found = {f"keys {number}": keys for number, keys in enumerate(whole.key_cache)}
+    return {**found, **{f"values {number}": values for number, values in enumerate(whole.value_cache)}}
+
+
+@of("gemma2-attn-softcap-missing", beside=("gemma2-noncausal-sliding-layers",))
+def capped(draw: Draw) -> Tensors:
+    """A tiny Gemma 2 with a cap or none, in eager attention or another."""
+    import torch
+
+    model = zoo.windowed(draw.testbed, "gemma2", attn=draw.of("attention", "eager", "sdpa"), dtype=torch.float32)
+    model.config.attn_logit_softcapping = draw.of("cap", None, 50.0, 5.0)
+    ids, mask, real = batch(draw, tokens=9, fewest=2)
+    return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
+
+
+@of("gemma2-noncausal-sliding-layers")
+def causal(draw: Draw) -> Tensors:
+    """A tiny Gemma 2 that reads a batch, of one token or more."""
+    import torch
+
+    model = zoo.windowed(draw.testbed, "gemma2", attn=draw.of("attention", "eager", "sdpa"), dtype=torch.float32)
+    ids, mask, real = batch(draw, tokens=9 if draw.of("long", True, False) else 1)
+    return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
+
+
+@of("modernbert-local-rope-theta")
+def local_bases(draw: Draw) -> Tensors:
+    """A tiny ModernBERT with one base or two, and layers of one sort or two."""
+    from transformers import ModernBertConfig, ModernBertForMaskedLM
+
+    config = ModernBertConfig(
+        vocab_size=48,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=draw.number("layers", 1, 3),
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        local_attention=8,
+        local_rope_theta=draw.of("local base", 10000.0, 160000.0, None),
+        global_attn_every_n_layers=draw.number("every", 1, 3),
+        pad_token_id=0,
+        reference_compile=False,
+    )
+    return {"logits": _of_text(draw, ModernBertForMaskedLM, config)}
+
+
+@of("v5-t5-scaled-outputs")
+def heads_of_t5(draw: Draw) -> Tensors:
+    """A tiny T5 whose head is its table, or is not, or that does not say."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    sizes = {"vocab_size": 48, "d_model": draw.of("width", 16, 32), "d_kv": 16, "d_ff": 48, "num_heads": 2}
+    said = draw.of("tied", True, False, "not said")
+    more = {} if said == "not said" else {"tie_word_embeddings": said}
+    config = T5Config(**sizes, num_layers=draw.number("layers", 1, 2), decoder_start_token_id=0, **more)
+    model = draw.testbed.fill(T5ForConditionalGeneration(config)).to(draw.testbed.device).eval()
+    ids = draw.testbed.randint(1, 48, 2, draw.number("tokens", 1, 7), seed=draw.seed)
+    return {"logits": model(input_ids=ids, decoder_input_ids=ids).logits}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.models import qwen25vl_v5_temporal_position_collapse
-from tools.draws import Draw, Tensors, of
+from hotfix.proofs.models import qwenvl_v5_stale_rope_deltas_forward as stale
+from hotfix.proofs.models._positions import without_weights
+from tools.draws import Draw, Tensors, batch, of
 
 
 def _sample(draw: Draw, merged: int = 1) -> tuple[list[Any], list[Any], list[Any]]:
@@ -113,3 +116,22 @@ def positions_under_autocast(draw: Draw) -> Tensors:
     mixed = draw.of("autocast", torch.bfloat16, torch.bfloat16, torch.float16, None)
     with torch.autocast(draw.testbed.device, dtype=mixed or torch.bfloat16, enabled=mixed is not None):
         return {"logits": model(ids, position_ids=positions, use_cache=draw.of("cache", False, True)).logits}
+
+
+@of("qwenvl-v5-stale-rope-deltas-forward")
+def after_an_image(draw: Draw) -> Tensors:
+    """A batch that comes after an image or after none, as text, as embeddings, or to a cache."""
+    import torch
+
+    model = without_weights(draw.testbed, zoo.class_of(draw.target))
+    offset = draw.of("offset", None, -3, 5)
+    model.rope_deltas = None if offset is None else torch.tensor([[offset]])
+    length = draw.of("cache", None, 0, 14)
+    ids, mask, _ = batch(draw, tokens=7)
+    given: dict[str, Any] = {"attention_mask": mask if length != 14 else None}
+    if length is not None:
+        given["past_key_values"] = SimpleNamespace(get_seq_length=lambda *args: length)
+    if draw.of("embeddings alone", False, False, True):
+        embeddings = draw.testbed.randn(*ids.shape, 8, seed=draw.seed)
+        return {"positions": stale._positions(model, None, inputs_embeds=embeddings, **given)}
+    return {"positions": stale._positions(model, ids, **given)}

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from hotfix.run_files import Files
 from hotfix.trigger import Call, Trigger
-from hotfix.triggers.processing._limits import EDGES
+from hotfix.triggers.processing._limits import EDGES, given
 
 TRIGGER = Trigger(
     "qwen2vl-image-processor-size-discarded",
@@ -21,18 +21,18 @@ _GLM = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 15000}
 
 @TRIGGER.strikes()
 def is_given_another_size(call: Call) -> bool:
-    """A size with an edge that no limit replaces, and that is not the default."""
-    size = call.get("size")
-    default = getattr(call.owner, "size", None) or (_GLM if "Glm" in type(call.owner).__name__ else _QWEN)
-    return _is_lost(size, {name: call.get(name) for name in EDGES}, default)
+    """A size with an edge that no limit replaces, and that is not the default; GLM-4V knows no limits."""
+    is_glm = "Glm" in type(call.owner).__name__
+    default = getattr(call.owner, "size", None) or (_GLM if is_glm else _QWEN)
+    return _is_lost(call.get("size"), {} if is_glm else given(call), default)
 
 
 @TRIGGER.in_files
 def is_configured(run: Files) -> Optional[bool]:
     """What the configuration of the processor says of a size is thrown away when it is loaded."""
-    default = _GLM if any("glm" in one for one in run.model_types) else _QWEN
-    size = run.processor.get("size")
-    return True if isinstance(size, dict) and _is_lost(size, run.processor, default) else None
+    is_glm = any("glm" in one for one in run.model_types)
+    size, limits = run.processor.get("size"), {} if is_glm else run.processor
+    return True if isinstance(size, dict) and _is_lost(size, limits, _GLM if is_glm else _QWEN) else None
 
 
 def _is_lost(size: Any, limits: Any, default: Any) -> bool:

@@ -1,0 +1,33 @@
+"""Gemma 3 that 5.4 or 5.5 has saved is loaded with random weights, but for its tower.
+
+Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint", or, with
+          vlm-checkpoint-key-layout-new-to-old in place, one line that says so: the language model is random.
+Cause     5.4 and 5.5 write ``model.language_model.model.…``. No name begins with ``language_model``, by which these
+          releases tell a file of the whole model from one of the language model alone; so that is what they load.
+Releases  4.50.0 to 4.51.3, Gemma 3 and ShieldGemma 2
+Upstream  4.52.1 has put these models together otherwise; 5.6.0 writes the names of the Hub again, 5.9.0 reads these
+Here      Such a name counts as one of the whole model. Which weight it names is told by
+          vlm-checkpoint-key-layout-new-to-old, as for models of other families. All weights are those of the file.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="gemma3-two-layouts-into-base",
+    title="Gemma 3 that 5.4 or 5.5 has saved is loaded with a random language model",
+    kind="silent",
+    fixed_in="4.52.1",
+    prefilter="has_prefix_module = any(",
+)
+
+_LOAD = "PreTrainedModel._load_pretrained_model"
+
+FIX.edits(
+    (f"transformers.modeling_utils:{_LOAD}", ">=4.50.0,<=4.51.3"),
+    old="any(s.startswith(prefix) for s in original_checkpoint_keys)",
+    new='any(s.startswith((prefix, f"model.{prefix}.model.")) for s in original_checkpoint_keys)',
+    beside='base_model_prefix = "language_model"',
+    fingerprint_of=(_LOAD, "transformers.models.gemma3.modeling_gemma3:Gemma3PreTrainedModel"),
+)

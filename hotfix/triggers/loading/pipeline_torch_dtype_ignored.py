@@ -1,0 +1,25 @@
+"""A dtype, for a model that the pipeline has to load."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from hotfix.loading.pipeline_torch_dtype_ignored import chosen
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "pipeline-torch-dtype-ignored",
+    when="pipeline() loads a model without a device_map, in another dtype than float32",
+    wrong="the model is loaded in float32, with twice the memory and more than twice the time",
+)
+
+
+@TRIGGER.strikes()
+def asks_for_another(call: Call) -> Optional[bool]:
+    """Where the dtype is that of the checkpoint, nothing that is given tells which one that is."""
+    import torch
+
+    if call.get("device_map") is not None or not isinstance(call.get("model"), (str, type(None))):
+        return False
+    dtype = chosen(call.get("dtype", "auto"), call.get("torch_dtype"), call.get("model_kwargs") or {})
+    return None if dtype == "auto" else dtype not in (None, torch.float32)

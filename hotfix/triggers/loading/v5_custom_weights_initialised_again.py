@@ -1,0 +1,29 @@
+"""A module of a custom model whose tensors were all loaded, and an ``_init_weights`` in the manner of 4.x."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from hotfix.loading.v5_custom_weights_initialised_again import was_loaded
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "v5-custom-weights-initialised-again",
+    when="a model from outside of the library is loaded, whose `_init_weights` writes into `.data`",
+    wrong="weights that were loaded are initialised again",
+)
+
+
+@TRIGGER.strikes()
+def was_complete(call: Call) -> Optional[bool]:
+    """``torch.nn.init`` obeys the marks of what was loaded; what writes in yet another way is not known."""
+    module = call["module"]
+    if getattr(module, "_is_hf_initialized", False) or not was_loaded(call.owner, module):
+        return False
+    if not any(True for _ in module.parameters()):
+        return False
+    initialises = type(call.owner)._init_weights
+    if initialises.__module__.startswith("transformers."):
+        return False
+    names = initialises.__code__.co_names
+    return True if "data" in names else False if "init" in names else None

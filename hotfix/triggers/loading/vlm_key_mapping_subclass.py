@@ -1,0 +1,35 @@
+"""A class of one's own that extends one whose names are mapped."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "vlm-key-mapping-subclass",
+    when="a class of one's own that extends a vision-language model is loaded or saved",
+    wrong="it is loaded with random weights, and saved under names that no other program knows",
+)
+
+
+@TRIGGER.strikes("transformers.modeling_utils:PreTrainedModel.from_pretrained")
+def is_loaded(call: Call) -> bool:
+    """A mapping that the caller gives is taken in either case."""
+    return "key_mapping" not in call and _is_missed(call.owner)
+
+
+@TRIGGER.strikes("transformers.modeling_utils:PreTrainedModel.save_pretrained")
+def is_saved(call: Call) -> bool:
+    """The names that it has are written as they are."""
+    return _is_missed(type(call.owner))
+
+
+def _is_missed(cls: Any) -> bool:
+    """Whether names are to be mapped for what a class extends, and its own name does not tell."""
+    if not cls._checkpoint_conversion_mapping:
+        return False
+    families = sys.modules["transformers.modeling_utils"].VLMS
+    own, *others = (any(name in one.__name__.lower() for name in families) for one in cls.__mro__)
+    return any(others) and not own
