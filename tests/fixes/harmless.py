@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from hotfix.proofs import zoo
 from hotfix.proofs.processing import _pictures
+from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
 from hotfix.proofs.training._writers import writer
 
@@ -282,6 +283,25 @@ def a_call_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
     from transformers import Qwen2VLImageProcessor
 
     return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))
+
+
+@of("whisper-longform-timestamps-reset")
+def windows_that_are_read_one_by_one(testbed: Any, target: Any) -> dict[str, Any]:
+    # As with chunk_length_s: half a minute each, of which five seconds at either end are in two of them.
+    import tempfile
+    from pathlib import Path
+
+    import torch
+
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer = whisper.whisper(Path(folder))
+        outputs = [
+            {"tokens": torch.tensor([whisper.written(tokenizer, window)]), "stride": (30.0, left, right)}
+            for window, left, right in ((whisper._TO_THE_END, 0.0, 5.0), (whisper._FIRST, 5.0, 0.0))
+        ]
+        said = tokenizer._decode_asr(outputs, return_timestamps=True, return_language=None, time_precision=0.02)
+    times = [time for one in said[1]["chunks"] for time in one["timestamp"]]
+    return {"times": torch.tensor(times), "text": torch.tensor([*said[0].encode()])}
 
 
 # -- where the case itself raises on a broken release, or shows what no result depends on ------------------------------

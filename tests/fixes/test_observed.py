@@ -44,6 +44,7 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {
             "gemma2-fa2-no-window": _model("gemma2", "Gemma2FlashAttention2.forward"),
             "fa2-sliding-window-mask-slicing": _model("mistral", "MistralFlashAttention2.forward"),
+            "whisper-longform-timestamps-reset": "transformers.models.whisper.tokenization_whisper:_decode_asr",
         },
     ),
     "4.46.2": (OF_THE_DAY, {"trainer-ddp-no-sync-inverted": "transformers.trainer:Trainer._inner_training_loop"}),
