@@ -64,12 +64,18 @@ def llava(testbed: Testbed) -> tuple[Any, dict[str, Any]]:
     sizes = {"intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
     vision = CLIPVisionConfig(image_size=28, patch_size=14, hidden_size=16, **sizes)
     text = LlamaConfig(vocab_size=64, hidden_size=32, **sizes)
+    # In earlier releases one token stands for the four patches; 4.45 to 4.47 go by what the configuration says.
+    told = "image_seq_length" in inspect.signature(LlavaConfig.__init__).parameters
+    each = 4 if told else 1
     config = LlavaConfig(
-        vision_config=vision, text_config=text, image_token_index=_IMAGE, vision_feature_layer=-1, pad_token_id=0
+        vision_config=vision,
+        text_config=text,
+        image_token_index=_IMAGE,
+        vision_feature_layer=-1,
+        pad_token_id=0,
+        **({"image_seq_length": each} if told else {}),
     )
     model = testbed.fill(LlavaForConditionalGeneration(config)).to(testbed.device)
-    # In earlier releases one token stands for the four patches.
-    each = 4 if "image_seq_length" in inspect.signature(LlavaConfig.__init__).parameters else 1
     words = testbed.randint(3, 50, 2, 6, seed=1)
     ids = torch.cat([words[:, :1], words.new_full((2, each), _IMAGE), words[:, 1:]], dim=1)
     pixels = testbed.randn(2, 3, 28, 28, seed=2)
