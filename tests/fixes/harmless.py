@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from hotfix.proofs import zoo
+from hotfix.proofs.models import hybrid_cache_window_hole
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
@@ -142,6 +143,13 @@ def far_positions_without_autocast(testbed: Any, target: Any) -> dict[str, Any]:
     ids = testbed.randint(3, 60, 1, 9, seed=1)
     positions = torch.arange(1000, 1009, device=ids.device).expand(1, 9)
     return {"logits": model(ids, position_ids=positions, use_cache=False).logits}
+
+
+@of("hybrid-cache-window-hole")
+def a_prompt_that_fills_the_window(testbed: Any, target: Any) -> dict[str, Any]:
+    full, cls = hybrid_cache_window_hole.WINDOW, zoo.class_of(target)
+    within = {f"within: {name}": one for name, one in hybrid_cache_window_hole.steps(testbed, cls, [3, 1, 1]).items()}
+    return {**hybrid_cache_window_hole.steps(testbed, cls, [full, 1, 1]), **within}
 
 
 @of("gemma2-fa2-no-window")

@@ -100,7 +100,13 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessor._standardize_kwargs"),
         },
     ),
-    "4.51.0": ({}, {"flex-block-mask-batch": "transformers.integrations.flex_attention:make_flex_block_causal_mask"}),
+    "4.51.0": (
+        {},
+        {
+            "flex-block-mask-batch": "transformers.integrations.flex_attention:make_flex_block_causal_mask",
+            "hybrid-cache-window-hole": "transformers.cache_utils:HybridCache._sliding_update",
+        },
+    ),
     "4.52.1": (LATER, {"opt-double-scaling": _model("opt", "OPTAttention.forward")}),
     "4.53.0": (
         {},
