@@ -14,7 +14,13 @@ from hotfix.proofs import zoo
 from hotfix.proofs.models import hybrid_cache_window_hole
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
-from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
+from hotfix.proofs.training import (
+    _counted,
+    _steps,
+    deepspeed_double_gas_scaling,
+    shift_labels_dropped_by_heads,
+    vision_lora_checkpointing_no_grad,
+)
 from hotfix.proofs.training._writers import writer
 
 Case = Callable[[Any, Any], dict[str, Any]]
@@ -96,6 +102,23 @@ def moved_labels_of_a_whole_text(testbed: Any, target: Any) -> dict[str, Any]:
     ids = testbed.randint(3, 50, 1, 12, seed=1)
     moved = torch.cat([ids[:, 1:], ids.new_full((1, 1), -100)], dim=1)
     return {"labels": model(ids, labels=ids).loss, "both": model(ids, labels=ids, shift_labels=moved).loss}
+
+
+@of("vision-lora-checkpointing-no-grad")
+def adapters_in_the_text(testbed: Any, target: Any) -> dict[str, Any]:
+    return _with_adapters(testbed, in_tower=False)
+
+
+def _with_adapters(testbed: Any, in_tower: bool) -> dict[str, Any]:
+    """Gradients of a LLaVA that is prepared in the order of PEFT: frozen, adapted, checkpointed, and hooked at last."""
+    model, inputs = vision_lora_checkpointing_no_grad.llava(testbed)
+    for name, one in model.named_parameters():
+        one.requires_grad_(name.endswith("q_proj.weight") and (in_tower or "vision" not in name))
+    model.train().gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
+    model.enable_input_require_grads()
+    model(**inputs, use_cache=False).logits.float().logsumexp(-1).mean().backward()
+    adapted = [one for one in model.parameters() if one.requires_grad]
+    return {f"gradient {number}": (one * 0 if one.grad is None else one.grad) for number, one in enumerate(adapted)}
 
 
 # -- attention ---------------------------------------------------------------------------------------------------------
@@ -312,7 +335,11 @@ def windows_that_are_read_one_by_one(testbed: Any, target: Any) -> dict[str, Any
     return {"times": torch.tensor(times), "text": torch.tensor([*said[0].encode()])}
 
 
-# -- where the case itself raises on a broken release, or shows what no result depends on ------------------------------
+# -- where the case itself raises on a broken release, shows what no result depends on, or comes in another order -------
+
+
+def adapters_in_a_tower(testbed: Any, target: Any) -> dict[str, Any]:
+    return _with_adapters(testbed, in_tower=True)
 
 
 def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
@@ -354,4 +381,5 @@ STRIKES: dict[str, Case] = {
     "flex-block-mask-batch": an_early_padding,
     "gemma2-cohere2-window-crash": padded_past_the_window,
     "gemma2-sliding-layer-parity": past_the_window_at_once,
+    "vision-lora-checkpointing-no-grad": adapters_in_a_tower,
 }

@@ -132,6 +132,9 @@ RUNS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
             "qwen2vl-text-position-ids-from-mrope": _model("qwen2_vl", "Qwen2VLTextModel.forward"),
             "trainer-dp-loss-mean-num-items": "transformers.trainer:Trainer.compute_loss",
             "vision-hidden-states-post-ln": _model("got_ocr2", "GotOcr2VisionEncoder.forward"),
+            "vision-lora-checkpointing-no-grad": (
+                "transformers.modeling_utils:PreTrainedModel.enable_input_require_grads"
+            ),
         },
     ),
     "4.57.1": (
