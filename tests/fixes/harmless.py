@@ -335,7 +335,7 @@ def windows_that_are_read_one_by_one(testbed: Any, target: Any) -> dict[str, Any
     return {"times": torch.tensor(times), "text": torch.tensor([*said[0].encode()])}
 
 
-# -- where the case itself raises on a broken release, shows what no result depends on, or comes in another order -------
+# -- where the case raises on a broken release, shows what no result depends on, or comes in another order -------------
 
 
 def adapters_in_a_tower(testbed: Any, target: Any) -> dict[str, Any]:
