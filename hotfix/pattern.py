@@ -20,13 +20,14 @@ import ast
 import copy
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Optional, Union
 
 from . import parsing
 
 _PLACEHOLDER = re.compile(r"__[A-Z]([A-Z0-9_]*[A-Z0-9])?$")
 _NOT_COMPARED = {"ctx", "kind", "type_comment"}
+_NAMING = {"id", "attr", "arg", "name"}
 
 
 class Rewrite:
@@ -125,19 +126,20 @@ class _Piece:
         self.expression = _only_expression(self.old)
         if new is not None and _only_expression(self.new) is None:
             self.expression = None
-        unknown = _placeholders(self.new) - _placeholders(self.old)
+        placeholders, self.words, is_crowded = _found_in(self.old)
+        in_new, new_words, _ = _found_in(self.new)
+        unknown = in_new - placeholders
         if unknown:
             raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
         if any(_rest(one) for one in (*self.old, *self.new)):
             raise ValueError("a placeholder for any number of statements stands inside of a block")
-        if any(sum(bool(_rest(one)) for one in several) > 1 for node in self.old for several in _lists(node)):
+        if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
         # Whether the old piece has to be told from the same thing inside of the new one. Where what is looked for is
         # itself of the form of the new piece, as where two arguments change places, it cannot be.
         self.contained = False
-        if _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
+        if self.words <= new_words and _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
             self.contained = not _same(self.new, self.old, {})
-        self.words = {word for node in self.old for word in _words(node)}
 
     def may_occur_in(self, text: str) -> bool:
         """Whether all names of the old piece stand in a text."""
@@ -197,14 +199,16 @@ class _Search:
             elif _begin(block, self.piece.old, found):
                 self.matches += 1
                 taken = len(self.piece.old)
-                window = block[:taken]
-                new = [_built(one, found, window[0], window) for one in self.piece.new]
-                made += new or [ast.copy_location(ast.Pass(), window[0])]
+                made += self._in_place_of(block[:taken], found) if self.change else block[:taken]
             else:
                 taken = 1
                 made.append(self.through(block[0]))
             block = block[taken:]
         return made
+
+    def _in_place_of(self, window: list[ast.stmt], found: dict[str, Any]) -> list[ast.stmt]:
+        new = [_built(one, found, window[0], window) for one in self.piece.new]
+        return new or [ast.copy_location(ast.Pass(), window[0])]
 
 
 def _begin(block: list[ast.stmt], pattern: list[ast.stmt], found: dict[str, Any]) -> bool:
@@ -313,22 +317,28 @@ def _rest(node: Any) -> str:
     return ""
 
 
-def _placeholders(statements: Sequence[ast.AST]) -> set[str]:
-    return {name for one in statements for node in ast.walk(one) if (name := _placeholder(node))}
+def _found_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
+    """What there is to know of a piece.
 
-
-def _lists(tree: ast.AST) -> Iterator[list[Any]]:
-    """The lists of nodes in a tree: arguments, elements, blocks."""
-    for node in ast.walk(tree):
-        yield from (value for _, value in ast.iter_fields(node) if isinstance(value, list))
-
-
-def _words(tree: ast.AST) -> list[str]:
-    """The names in a piece: each stands, letter by letter, in every source that has it."""
-    words = []
-    for node in ast.walk(tree):
-        for field in ("id", "attr", "arg", "name"):
-            word = getattr(node, field, None)
-            if isinstance(word, str) and not _PLACEHOLDER.match(word):
-                words.append(word)
-    return words
+    Returns:
+        The placeholders; the other names, each of which stands, letter by letter, in every source that has the piece;
+        and whether some list has two placeholders for any number.
+    """
+    placeholders, words, is_crowded = set(), set(), False
+    left: list[Any] = [piece]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            is_crowded = is_crowded or sum(bool(_rest(each)) for each in one) > 1
+            left += one
+            continue
+        for field in getattr(one, "_fields", ()):
+            value = getattr(one, field, None)
+            if field in _NAMING and isinstance(value, str):
+                if not _PLACEHOLDER.match(value):
+                    words.add(value)
+                elif field == "id":
+                    placeholders.add(value)
+            elif field not in _NOT_COMPARED:
+                left.append(value)
+    return placeholders, words, is_crowded

@@ -50,27 +50,27 @@ def code_digest(module: str, proof: bool = False) -> str:
             a fix.
         proof: count these as well.
     """
-    return source.digest(*(node for _, node in sorted(_reached(module, proof=proof).items(), key=_first)))
+    return source.digest_of(*_texts(_reached(module, proof=proof), proof))
 
 
 @memo
 def _rewrite_digest(old: tuple[str, ...], new: tuple[str, ...]) -> str:
-    reached: dict[tuple[str, int], ast.stmt] = {}
+    reached: set[tuple[str, int]] = set()
     for text in new:
         for name, wanted in _used_in_text("", text, "hotfix"):
             reached.update(_reached(name, wanted))
-    pieces = [source.parse(textwrap.dedent(text)) for text in (*old, *new)]
-    return source.digest(*pieces, *(node for _, node in sorted(reached.items(), key=_first)))
+    pieces = [source.canonical(source.parse(textwrap.dedent(text))) for text in (*old, *new)]
+    return source.digest_of(*pieces, *_texts(reached))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: what is reached.
 
 
-def _reached(module: str, wanted: str = "*", proof: bool = False) -> dict[tuple[str, int], ast.stmt]:
-    """The statements that a name of a module (``*``: all) consists of, with what it uses; by module and number."""
+def _reached(module: str, wanted: str = "*", proof: bool = False) -> set[tuple[str, int]]:
+    """The statements that a name of a module (``*``: all) consists of, with what it uses, as modules and numbers."""
     package = module.partition(".")[0]
-    found: dict[tuple[str, int], ast.stmt] = {}
+    found: set[tuple[str, int]] = set()
     left = [(module, wanted)]
     seen: set[tuple[str, str]] = set()
     while left:
@@ -82,9 +82,18 @@ def _reached(module: str, wanted: str = "*", proof: bool = False) -> dict[tuple[
         for number in range(len(every)) if wanted == "*" else numbers.get(wanted, ()):
             if (name, number) not in found:
                 if not isinstance(every[number], (ast.Import, ast.ImportFrom)):
-                    found[name, number] = every[number]
+                    found.add((name, number))
                 left += _used_by(name, number, proof, package)
     return found
+
+
+def _texts(reached: Iterable[tuple[str, int]], proof: bool = False) -> list[str]:
+    return [_text(*place, proof) for place in sorted(reached)]
+
+
+@memo
+def _text(module: str, number: int, proof: bool) -> str:
+    return source.canonical(_statements(module, proof)[number])  # kept, since cures share their helpers
 
 
 @memo
@@ -112,10 +121,6 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
         for one in source.without_docstring(source.parse(text).body)
         if not _is_for_types(one) and (proof or not _is_beside_the_cure(one))
     ]
-
-
-def _first(item: tuple[tuple[str, int], ast.stmt]) -> tuple[str, int]:
-    return item[0]
 
 
 def _is_for_types(node: ast.stmt) -> bool:

@@ -17,13 +17,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 from .. import parsing
 from ..memo import memo, recent
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WITH_DOCSTRING = {*_DEFINITIONS, ast.Module}
 _DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits, an identity and not a signature
 
 # Fields that differ between Python versions or do not change what is computed.
@@ -111,7 +112,17 @@ def digest(*nodes: ast.AST) -> str:
     Comments, docstrings and layout do not count; every other change of the source does. The digest of one and the
     same source is equal under every Python version from 3.9 on.
     """
-    text = "\n".join(_canonical(node) for node in nodes)
+    return digest_of(*map(canonical, nodes))
+
+
+def canonical(node: ast.AST) -> str:
+    """What `digest` takes the digest of, for those who need that of one tree in many places."""
+    return _canonical(node)
+
+
+def digest_of(*texts: str) -> str:
+    """The same, of what `canonical` has made of the trees."""
+    text = "\n".join(texts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
 
 
@@ -556,16 +567,17 @@ def _canonical(node: object) -> str:
     if isinstance(node, ast.JoinedStr):
         return f"JoinedStr({_canonical_fstring(node.values)})"
     if isinstance(node, ast.AST):
-        fields = []
-        for name, value in ast.iter_fields(node):
-            if name in _IGNORED_FIELDS or (value is None and not isinstance(node, ast.Constant)):
+        kind, fields = type(node), []
+        for name in kind._fields:
+            value: Any = getattr(node, name, None)
+            if name in _IGNORED_FIELDS or (value is None and kind is not ast.Constant):
                 continue
-            if name == "body" and isinstance(node, (*_DEFINITIONS, ast.Module)):
+            if name == "body" and kind in _WITH_DOCSTRING:
                 value = without_docstring(value)
             if value == [] and name != "body":
                 continue  # lists that newer versions added (type_params) are empty in older source
-            fields.append(f"{name}={_canonical(value)}")
-        return f"{type(node).__name__}({','.join(fields)})"
+            fields.append(f"{name}={repr(value) if type(value) is str else _canonical(value)}")
+        return f"{kind.__name__}({','.join(fields)})"
     if isinstance(node, list):
         return f"[{','.join(map(_canonical, node))}]"
     return hex(node) if type(node) is int else repr(node)

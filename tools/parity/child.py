@@ -8,12 +8,13 @@ import sys
 import time
 import traceback
 from contextlib import AbstractContextManager, nullcontext
-from functools import reduce
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from tools.testbed.child import resolve, versions
 
 PACKAGES = ("transformers", "torch", "triton", "flash_attn", "xformers", "tokenizers", "huggingface_hub", "numpy")
 
@@ -40,7 +41,7 @@ def main(folder: str) -> None:
         with _operators(order, operators), Testbed(device) as testbed:
             calls = testbed.flash_calls
             given = SimpleNamespace(**order["given"]) if order["given"] else None
-            tensors = collect(_resolve(order["case"])(testbed, given))
+            tensors = collect(resolve(order["case"])(testbed, given))
     except BaseException as error:
         result["error"] = [type(error).__name__, str(error), traceback.format_exc()]
     if order["hotfix"]:
@@ -48,7 +49,7 @@ def main(folder: str) -> None:
 
         result["report"] = hotfix.report().to_dict()
     result["kernels"] = kernels(device, calls, operators)
-    result["versions"] = {"python": sys.version.split()[0], **_versions()}
+    result["versions"] = versions(PACKAGES)
     result["peak_bytes"] = torch.cuda.max_memory_allocated() if device == "cuda" else None
     result["seconds"] = round(time.monotonic() - began, 2)
     torch.save(tensors, at / "tensors.pt")
@@ -114,18 +115,3 @@ def _counting(operator: Any, counts: dict[str, int]) -> Any:
         return result
 
     return apply
-
-
-def _resolve(case: str) -> Any:
-    module, _, qualname = case.partition(":")
-    return reduce(getattr, qualname.split("."), import_module(module))
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from functools import reduce
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -40,28 +41,30 @@ def run_on(order: dict[str, Any], number: int, at: Path) -> None:
         target = order["targets"][number] and SimpleNamespace(**order["targets"][number])
         with Testbed() as testbed:
             result["flash_calls"] = testbed.flash_calls
-            tensors = collect(_resolve(order["case"])(testbed, target))
+            tensors = collect(resolve(order["case"])(testbed, target))
     except BaseException as error:
         result["error"] = [type(error).__name__, str(error), traceback.format_exc()]
     if order["hotfix"]:
         import hotfix
 
         result["report"] = hotfix.report().to_dict()
-    result["versions"] = {"python": sys.version.split()[0], **_versions()}
+    result["versions"] = versions(PACKAGES)
     torch.save(tensors, at / f"{number}.pt")
     partial = at / f"{number}.partial"
     partial.write_text(json.dumps(result))
     os.replace(partial, at / f"{number}.json")
 
 
-def _resolve(case: str) -> Any:
+def resolve(case: str) -> Any:
+    """What ``module:qualname`` names."""
     module, _, qualname = case.partition(":")
     return reduce(getattr, qualname.split("."), importlib.import_module(module))
 
 
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of this Python and of those packages that are here."""
+    found = {"python": sys.version.split()[0]}
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:

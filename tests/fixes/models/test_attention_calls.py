@@ -1,6 +1,6 @@
 """The fixes of how models call their attention, on real releases: wrong before, right after, gone where not needed.
 
-Bounds and helpers are those of `test_wave_attention`. All that is asked of one release runs in one process.
+Bounds and helpers are those of `test_attention`. All that is asked of one release runs in one process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hotfix.models import (
     qwenvl_vision_fa2_crash,
     v5_fa2_s_aux_none,
 )
-from tests.fixes.models.test_wave_attention import BOUND, WAVE, different, off, outcomes, ran
+from tests.fixes.models.test_attention import BOUND, CASES, different, off, outcomes, ran
 from tools.testbed.run import run_many
 
 pytestmark = pytest.mark.testbed
@@ -59,7 +59,7 @@ def assert_eager(told):
 
 
 def test_models_without_sinks_run():
-    fix, case = v5_fa2_s_aux_none.FIX, f"{WAVE}.sinks:without_sinks"
+    fix, case = v5_fa2_s_aux_none.FIX, f"{CASES}.sinks:without_sinks"
     assert ran(case, "5.6.0", False).error[:2] == ("AttributeError", "'NoneType' object has no attribute 'to'")
     after, _ = repaired(case, "5.6.0", fix, "5.6.1")
     assert_eager(part(after, "padded"))
@@ -71,9 +71,9 @@ def test_models_without_sinks_run():
 def test_float32_queries_are_refused_before_and_cast_after():
     fix = fa_peft_dtype_check.FIX
     for case in "under_autocast", "float32_norms":
-        error = ran(f"{WAVE}.dtypes:{case}", "4.48.3", False).error
+        error = ran(f"{CASES}.dtypes:{case}", "4.48.3", False).error
         assert error[:2] == ("RuntimeError", "FlashAttention only support fp16 and bf16 data type")
-    after, fixed = repaired(f"{WAVE}.dtypes:mixed", "4.48.3", fix, "4.49.0")
+    after, fixed = repaired(f"{CASES}.dtypes:mixed", "4.48.3", fix, "4.49.0")
     assert_eager(part(after, "autocast"))
     assert not different(part(after, "norms"), part(fixed, "norms"))
 
@@ -82,7 +82,7 @@ def test_float32_queries_are_refused_before_and_cast_after():
 
 
 def test_vision_and_audio_encoders_keep_their_samples_apart():
-    fix, case = qwenvl_vision_fa2_crash.FIX, f"{WAVE}.encoders:everything"
+    fix, case = qwenvl_vision_fa2_crash.FIX, f"{CASES}.encoders:everything"
     before = run_many(case, fix.targets, transformers="4.53.0", hotfix=False)
     assert {one.error and one.error[0] for one in before} == {"AttributeError", "IndexError"}
     after = run_many(case, fix.targets, transformers="4.53.0")
@@ -98,7 +98,7 @@ def test_vision_and_audio_encoders_keep_their_samples_apart():
 
 
 def test_images_stay_apart_under_eager_attention():
-    fix, case = glm4v_bool_mask.FIX, f"{WAVE}.encoders:under_eager"
+    fix, case = glm4v_bool_mask.FIX, f"{CASES}.encoders:under_eager"
     before = ran(case, "4.53.0", False, fix.targets[0]).require().tensors
     after, _ = repaired(case, "4.53.0", fix, "4.53.1")
     gaps = [max(off(told["images: together"][None], told["images: eager"][None])) for told in (before, after)]
@@ -110,7 +110,7 @@ def test_images_stay_apart_under_eager_attention():
 
 
 def test_a_padded_gpt2_does_not_see_the_future():
-    fix, case = gpt2_fa2_padding_loses_causality.FIX, f"{WAVE}.padded_gpt2:everything"
+    fix, case = gpt2_fa2_padding_loses_causality.FIX, f"{CASES}.padded_gpt2:everything"
     before = ran(case, "4.57.6", False, fix.targets[0]).require().tensors
     after, _ = repaired(case, "4.57.6", fix, "5.0.0")
     for way in "padded", "continued":
@@ -123,7 +123,7 @@ def test_a_padded_gpt2_does_not_see_the_future():
 
 
 def test_packed_sequences_with_their_lengths_stay_apart():
-    fix, case = fa2_varlen_kwargs_ignored.FIX, f"{WAVE}.packed_lengths:everything"
+    fix, case = fa2_varlen_kwargs_ignored.FIX, f"{CASES}.packed_lengths:everything"
     before = ran(case, "4.53.0", False, fix.targets[0]).require().tensors
     after = ran(case, "4.53.0", True, fix.targets[0])
     assert_repaired(fix, fix.targets[0], after, ran(case, "4.53.1", True, fix.targets[0], fix.id))
@@ -134,7 +134,7 @@ def test_packed_sequences_with_their_lengths_stay_apart():
 
 def test_packed_sequences_with_a_sliding_window_need_two_fixes_of_one_function():
     both = (fa2_varlen_kwargs_ignored.FIX.id, fa_sliding_window_off_by_one.FIX.id)
-    case, target = f"{WAVE}.packed_lengths:windowed", fa2_varlen_kwargs_ignored.FIX.targets[0]
+    case, target = f"{CASES}.packed_lengths:windowed", fa2_varlen_kwargs_ignored.FIX.targets[0]
     told = {only: ran(case, "4.53.0", True, target, only).require().tensors for only in (*both, ",".join(both))}
     assert_eager(told.pop(",".join(both)))
     assert all(min(off(one["flash"], one["eager"])) > 0.1 for one in told.values())

@@ -1,7 +1,7 @@
 """Positions in Qwen's vision-language models: wrong before, right after, gone where not needed.
 
 All of it is compared bit by bit, but for flash attention, which computes in bfloat16 and is held against eager
-attention in float32: 2 % of the norm, as in test_wave_attention.
+attention in float32: 2 % of the norm, as in test_attention.
 """
 
 from __future__ import annotations

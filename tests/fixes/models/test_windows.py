@@ -21,7 +21,7 @@ from tools.testbed.run import run
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-CASES = "tests.fixes.models.wave.windows"
+CASES = "tests.fixes.models.attention.windows"
 UNPADDED, PADDING_CHECK = "fa2-posids-varlen-unpadded-batch", "fa2-right-padding-check"
 
 

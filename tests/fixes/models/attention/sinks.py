@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hotfix.proofs.models import v5_fa2_s_aux_none
 from hotfix.proofs.zoo import llama
-from tests.fixes.models.wave import traces
+from tests.fixes.models.attention import traces
 
 
 def without_sinks(testbed, target):

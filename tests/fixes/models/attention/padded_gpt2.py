@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hotfix.proofs.models import gpt2_fa2_padding_loses_causality
 from hotfix.proofs.zoo import gpt2
-from tests.fixes.models.wave import traces
+from tests.fixes.models.attention import traces
 
 
 def everything(testbed, target):

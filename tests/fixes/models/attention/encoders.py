@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hotfix.proofs import zoo
 from hotfix.proofs.models import glm4v_bool_mask, qwenvl_vision_fa2_crash
-from tests.fixes.models.wave import traces
+from tests.fixes.models.attention import traces
 
 
 def everything(testbed, target):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hotfix.proofs.models import fa_peft_dtype_check
 from hotfix.proofs.zoo import llama
-from tests.fixes.models.wave import traces
-from tests.fixes.models.wave.unpadded import one_by_one
+from tests.fixes.models.attention import traces
+from tests.fixes.models.attention.unpadded import one_by_one
 
 
 def mixed(testbed, target):

@@ -17,7 +17,7 @@ from tools.testbed.run import run
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-WAVE = "tests.fixes.models.wave"
+CASES = "tests.fixes.models.attention"
 UNTOUCHED = "tools.probes:untouched"
 BOUND = 2e-2
 
@@ -70,7 +70,7 @@ def test_only_the_first_sample_of_an_unpadded_batch_is_right_before():
 
 @pytest.mark.parametrize("case", ["batches", "decoding"])
 def test_positions_without_a_zero_crash_before(case):
-    result = ran(f"{WAVE}.unpadded:{case}", "4.55.0", False)
+    result = ran(f"{CASES}.unpadded:{case}", "4.55.0", False)
     assert result.error[0] == "RuntimeError"
     assert result.error[1].startswith("max(): Expected reduction dim to be specified for input.numel() == 0")
 
@@ -85,14 +85,14 @@ def test_training_on_an_unpadded_batch_is_bitwise_the_fixed_release(release):
 
 @pytest.mark.parametrize("case", ["batches", "decoding"])
 def test_every_sample_of_every_unpadded_batch_is_what_eager_attention_gives(case):
-    got = dict(tensors(f"{WAVE}.unpadded:{case}", "4.54.0"))
+    got = dict(tensors(f"{CASES}.unpadded:{case}", "4.54.0"))
     expected = got.pop("eager")
     assert got
     assert {name: gap for name, logits in got.items() if max(gap := off(logits, expected)) > BOUND} == {}
 
 
 def test_packed_sequences_stay_apart_also_where_the_fixed_release_mixes_them():
-    case = f"{WAVE}.unpadded:packed"
+    case = f"{CASES}.unpadded:packed"
     after, before, fixed = (tensors(case, *one) for one in (("4.54.0",), ("4.54.0", False), ("4.55.1", False)))
     assert not different(after, before)
     assert after["one row"].equal(fixed["one row"])
@@ -104,7 +104,7 @@ def test_packed_sequences_stay_apart_also_where_the_fixed_release_mixes_them():
 
 
 def test_generation_is_wrong_or_impossible_before():
-    generation = f"{WAVE}.generation:both"
+    generation = f"{CASES}.generation:both"
     first, *others = off(*(tensors(generation, "4.54.0", False)[name] for name in ("logits", "eager logits")))
     assert first < BOUND
     assert min(others) > 0.1
@@ -117,7 +117,7 @@ def test_generation_is_wrong_or_impossible_before():
 
 @pytest.mark.parametrize("release", ["4.54.0", "4.55.0", "4.55.1", "4.55.2"])
 def test_generation_is_bitwise_the_fixed_release_and_has_the_tokens_of_eager_attention(release):
-    generation = f"{WAVE}.generation:both"
+    generation = f"{CASES}.generation:both"
     after = tensors(generation, release)
     assert not different(after, tensors(generation, "4.55.3", False))
     for prefix in "", "padded ", "continued ":

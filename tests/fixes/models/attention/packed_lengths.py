@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from hotfix.proofs.models import fa2_varlen_kwargs_ignored
-from tests.fixes.models.wave import traces
+from tests.fixes.models.attention import traces
 
 
 def everything(testbed, target):
