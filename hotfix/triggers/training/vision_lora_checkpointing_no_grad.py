@@ -12,6 +12,7 @@ TRIGGER = Trigger(
     "vision-lora-checkpointing-no-grad",
     when="a part besides the text has frozen embeddings and something to train, under reentrant checkpointing",
     wrong="what is trained in it gets no gradient",
+    while_repaired=False,  # the hooks are put there by a function around the method, where calls are not counted
 )
 
 
