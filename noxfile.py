@@ -170,12 +170,13 @@ def coverage(session: nox.Session) -> None:
     """What tests reach of engine, patching and versions, children included: 95 % of it, or red."""
     install_testbed(session)
     session.install("--group", "coverage")
-    # Forks by the dozen out of 64 threads: each would write a file of its own, and take seconds for it.
+    # In one process: pytest-xdist stops its workers while they are still writing what they have counted. And without
+    # forks by the dozen out of 64 threads: each would write a file of its own, and take seconds for it.
     left_out = "threads_that_import_apply_revert_and_report_and_forks"
     folders = [*CORE, "tests/commands", "tests/hostile", "tests/cluster", "-k", f"not {left_out}"]
     session.env["OMP_NUM_THREADS"] = "1"
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", "-m", "not slow", *folders)
+    session.run("coverage", "run", "-m", "pytest", "-q", "-m", "not slow", *folders)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report")
 
