@@ -37,7 +37,7 @@ def steps(testbed: Testbed, cls: Any, sizes: list[int]) -> dict[str, torch.Tenso
     # In 4.42.0 to 4.42.3 the window is an argument of its own.
     more = {"sliding_window": WINDOW}
     named = more if "sliding_window" in inspect.signature(cls.update).parameters else {}
-    cache = cls(_configuration(cls.__name__), 1, LENGTH, device=testbed.device, dtype=torch.float32)
+    cache = _made(cls, _configuration(cls.__name__), testbed.device)
     # Which layers have a window is another half of them before 4.42.4; a cache that is made late has it in the first.
     layer = next((number for number, one in enumerate(cache.key_cache) if one.shape[2] == WINDOW), 0)
     keys, values = (testbed.randn(1, 2, LENGTH, 8, seed=seed) for seed in (1, 2))
@@ -50,6 +50,21 @@ def steps(testbed: Testbed, cls: Any, sizes: list[int]) -> dict[str, torch.Tenso
         told[f"{number}: keys"], told[f"{number}: values"] = key.clone(), value.clone()
         begin += size
     return told
+
+
+def _made(cls: Any, config: Any, device: str) -> Any:
+    import torch
+    from transformers import StaticCache
+
+    if cls.__name__ != "SlidingWindowCache":
+        return cls(config, 1, LENGTH, device=device, dtype=torch.float32)
+
+    # Its own `__init__` fails in some of these releases; all that it does is to make a StaticCache for the window.
+    class Made(cls):
+        def __init__(self) -> None:
+            StaticCache.__init__(self, config, 1, WINDOW, device=device, dtype=torch.float32)
+
+    return Made()
 
 
 def _configuration(cache: str) -> Any:
