@@ -10,7 +10,7 @@ Releases  4.48.0 to 4.48.1
 Upstream  transformers#35681 (fixed in 4.48.2)
 Here      The cache is told, and each layer cuts its mask at the last token that is in the cache, which it takes from
           ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2, whose cache has a
-          fault of its own: it drops the first token at the last position of the window, one step too early.
+          fault of its own: `hybrid-cache-window-hole`.
 """
 
 from __future__ import annotations

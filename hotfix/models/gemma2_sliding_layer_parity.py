@@ -7,7 +7,7 @@ Cause     Layers 1, 3, 5 have the window; the weights were trained with one in l
 Releases  4.42.0 to 4.42.3
 Upstream  fixed in 4.42.4
 Here      Layers and cache count from the first one, and the cache reads what it is told. Bitwise equal to 4.42.4,
-          which drops the first token at the last position of the window, one step too early.
+          whose cache has a fault of its own: `hybrid-cache-window-hole`.
           A cache that was made before keeps its layout: arm hotfix before anything is made.
 """
 

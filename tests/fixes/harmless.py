@@ -16,9 +16,16 @@ from hotfix.proofs import zoo
 from hotfix.proofs.loading import _llava as _weights
 from hotfix.proofs.loading import pipeline_torch_dtype_ignored, v5_umt5_config_unties_encoder
 from hotfix.proofs.models import _positions as _positions_of_5_2
-from hotfix.proofs.models import qwenvl_v5_stale_rope_deltas_forward
+from hotfix.proofs.models import hybrid_cache_window_hole, qwenvl_v5_stale_rope_deltas_forward
 from hotfix.proofs.processing import _pictures
-from hotfix.proofs.training import _counted, _steps, deepspeed_double_gas_scaling, shift_labels_dropped_by_heads
+from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
+from hotfix.proofs.training import (
+    _counted,
+    _steps,
+    deepspeed_double_gas_scaling,
+    shift_labels_dropped_by_heads,
+    vision_lora_checkpointing_no_grad,
+)
 from hotfix.proofs.training._writers import writer
 
 Case = Callable[[Any, Any], dict[str, Any]]
@@ -102,6 +109,23 @@ def moved_labels_of_a_whole_text(testbed: Any, target: Any) -> dict[str, Any]:
     return {"labels": model(ids, labels=ids).loss, "both": model(ids, labels=ids, shift_labels=moved).loss}
 
 
+@of("vision-lora-checkpointing-no-grad")
+def adapters_in_the_text(testbed: Any, target: Any) -> dict[str, Any]:
+    return _with_adapters(testbed, in_tower=False)
+
+
+def _with_adapters(testbed: Any, in_tower: bool) -> dict[str, Any]:
+    """Gradients of a LLaVA that is prepared in the order of PEFT: frozen, adapted, checkpointed, and hooked at last."""
+    model, inputs = vision_lora_checkpointing_no_grad.llava(testbed)
+    for name, one in model.named_parameters():
+        one.requires_grad_(name.endswith("q_proj.weight") and (in_tower or "vision" not in name))
+    model.train().gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
+    model.enable_input_require_grads()
+    model(**inputs, use_cache=False).logits.float().logsumexp(-1).mean().backward()
+    adapted = [one for one in model.parameters() if one.requires_grad]
+    return {f"gradient {number}": (one * 0 if one.grad is None else one.grad) for number, one in enumerate(adapted)}
+
+
 # -- attention ---------------------------------------------------------------------------------------------------------
 
 
@@ -147,6 +171,13 @@ def far_positions_without_autocast(testbed: Any, target: Any) -> dict[str, Any]:
     ids = testbed.randint(3, 60, 1, 9, seed=1)
     positions = torch.arange(1000, 1009, device=ids.device).expand(1, 9)
     return {"logits": model(ids, position_ids=positions, use_cache=False).logits}
+
+
+@of("hybrid-cache-window-hole")
+def a_prompt_that_fills_the_window(testbed: Any, target: Any) -> dict[str, Any]:
+    full, cls = hybrid_cache_window_hole.WINDOW, zoo.class_of(target)
+    within = {f"within: {name}": one for name, one in hybrid_cache_window_hole.steps(testbed, cls, [3, 1, 1]).items()}
+    return {**hybrid_cache_window_hole.steps(testbed, cls, [full, 1, 1]), **within}
 
 
 @of("gemma2-fa2-no-window")
@@ -394,7 +425,30 @@ def a_call_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
     return _pictures.tokens(zoo.qwen_processor(zoo.class_of(target), Qwen2VLImageProcessor()))
 
 
-# -- where the case raises on a broken release, leaves weights at random, or asks what cannot be told ------------------
+@of("whisper-longform-timestamps-reset")
+def windows_that_are_read_one_by_one(testbed: Any, target: Any) -> dict[str, Any]:
+    # As with chunk_length_s: half a minute each, of which five seconds at either end are in two of them.
+    import tempfile
+    from pathlib import Path
+
+    import torch
+
+    with tempfile.TemporaryDirectory() as folder:
+        tokenizer = whisper.whisper(Path(folder))
+        outputs = [
+            {"tokens": torch.tensor([whisper.written(tokenizer, window)]), "stride": (30.0, left, right)}
+            for window, left, right in ((whisper._TO_THE_END, 0.0, 5.0), (whisper._FIRST, 5.0, 0.0))
+        ]
+        said = tokenizer._decode_asr(outputs, return_timestamps=True, return_language=None, time_precision=0.02)
+    times = [time for one in said[1]["chunks"] for time in one["timestamp"]]
+    return {"times": torch.tensor(times), "text": torch.tensor([*said[0].encode()])}
+
+
+# -- where the case raises on a broken release, leaves weights at random, or asks what no result depends on ------------
+
+
+def adapters_in_a_tower(testbed: Any, target: Any) -> dict[str, Any]:
+    return _with_adapters(testbed, in_tower=True)
 
 
 def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
@@ -457,4 +511,5 @@ STRIKES: dict[str, Case] = {
     "gemma2-sliding-layer-parity": past_the_window_at_once,
     "pipeline-torch-dtype-ignored": a_pipeline_in_bfloat16,
     "v5-umt5-config-unties-encoder": a_head_that_is_not_the_table,
+    "vision-lora-checkpointing-no-grad": adapters_in_a_tower,
 }

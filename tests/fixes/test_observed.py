@@ -51,6 +51,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {
             "gemma2-fa2-no-window": _model("gemma2", "Gemma2FlashAttention2.forward"),
             "fa2-sliding-window-mask-slicing": _model("mistral", "MistralFlashAttention2.forward"),
+            "whisper-longform-timestamps-reset": "transformers.models.whisper.tokenization_whisper:_decode_asr",
         },
     ),
     "4.45.0": (
@@ -118,7 +119,13 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessor._standardize_kwargs"),
         },
     ),
-    "4.51.0": ({}, {"flex-block-mask-batch": "transformers.integrations.flex_attention:make_flex_block_causal_mask"}),
+    "4.51.0": (
+        {},
+        {
+            "flex-block-mask-batch": "transformers.integrations.flex_attention:make_flex_block_causal_mask",
+            "hybrid-cache-window-hole": "transformers.cache_utils:HybridCache._sliding_update",
+        },
+    ),
     "4.52.1": (
         LATER,
         {
@@ -152,6 +159,9 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "qwen2vl-text-position-ids-from-mrope": _model("qwen2_vl", "Qwen2VLTextModel.forward"),
             "trainer-dp-loss-mean-num-items": "transformers.trainer:Trainer.compute_loss",
             "vision-hidden-states-post-ln": _model("got_ocr2", "GotOcr2VisionEncoder.forward"),
+            "vision-lora-checkpointing-no-grad": (
+                "transformers.modeling_utils:PreTrainedModel.enable_input_require_grads"
+            ),
         },
     ),
     "4.56.0": ({"flash-attn": None}, {"pipeline-torch-dtype-ignored": "transformers.pipelines:pipeline"}),

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from hotfix.proofs.processing._pictures import PACKAGES
+from hotfix.processing.qwen2vl_saved_size_pixels import FIX as SAVED
+from hotfix.proofs.processing._pictures import PACKAGES, SMALL
 from tools.testbed.run import run
 
 pytest.importorskip("torch")
@@ -118,3 +119,22 @@ def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(releas
     own = {name for name in repaired if not any(one in name for one in left_alone)}
     assert own <= right.keys()
     assert {name for name in own if not repaired[name].equal(right[name])} == set()
+
+
+@pytest.mark.parametrize(
+    ("release", "kind"),
+    [
+        ("4.50.1", "fast"),
+        pytest.param("4.50.1", "slow", marks=pytest.mark.slow),
+        pytest.param("4.53.3", "fast", marks=pytest.mark.slow),
+        pytest.param("4.57.6", "slow", marks=pytest.mark.slow),
+        pytest.param("5.3.0", "slow", marks=pytest.mark.slow),
+    ],
+)
+def test_what_4_48_has_saved_is_read_with_all_fixes_at_once(release, kind):
+    target = next(one for one in SAVED.targets if ("fast" in one.module) is (kind == "fast"))
+    case = "hotfix.proofs.processing.qwen2vl_saved_size_pixels:case"
+    told = run(case, transformers=release, flash_attn=None, extras=[TORCHVISION], target=target).require().tensors
+    for name in ("limits", "patches"):
+        assert told[f"4.48: {name}"].equal(told[f"4.50: {name}"])
+    assert told["4.48: limits"].tolist() == [*SMALL.values()]

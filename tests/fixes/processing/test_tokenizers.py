@@ -32,7 +32,11 @@ def test_ids_are_those_of_4_57_6_and_of_the_library(release):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", ["5.0.0", "5.3.0", "5.8.1"])
-def test_without_hotfix_they_are_others(release):
+@pytest.mark.parametrize(("release", "under_llama"), [("5.0.0", (0, 0)), ("5.3.0", (31, 30)), ("5.8.1", (31, 30))])
+def test_without_hotfix_they_are_others(release, under_llama):
     here = told(release, False)
-    assert [one for one in LAYOUTS if not here[f"{one}: transformers"].equal(here[f"{one}: tokenizers"])]
+    differ = [
+        int((here[f"{layout}: transformers"] != here[f"{layout}: tokenizers"]).any(dim=1).sum()) for layout in LAYOUTS
+    ]
+    # Granite's and StableLM's class cut otherwise on all of them; GPT-2's says what its file says.
+    assert differ == [*under_llama, 4, 7, 0]

@@ -1,0 +1,76 @@
+"""ValueError: size must contain 'shortest_edge' and 'longest_edge' keys, from a fine-tuned Qwen2-VL.
+
+Symptom   ``ValueError: size must contain 'shortest_edge' and 'longest_edge' keys.`` out of
+          ``AutoProcessor.from_pretrained()``: whatever was fine-tuned from Qwen2-VL with 4.45 to 4.48, such as ShowUI
+          and UI-TARS.
+Cause     Those releases have written the limits into ``size`` as `min_pixels` and `max_pixels`. These have other names
+          for them, and refuse a size without those, though both limits stand beside it under their old names as well.
+Releases  the slow image processor 4.50.0 to 5.3.0, the fast one 4.50.0 to 4.53.3
+Upstream  showlab/ShowUI#91, bytedance/UI-TARS#165 (fixed in 4.54.0 and 5.4.0)
+Here      A size of the old names is read under the new ones, as there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.processing._places import FAST, SLOW, VIDEO, place
+
+FIX = Fix(
+    id="qwen2vl-saved-size-pixels",
+    title="Image processors of Qwen2-VL refuse what 4.45 to 4.48 have saved",
+    kind="loading",
+    upstream=("showlab/ShowUI#91", "bytedance/UI-TARS#165"),
+    fixed_in="4.54.0, 5.4.0",
+    prefilter='raise ValueError("size must contain',
+    exempt={
+        f"transformers.models.{model}.{kind.format(model)}:{name}.__init__": (
+            "the model is younger than 4.48: no file of it has the old names"
+        )
+        for model, kind, name in (
+            ("ernie4_5_vl_moe", SLOW, "Ernie4_5_VLMoeImageProcessor"),
+            ("ernie4_5_vl_moe", SLOW, "Ernie4_5_VL_MoeImageProcessor"),
+            ("ernie4_5_vl_moe", VIDEO, "Ernie4_5_VLMoeVideoProcessor"),
+            ("ernie4_5_vl_moe", VIDEO, "Ernie4_5_VL_MoeVideoProcessor"),
+            ("glm46v", SLOW, "Glm46VImageProcessor"),
+            ("glm4v", SLOW, "Glm4vImageProcessor"),
+            ("glm4v", FAST, "Glm4vImageProcessorFast"),
+            ("glm_image", SLOW, "GlmImageImageProcessor"),
+            ("paddleocr_vl", SLOW, "PaddleOCRVLImageProcessor"),
+            ("paddleocr_vl", FAST, "PaddleOCRVLImageProcessorFast"),
+            ("video_llama_3", SLOW, "VideoLlama3ImageProcessor"),
+        )
+    },
+)
+
+_NAMES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}
+
+
+_CHECK = '"shortest_edge" not in size or "longest_edge" not in size'
+_RENAMED = f"from {__name__} import renamed\nsize = renamed(size)"
+
+FIX.edits(
+    place("qwen2_vl", SLOW, "Qwen2VLImageProcessor.__init__", ">=4.50.0,<=5.3.0"),
+    old="super().__init__(**kwargs)",
+    new=f"{_RENAMED}\nsuper().__init__(**kwargs)",
+    beside=_CHECK,
+)
+FIX.edits(
+    place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.__init__", ">=4.50.0,<=4.53.3"),
+    old='size = kwargs.pop("size", None)',
+    new=f'size = kwargs.pop("size", None)\n{_RENAMED}',
+    beside=_CHECK,
+    unless='size.pop("min_pixels", None)',
+)
+
+
+def renamed(size: Any) -> Any:
+    """A size with its limits under the names that these releases understand; any other size as it is.
+
+    Args:
+        size: what the processor is given, or None.
+    """
+    if not isinstance(size, dict) or not _NAMES.keys() <= size.keys() or not size.keys().isdisjoint(_NAMES.values()):
+        return size
+    return {_NAMES.get(name, name): value for name, value in size.items()}

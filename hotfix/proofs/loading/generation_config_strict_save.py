@@ -1,0 +1,63 @@
+"""A model with Vicuna's generation_config.json is loaded and saved; and one in which the program has changed it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hotfix.loading.generation_config_strict_save import FIX
+from hotfix.proofs import zoo
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+_VICUNA = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "temperature": 0.9, "top_p": 0.6}
+
+
+@FIX.case(
+    packages={"flash-attn": None},
+    raises="ValueError: (The generation config instance is invalid|GenerationConfig is invalid)",
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What was saved, that the weights were, and that what was changed is refused."""
+    import torch
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = loaded(testbed, Path(folder, "published"), {**_VICUNA, "do_sample": False})
+        model.save_pretrained(Path(folder, "saved"))
+        said = json.loads(Path(folder, "saved", "generation_config.json").read_text(encoding="utf-8"))
+        weights = any(Path(folder, "saved").glob("*.safetensors"))
+        model.generation_config.temperature = 0.5
+        try:
+            model.save_pretrained(Path(folder, "changed"))
+        except ValueError:
+            refused = True
+        else:
+            refused = False
+    told = {name: said[name] for name in _VICUNA}
+    return {
+        "said": torch.tensor([*told.values()], dtype=torch.float64),
+        "weights, refused": torch.tensor([weights, refused]),
+    }
+
+
+def loaded(testbed: Testbed, folder: Path, said: dict[str, Any]) -> Any:
+    """A small Llama that was loaded from a folder with such a generation_config.json.
+
+    Args:
+        testbed: of the case.
+        folder: where it is put; it is made.
+        said: what is in the file.
+    """
+    model = zoo.llama(testbed, attn="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.save_pretrained(folder)
+        (folder / "generation_config.json").write_text(json.dumps(said), encoding="utf-8")
+        return type(model).from_pretrained(folder)

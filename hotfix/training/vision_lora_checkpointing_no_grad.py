@@ -1,0 +1,114 @@
+"""Adapters in a vision tower get no gradient under gradient checkpointing, and stay as they were made.
+
+Symptom   Silent, but for a warning of torch's: ``None of the inputs have requires_grad=True. Gradients will be None``.
+          LoRA with modules of the vision tower among its targets and ``gradient_checkpointing=True`` (reentrant, the
+          default of most releases) trains what is in the text model alone: Qwen2-VL, LLaVA, Gemma 3, InternVL.
+Cause     A checkpointed block passes a gradient on only where its input wants one. ``enable_input_require_grads`` sees
+          to that for the embeddings of the text, and for nothing else.
+Releases  4.36.0 to 4.57.6. Idefics 2, Idefics 3 and SmolVLM see to it themselves.
+Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
+Here      What embeds the patches of each model inside is seen to as well, as in 5.0.0: ``get_input_embeddings`` tells
+          what that is, or, where a class does not, one of the names that 5.0.0 goes by. A tower in which nothing is
+          trained is left as it is, and costs what it did. No number of a forward changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="vision-lora-checkpointing-no-grad",
+    title="Adapters in a vision tower get no gradient under gradient checkpointing",
+    kind="silent",
+    upstream=("peft#2880", "transformers#41993"),
+    fixed_in="5.0.0",
+    prefilter="_require_grads_hook = ",
+    exempt={
+        f"transformers.models.{name.lower()}.modeling_{name.lower()}:{name}{kind}.enable_input_require_grads": (
+            "It sees to the vision tower itself."
+        )
+        for name, kind in (
+            ("Idefics2", "Model"),
+            ("Idefics2", "ForConditionalGeneration"),
+            ("Idefics3", "Model"),
+            ("Idefics3", "ForConditionalGeneration"),
+            ("SmolVLM", "Model"),
+            ("SmolVLM", "ForConditionalGeneration"),
+        )
+    },
+)
+
+# Where the classes whose `get_input_embeddings` says nothing have them.
+_PATCHES = ("patch_embed", "patch_embedding", "patch_embeddings", "patch_conv")
+
+
+@FIX.wraps(("transformers.modeling_utils:PreTrainedModel.enable_input_require_grads", ">=4.36.0,<=4.57.6"))
+def of_all_parts(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The hook of the text, and one for each other part that has an input of its own."""
+
+    def enable_input_require_grads(self: Any) -> Any:
+        result = original(self)
+        hooks, seen = [self._require_grads_hook], {id(self.get_input_embeddings())}
+        for part in parts_of(self):
+            embeddings = embeddings_of(part)
+            if embeddings is not None and id(embeddings) not in seen:
+                seen.add(id(embeddings))
+                hooks.append(embeddings.register_forward_hook(_Wanting(part)))
+        # Upstream takes out what stands here, and whoever else asks for it does the same.
+        self._require_grads_hook = _Hooks(hooks) if len(hooks) > 1 else hooks[0]
+        return result
+
+    return enable_input_require_grads
+
+
+@FIX.recognises
+def is_broken(method: Any) -> bool:
+    """It has one hook, for the embeddings of the text."""
+    from hotfix.pattern import occurs
+
+    return occurs("self.get_input_embeddings().register_forward_hook(make_inputs_require_grads)", method)
+
+
+class _Wanting:
+    """A hook: what a module returns wants a gradient, as long as there is anything to train in a part."""
+
+    def __init__(self, part: Any) -> None:
+        self.part = part
+
+    def __call__(self, module: Any, inputs: Any, output: Any) -> None:
+        if any(one.requires_grad for one in self.part.parameters()):
+            for one in output if isinstance(output, (tuple, list)) else (output,):
+                if hasattr(one, "requires_grad_") and one.is_floating_point():
+                    one.requires_grad_(True)
+
+
+class _Hooks:
+    """Several hooks, taken out together."""
+
+    def __init__(self, hooks: list[Any]) -> None:
+        self.hooks = hooks
+
+    def remove(self) -> None:
+        for one in self.hooks:
+            one.remove()
+
+
+def parts_of(model: Any) -> list[Any]:
+    """The models inside of a model."""
+    from transformers.modeling_utils import PreTrainedModel
+
+    return [one for one in model.modules() if one is not model and isinstance(one, PreTrainedModel)]
+
+
+def embeddings_of(part: Any) -> Any:
+    """The module that makes the input of a part what its blocks take, or None."""
+    try:
+        found = part.get_input_embeddings()
+    except (NotImplementedError, AttributeError):  # the first is how a class says that it has none
+        found = None
+    places = [part, getattr(part, "embeddings", None)]
+    named = (getattr(place, name, None) for place in places for name in _PATCHES)
+    found = found if found is not None else next((one for one in named if one is not None), None)
+    return found if hasattr(found, "register_forward_hook") else None

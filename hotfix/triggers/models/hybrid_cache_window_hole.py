@@ -1,0 +1,24 @@
+"""A token fills the last place of a sliding cache: after a prompt that is shorter than the window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "hybrid-cache-window-hole",
+    when="a prompt is shorter than the window of a sliding layer, and prompt and answer together are not",
+    wrong="the answer is generated with an empty place in the window, and without the first token, from there on",
+)
+
+
+@TRIGGER.strikes()
+def fills_the_last_place(call: Call) -> Any:
+    """A truth value, as a tensor."""
+    told = call.get("cache_position")
+    places = call["cache_kwargs"]["cache_position"] if told is None else told
+    length = call.get("max_cache_len") or call.owner.max_cache_len
+    if len(places) >= length:
+        return False
+    return places[-1] == length - 1
