@@ -172,6 +172,10 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "idefics-smolvlm-position-ids": _model("idefics3", "Idefics3VisionEmbeddings.forward"),
         },
     ),
+    "5.2.0": (
+        LATER,
+        {"v5-missing-bias-not-initialised": "transformers.modeling_utils:PreTrainedModel._initialize_weights"},
+    ),
     "5.4.0": (
         LATER,
         {

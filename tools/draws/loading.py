@@ -10,6 +10,7 @@ from hotfix.proofs.loading import (
     _llava,
     pipeline_torch_dtype_ignored,
     v5_custom_weights_initialised_again,
+    v5_missing_bias_not_initialised,
     v5_umt5_config_unties_encoder,
 )
 from tools.draws import Draw, Tensors, of
@@ -90,6 +91,12 @@ def custom(draw: Draw) -> Tensors:
         save_file(kept, file, metadata={"format": "pt"})
         found = cls.from_pretrained(folder).state_dict()
     return {name: found[name] for name in kept}  # what was missing may be any number
+
+
+@of("v5-missing-bias-not-initialised")
+def biases(draw: Draw) -> Tensors:
+    """A Llama that is loaded with biases or without, from a checkpoint that has none."""
+    return v5_missing_bias_not_initialised.loaded(draw.testbed, "loaded", draw.of("biases", True, False))
 
 
 @of("v5-vlm-saved-in-two-layouts", "vlm-save-reverse-mapping")

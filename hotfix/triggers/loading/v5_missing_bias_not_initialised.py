@@ -1,0 +1,22 @@
+"""A module of a model of the library whose weight was loaded, and something beside it was not."""
+
+from __future__ import annotations
+
+from hotfix.loading.v5_missing_bias_not_initialised import lacks_a_parameter
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "v5-missing-bias-not-initialised",
+    when="the checkpoint has a module's weight and lacks its bias",
+    wrong="the bias is what the memory held before",
+)
+
+
+@TRIGGER.strikes()
+def is_passed_over(call: Call) -> bool:
+    """What has buffers is initialised."""
+    module = call["module"]
+    weight = getattr(module, "weight", None)
+    if getattr(module, "_is_hf_initialized", False) or weight is None or list(module.named_buffers()):
+        return False
+    return getattr(weight, "_is_hf_initialized", False) and lacks_a_parameter(call.owner, module)
