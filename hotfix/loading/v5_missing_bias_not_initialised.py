@@ -1,7 +1,7 @@
 """5.2.0 leaves a bias that is in no checkpoint as it finds the memory.
 
-Symptom   Silent. A model whose checkpoint lacks a bias (``attention_bias`` turned on for a fine-tuning, a norm or a head
-          that has got one) has whatever the memory held before in its place: numbers of another tensor, or nan.
+Symptom   Silent. A model whose checkpoint lacks a bias (``attention_bias`` turned on for a fine-tuning, a norm or a
+          head that has got one) has whatever the memory held in its place: numbers of another tensor, or nan.
 Cause     What is missing is initialised module by module, and 5.2.0 passes over a module whose ``weight`` was loaded,
           whatever else it has.
 Releases  5.2.0

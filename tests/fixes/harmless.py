@@ -14,7 +14,11 @@ from unittest.mock import patch
 
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import _llava as _weights
-from hotfix.proofs.loading import pipeline_torch_dtype_ignored, v5_umt5_config_unties_encoder
+from hotfix.proofs.loading import (
+    pipeline_torch_dtype_ignored,
+    v5_missing_bias_not_initialised,
+    v5_umt5_config_unties_encoder,
+)
 from hotfix.proofs.models import _positions as _positions_of_5_2
 from hotfix.proofs.models import hybrid_cache_window_hole, qwenvl_v5_stale_rope_deltas_forward
 from hotfix.proofs.processing import _pictures
@@ -452,6 +456,12 @@ def adapters_in_a_tower(testbed: Any, target: Any) -> dict[str, Any]:
     return _with_adapters(testbed, in_tower=True)
 
 
+def biases_that_are_numbers(testbed: Any, target: Any) -> dict[str, Any]:
+    # What the memory held is nan, which is not equal to itself.
+    weights = v5_missing_bias_not_initialised.loaded(testbed, "loaded", lacks_biases=True)
+    return {name: one.isfinite() for name, one in weights.items()}
+
+
 def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
     from transformers.integrations import flex_attention
@@ -512,5 +522,6 @@ STRIKES: dict[str, Case] = {
     "gemma2-sliding-layer-parity": past_the_window_at_once,
     "pipeline-torch-dtype-ignored": a_pipeline_in_bfloat16,
     "v5-umt5-config-unties-encoder": a_head_that_is_not_the_table,
+    "v5-missing-bias-not-initialised": biases_that_are_numbers,
     "vision-lora-checkpointing-no-grad": adapters_in_a_tower,
 }
