@@ -7,6 +7,7 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import _written
+from hotfix.proofs.models import hybrid_cache_window_hole
 from tools.draws import Draw, Tensors, batch, of
 
 
@@ -290,3 +291,11 @@ def heads_of_t5(draw: Draw) -> Tensors:
     model = draw.testbed.fill(T5ForConditionalGeneration(config)).to(draw.testbed.device).eval()
     ids = draw.testbed.randint(1, 48, 2, draw.number("tokens", 1, 7), seed=draw.seed)
     return {"logits": model(input_ids=ids, decoder_input_ids=ids).logits}
+
+
+@of("hybrid-cache-window-hole")
+def windows(draw: Draw) -> Tensors:
+    """A cache with a window of eight, a prompt that is shorter, as long or longer, and some tokens."""
+    prompt = draw.number("prompt", 1, 10)
+    steps = [prompt] + [1] * draw.number("tokens", 0, 8)
+    return hybrid_cache_window_hole.steps(draw.testbed, zoo.class_of(draw.target), steps)

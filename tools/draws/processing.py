@@ -13,6 +13,7 @@ from typing import Any
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import v5_additional_special_tokens_lost as special
 from hotfix.proofs.names.asking import words
+from hotfix.proofs.processing import whisper_longform_timestamps_reset
 from hotfix.proofs.processing._pictures import edges
 from hotfix.proofs.processing.v5_debertav2_no_special_tokens import _PIECES
 from tools.draws import Draw, Tensors, of
@@ -151,3 +152,27 @@ def listed(draw: Draw) -> Tensors:
     ids = tokenizer("a <|turn|> a <image>")["input_ids"]
     text = words(tokenizer.decode(ids, skip_special_tokens=True))
     return {"special": words(*sorted(tokenizer.all_special_tokens)), "ids": torch.tensor(ids), "text": text}
+
+
+@of("whisper-longform-timestamps-reset")
+def recordings(draw: Draw) -> Tensors:
+    """What was written for one to three windows, with words at the end of each or not, with times or without."""
+    import torch
+
+    own = whisper_longform_timestamps_reset
+    with TemporaryDirectory() as folder:
+        tokenizer = own.whisper(Path(folder))
+        tokens = [tokenizer.convert_tokens_to_ids(one) for one in own._SPECIAL[1:4]]
+        for number in range(draw.number("windows", 1, 3)):
+            begin = draw.number(f"window {number} from", 0, 28)
+            end = draw.number(f"window {number} to", begin + 1, 30)
+            last: tuple[Any, ...] = ("unfinished",) if draw.of(f"window {number} is cut off", True, False) else ()
+            tokens += own.written(tokenizer, (("hello", float(begin), float(end)), *last))
+        text, more = tokenizer._decode_asr(
+            [{"tokens": torch.tensor([tokens])}],
+            return_timestamps=draw.of("times", True, True, False),
+            return_language=None,
+            time_precision=0.02,
+        )
+    times = [[-1.0 if one is None else one for one in chunk["timestamp"]] for chunk in more.get("chunks", ())]
+    return {"times": torch.tensor(times, dtype=torch.float64), "text": torch.tensor([*text.encode()])}

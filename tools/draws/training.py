@@ -9,7 +9,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hotfix.proofs import zoo
-from hotfix.proofs.training import _counted, _data_parallel, _steps, _writers, shift_labels_dropped_by_heads
+from hotfix.proofs.training import (
+    _counted,
+    _data_parallel,
+    _steps,
+    _writers,
+    shift_labels_dropped_by_heads,
+    vision_lora_checkpointing_no_grad,
+)
 from hotfix.proofs.training.num_items_off_by_one import summed
 from tools.draws import Draw, Tensors, of
 
@@ -227,3 +234,24 @@ def moved_labels(draw: Draw) -> Tensors:
         return {"logits": output.logits}
     output.loss.backward()
     return {"loss": output.loss, "logits": output.logits, "gradient": model.get_output_embeddings().weight.grad}
+
+
+@of("vision-lora-checkpointing-no-grad", trains=True)
+def adapters(draw: Draw) -> Tensors:
+    """A LLaVA in which the text, the tower, both or neither are trained in part, checkpointed in one way or another."""
+    model, inputs = vision_lora_checkpointing_no_grad.llava(draw.testbed)
+    trained = draw.of("trained", ("vision",), ("language",), ("vision", "language"))
+    ending = draw.of("what", "q_proj.weight", "fc1.weight", "mlp.up_proj.weight", "position_embedding.weight")
+    for name, one in model.named_parameters():
+        part = "vision" if "vision" in name else "language"
+        one.requires_grad_(name.endswith(ending) and part in trained)
+    model.train()
+    way = draw.of("checkpointed", "reentrant", "reentrant", "otherwise", "not")
+    if way != "not":
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": way == "reentrant"})
+    model.enable_input_require_grads()
+    logits = model(**inputs, use_cache=False).logits
+    adapted = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    if logits.requires_grad:
+        logits.float().logsumexp(-1).mean().backward()
+    return {"logits": logits, **{name: one * 0 if one.grad is None else one.grad for name, one in adapted.items()}}
