@@ -60,7 +60,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     rows = tuple(tensors(testbed, 4, seed=n) + (tensors(testbed, 2, seed=n + 5) if both else ()) for n in range(2))
     made = type(cache).from_legacy_cache(rows)
     own = made.self_attention_cache if both else made
-    none = type(cache).from_legacy_cache(None) if both else DynamicCache.from_legacy_cache()
+    none = type(cache).from_legacy_cache(None)
     results = {"length": number(made.get_seq_length()), "none": number(none.get_seq_length())}
     keys, values = own.update(*tensors(testbed, 1, seed=9), 1)
     return {**results, "keys": keys, "values": values}
