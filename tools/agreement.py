@@ -55,6 +55,9 @@ _SHORT_STEP = (
     "not tell."
 )
 REASONS: Mapping[str, str] = {
+    "vision-lora-checkpointing-no-grad": (
+        "a false alarm where the positions of the tower are what is trained: they have their gradient without a hook."
+    ),
     "deepspeed-double-gas-scaling": (
         "a false alarm where an epoch ends in the middle of a step: DeepSpeed's engine does not take that step at all."
     ),
