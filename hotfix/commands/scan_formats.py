@@ -6,9 +6,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from ..reports.tables import clean, escaped_markdown, has_room, markdown_table
+from ..reports.tables import clean, escaped_markdown, fitted_table, has_room, markdown_table
 from ..version import __version__
 from . import bugs, screen
 from .carried import Finding, Scan, to_dict
@@ -31,8 +32,7 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
             rows = [_cells(scan, one) for one in scan.findings]
             most = len(rows)
             if out.width is not None and not whole:
-                # Stacked they take two lines each, some of them three.
-                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _SHOWN // 2 - 1
+                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _fitting(rows, out.width)
             rest = scan.findings[most:]
             out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
             if rest:
@@ -40,6 +40,12 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
                 out.line(f"And {len(rest)} more ({kinds}); --all lists them.")
         for sentence in conclusions(scan):
             out.line(sentence)
+
+
+def _fitting(rows: Sequence[tuple[str, ...]], width: int) -> int:
+    """How many rows a screen has room for where each takes two lines, or three."""
+    heights = (fitted_table(COLUMNS, [_stacked(row)], width).count("\n") + 1 for row in rows)
+    return max(1, sum(height < _SHOWN - 1 for height in accumulate(heights)))
 
 
 def print_json(scans: Sequence[Scan]) -> None:
