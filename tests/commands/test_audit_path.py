@@ -170,6 +170,15 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
         (config("T5ForConditionalGeneration", "t5", "5.8.0"), ACCUMULATED, (), MET),
         (config("T5ForConditionalGeneration", "t5", "5.8.0"), "", (), EXCLUDED),
     ],
+    "vision-lora-checkpointing-no-grad": [
+        (
+            {**config("LlavaForConditionalGeneration", "llava", "4.50.0"), "vision_config": {"hidden_size": 8}},
+            "",
+            (),
+            OPEN,
+        ),
+        (llama("4.50.0"), "", (), EXCLUDED),
+    ],
     "num-items-off-by-one": [
         (llama("4.51.0"), "", (), OPEN),
         (llama("4.48.0"), "", (), EXCLUDED),
