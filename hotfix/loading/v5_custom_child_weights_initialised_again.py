@@ -69,7 +69,7 @@ def _kept(tensors: list[torch.Tensor]) -> Iterator[None]:
         return
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Keeping(TorchDispatchMode):  # type: ignore[misc]
+    class Keeping(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are read
         """Operations that write into memory of theirs do nothing."""
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

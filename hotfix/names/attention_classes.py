@@ -25,7 +25,7 @@ def attention_class(name: str, module: str, base: type, instead: str) -> type:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
         raise Gone(f"{name} is gone from this release of transformers, and hotfix gives its name only. {instead}")
 
-    class Unpatched(type(base)):  # type: ignore[misc]
+    class Unpatched(type(base)):  # type: ignore[misc]  # the kind is known when it runs
         """The kind of such a class; a class that inherits from it may be changed."""
 
         def __setattr__(cls, attribute: str, value: Any) -> None:

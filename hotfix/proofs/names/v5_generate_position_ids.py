@@ -20,9 +20,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
 
     model = llama(testbed, attn="sdpa", dtype=torch.float32)
-    library = type(model)
+    library: Any = type(model)
 
-    class Older(library):  # type: ignore[misc, valid-type]  # a class that only the installed release has
+    class Older(library):
         def prepare_inputs_for_generation(
             self, input_ids: Any, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
         ) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             given = {"input_ids": input_ids, "position_ids": positions, "attention_mask": attention_mask}
             return {**given, "past_key_values": past_key_values, "use_cache": kwargs.get("use_cache")}
 
-    class Leaving(library):  # type: ignore[misc, valid-type]  # likewise
+    class Leaving(library):
         def prepare_inputs_for_generation(self, *args: Any, **kwargs: Any) -> Any:
             return super().prepare_inputs_for_generation(*args, **kwargs)
 
