@@ -380,7 +380,7 @@ class Fix:
         if "matcher" in self._parts:
             return ()
         texts = [one.implementation.prefilter for one in self.targets if isinstance(one.implementation, Rewrite)]
-        return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) else ()
+        return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) and all(texts) else ()
 
     def may_be_broken(self, text: str) -> bool:
         """Whether `is_broken` can say so of what a text is parsed to, as far as the names in it tell."""

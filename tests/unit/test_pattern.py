@@ -362,6 +362,13 @@ def test_the_prefilter_is_the_longest_word_that_every_match_has():
     assert Rewrite("__A + 1", "__A").prefilter == ""
 
 
+def test_a_fix_tells_no_prefilter_where_one_of_its_rewrites_has_none():
+    fix = Fix(id="two-forms", title="Two forms", kind="silent")
+    fix.edits("module:f", old=("f(a)", "g(b)"), new=("x", "x"), alternatives=True)
+    fix.edits("module:g", old="wrong", new="right")
+    assert fix.prefilters() == ()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error", "words"),
     [
