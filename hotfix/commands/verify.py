@@ -311,11 +311,22 @@ def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> No
         (one.result, one.fix, _short(one.target), one.before, one.after, _number(one.changed), _number(one.oracle))
         for one in proofs
     ]
-    out.table(("result", "fix", "function", "before", "after", "changed by", "to fixed release"), rows)
+    columns = ("result", "fix", "function", "before", "after", "changed by", "to fixed release")
+    out.table(columns, rows, stacked=[(one.result, one.fix, _short(one.target), _in_words(one)) for one in proofs])
     for reason in dict.fromkeys(f"{one.fix}: {one.reason}" for one in proofs if one.result != VERIFIED):
         out.line(reason)
     if all(one.result == IMPOSSIBLE for one in proofs):
         out.line("Nothing was proved here.")
+
+
+def _in_words(proof: Proof) -> str:
+    """What the columns say that have no heading where rows are stacked."""
+    said = [f"before: {proof.before}", f"after: {proof.after}"]
+    if proof.changed is not None:
+        said.append(f"changed by {_number(proof.changed)}")
+    if proof.oracle is not None:
+        said.append(f"{_number(proof.oracle)} from the fixed release")
+    return "; ".join(said)
 
 
 def _number(value: Optional[float]) -> str:

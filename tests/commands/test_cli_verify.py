@@ -238,6 +238,9 @@ def test_a_founding_fix_is_verified_on_the_testbed_against_the_fixed_release():
     assert proof["before"].startswith("AssertionError: Input and cos/sin must have the same dtype")
     assert (proof["after"], proof["oracle"]) == ("ran", 0.0)
     shown = hotfix(*words, path=testbed, env=ENVIRONMENT, terminal=True)
+    assert "verified: flash-rotary-dtype, qwen2_5_vl:apply_rotary_pos_emb_flashatt before: AssertionError" in shown.text
+    assert "torch.bfloat16; after: ran; 0 from the fixed release" in shown.text
+    shown = hotfix(*words, path=testbed, env=ENVIRONMENT, terminal=True, columns=200)
     assert "verified flash-rotary-dtype" in shown.text
 
 
