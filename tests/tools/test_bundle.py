@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from hotfix import session  # noqa: E402
 from tools.parity import bundle as cuda_bundle  # noqa: E402
 from tools.parity import page as parity  # noqa: E402
 from tools.parity import plan, runner  # noqa: E402
+from tools.testbed import overlay  # noqa: E402
 
 pytestmark = pytest.mark.testbed
 
@@ -34,12 +36,17 @@ def bundle(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def result(bundle):
-    """What the bundle's own runner writes, without a network and without this checkout."""
+def result(bundle, tmp_path_factory):
+    """What the bundle's own runner writes: no network, not this checkout, no cache but that of torch's bytecode."""
+    cache = tmp_path_factory.mktemp("cache")
+    packages = Path("bytecode", *Path(torch.__file__).parents[1].parts[1:])
+    (overlay.cache() / packages).mkdir(parents=True, exist_ok=True)
+    (cache / packages).parent.mkdir(parents=True)
+    (cache / packages).symlink_to(overlay.cache() / packages)  # else each process compiles torch
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TESTBED_CACHE")}
     command = [sys.executable, "-m", "tools.parity", "--device", "cpu", "--only", ENTRY, "--out", "out/result.json"]
     done = subprocess.run(
-        command, cwd=bundle, env={**env, "TESTBED_CACHE": "/dev/null"}, capture_output=True, text=True, check=False
+        command, cwd=bundle, env={**env, "TESTBED_CACHE": str(cache)}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads((bundle / "out" / "result.json").read_text())
