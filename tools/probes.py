@@ -32,9 +32,10 @@ def untouched(testbed: Any, target: Any) -> dict[str, Any]:
         import_module(package)
     else:
         loader: Any = module.__spec__ and module.__spec__.loader
-        # What the package makes itself, as an alias of another module, has no loader and no code of its own.
-        upstream = set(_codes(loader.get_code(target.module))) if loader else set()
-        for function in _functions(module) if loader else ():
+        # What the package makes itself, as an alias of another module, has no loader, or one without code of its own.
+        code_of = getattr(loader, "get_code", None)
+        upstream = set(_codes(code_of(target.module))) if code_of else set()
+        for function in _functions(module) if code_of else ():
             if function.__code__.co_filename == module.__file__:
                 compared += 1
                 changed += journal.first_code(function) is not function.__code__ or function.__code__ not in upstream
