@@ -76,6 +76,7 @@ class Session:
         self._stopped: set[tuple[str, str]] = set()
         self._matter: Optional[tuple[frozenset[str], set[str]]] = None
         self._roots: dict[str, int] = {}
+        self._settled: dict[str, frozenset[str]] = {}  # the modules that were handled, and what was selected then
 
     def _make_observer(self) -> Optional[Observer]:
         """What counts calls; nothing of it is loaded where nobody asks for it."""
@@ -152,6 +153,7 @@ class Session:
 
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
         """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
+        self._settled.clear()
         kept = {(one.fix, one.target.qualname): one for one in self.journal.uninstall(ids)}
         if self.observer:
             self.observer.forget(ids)
@@ -228,20 +230,23 @@ class Session:
             self.publish(pinned=True)
 
     def _catch_up(self) -> bool:
-        found = [
-            name
-            for name in self._modules_that_matter() & sys.modules.keys()
-            if not all(self._is_handled(entry, name) for entry in self._selected_for(name))
-        ]
+        names, ids = self._modules_that_matter() & sys.modules.keys(), frozenset(self.selection.ids)
+        open_ones = [name for name in names if self._settled.get(name) != ids]
+        found = [name for name in open_ones if any(self._is_left(entry, name) for entry in self._selected_for(name))]
         for name in found:
             if installed.is_executed(name):
                 self._handle(sys.modules[name], late=True)
         return bool(found)
 
+    def _is_left(self, entry: Entry, module: str) -> bool:
+        """Whether a fix still has something to do in a module."""
+        return not (self._is_handled(entry, module) or self._is_known_good(entry, module))
+
     def _handle(self, module: ModuleType, late: bool) -> None:
         name, applied = module.__name__, list[Outcome]()
+        ids = frozenset(self.selection.ids)
         for entry in self._selected_for(name):
-            if late and self._is_handled(entry, name):
+            if self._is_known_good(entry, name) or (late and self._is_handled(entry, name)):
                 continue
             self._stopped.add((name, entry.id))  # until it is through: what stops once has to stop again
             with self.ledger.contained(entry.id, name, late):
@@ -256,6 +261,7 @@ class Session:
             if self.policy.requires(entry.id):
                 self._check_required(entry.id, name)
             self._stopped.discard((name, entry.id))
+        self._settled[name] = ids
         if self.observer:
             self.observer.module_loaded(module)
             self._say_at_exit()
@@ -288,27 +294,20 @@ class Session:
         )
 
     def _selected_for(self, module: str) -> list[Entry]:
-        """The selected fixes that have something to do in a module, as far as that is known without reading it."""
-        entries = [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
-        return [entry for entry in entries if not self._is_known_good(entry, module)]
+        """The selected fixes that aim at a module."""
+        return [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
 
     def _is_known_good(self, entry: Entry, module: str) -> bool:
         """Whether the installed release is known to have all of a module right at which a fix aims."""
         ranges = {releases for key, releases in entry.targets.items() if key.partition(":")[0] == module}
-        return bool(ranges) and all(self.catalogue.is_known_good(module, releases) for releases in ranges)
+        return bool(ranges) and self.catalogue.is_known_good(module, *ranges)
 
     def _modules_that_matter(self) -> set[str]:
         """The modules at which a selected fix aims, less those that the installed release is known to have right."""
         ids = frozenset(self.selection.ids)
         if self._matter is not None and self._matter[0] == ids:
             return self._matter[1]
-        modules = set()
-        for entry in self.selection.entries:
-            for key, releases in entry.targets.items():
-                module = key.partition(":")[0]
-                if "*" in module or module in modules or self.catalogue.is_known_good(module, releases):
-                    continue
-                modules.add(module)
+        modules = self._not_known_good(self.selection.entries)
         if self.observer:
             entries = self.selection.entries
             here = [one.id for one in entries if any(key.partition(":")[0] in modules for key in one.targets)]
@@ -321,15 +320,16 @@ class Session:
         """The modules that lack a name which a fix that is off, and only for want of an opt-in, would give back."""
         if not on:
             return set()
-        found = set()
-        for entry in self.catalogue.entries.values():
-            if entry.id in on or not self._is_waiting(entry):
-                continue
+        waiting = (one for one in self.catalogue.entries.values() if one.id not in on and self._is_waiting(one))
+        return self._not_known_good(waiting)
+
+    def _not_known_good(self, entries: Iterable[Entry]) -> set[str]:
+        """The modules at which fixes aim, less those that the installed release is known to have right."""
+        ranges: dict[str, set[str]] = {}
+        for entry in entries:
             for key, releases in entry.targets.items():
-                module = key.partition(":")[0]
-                if "*" not in module and not self.catalogue.is_known_good(module, releases):
-                    found.add(module)
-        return found
+                ranges.setdefault(key.partition(":")[0], set()).add(releases)
+        return {one for one in ranges if "*" not in one and not self.catalogue.is_known_good(one, *ranges[one])}
 
     def _is_waiting(self, entry: Entry) -> bool:
         """Whether a fix gives a name back as soon as the user asks for it."""

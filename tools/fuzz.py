@@ -121,7 +121,7 @@ def edited(target: Target, mutant: str, qualname: str) -> str:
     if found is None:
         return "without the target"
     try:
-        tree = code.standing_alone(found, qualname)
+        tree = source.parse(code.standing_alone(found, qualname))
         before = code.compiled(tree, qualname)
     except (Refusal, SyntaxError, ValueError):
         return "not compiled"  # what does not compile does not run

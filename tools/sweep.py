@@ -649,7 +649,7 @@ def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
 def _edit_problems(found: source.Found | None, qualname: str, targets: Sequence[Target]) -> Iterator[str]:
     """What would make `hotfix.patching.code.edited_code` refuse."""
     assert found is not None
-    tree = code.standing_alone(found, qualname)
+    tree = source.parse(code.standing_alone(found, qualname))
     before = code.compiled(tree, qualname)
     try:
         for target in targets:

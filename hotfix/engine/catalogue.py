@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional
 
 from ..fix import Target
-from ..versions import installed, verdict
+from ..versions import installed, ranges, verdict
 from . import plugins
 from .entry import Entry
 
@@ -33,7 +33,8 @@ class Catalogue:
         self._warn = warn
         self._given = None if entries is None else {entry.id: entry for entry in entries}
         self._known_good: dict[tuple[str, str], bool] = {}
-        self._is_whole: dict[str, bool] = {}
+        self._are_examined: dict[str, bool] = {}
+        self._aiming: dict[str, list[Entry]] = {}
         self._read: Optional[dict[str, Any]] = None
         self._modules: Optional[tuple[dict[str, list[str]], list[tuple[str, str]]]] = None
 
@@ -59,12 +60,13 @@ class Catalogue:
 
     def aiming_at(self, module: str) -> list[Entry]:
         """The fixes that have a target in a module of this name."""
-        exact, patterns = self._by_module
-        found = dict.fromkeys(exact.get(module, ()))
-        found.update(dict.fromkeys(id for name, id in patterns if Target(name, "").covers(module)))
-        return [self.entries[id] for id in self.entries if id in found]
+        if module not in self._aiming:
+            exact, patterns = self._by_module
+            found = {*exact.get(module, ()), *(id for name, id in patterns if Target(name, "").covers(module))}
+            self._aiming[module] = [entry for id, entry in self.entries.items() if id in found]
+        return self._aiming[module]
 
-    def is_known_good(self, module: str, releases: str) -> bool:
+    def is_known_good(self, module: str, *releases: str) -> bool:
         """Whether a module is of an examined release that is none of the broken ones, and as it was released.
 
         A development version, a local version, a release that is newer than the sweep, and a file
@@ -72,12 +74,16 @@ class Catalogue:
 
         Args:
             module: name of the module.
-            releases: the broken ones, as a specifier.
+            releases: the broken ones of each fix that is asked about, as specifiers.
         """
-        key = module.partition(".")[0], releases
-        if key not in self._known_good:  # many targets have one range
-            self._known_good[key] = self._is_good_release(*key)
-        return self._known_good[key] and not _is_older(module) and installed.is_as_released(module)
+        package = module.partition(".")[0]
+        for one in releases:
+            key = package, one
+            if key not in self._known_good:  # many targets have one range
+                self._known_good[key] = self._is_good_release(*key)
+            if not self._known_good[key]:
+                return False
+        return not _is_older(module) and installed.is_as_released(module)
 
     def is_as_examined(self, module: str) -> bool:
         """Whether a module is of an examined release, and as it was released."""
@@ -89,17 +95,19 @@ class Catalogue:
     # ------------------------------------------------------------------------------------------------------------------
 
     def _is_good_release(self, package: str, releases: str) -> bool:
-        from packaging.specifiers import SpecifierSet
-
-        if package not in self._is_whole:
-            spec = installed.find_spec(package)
-            self._is_whole[package] = spec is not None and spec.origin is not None
+        if package not in self._are_examined:
+            self._are_examined[package] = self._is_examined(package)
         release = installed.version(package)
-        if not self._is_whole[package]:  # an installation that was interrupted leaves folders
+        if release is None or not releases or not self._are_examined[package]:
             return False
-        if release is None or not releases or str(release) not in self.examined(package):
+        return not ranges.contains(releases, release)
+
+    def _is_examined(self, package: str) -> bool:
+        """Whether a package is one of the examined releases, all of it."""
+        spec = installed.find_spec(package)
+        if spec is None or spec.origin is None:  # an installation that was interrupted leaves folders
             return False
-        return not SpecifierSet(releases).contains(release)
+        return str(installed.version(package)) in self.examined(package)
 
     @property
     def _by_module(self) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..fix import Fix
+from ..versions import ranges
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -52,9 +53,9 @@ def concerns(targets: Mapping[str, str], release: Version, folders: Collection[s
         release: the release.
         folders: of the model and of its parts, in ``transformers.models``.
     """
-    from packaging.specifiers import SpecifierSet
-
-    broken = [key for key, releases in targets.items() if releases and SpecifierSet(releases).contains(release, True)]
+    broken = [
+        key for key, releases in targets.items() if releases and ranges.contains(releases, release, prereleases=True)
+    ]
     of_models = {folder_of(key.partition(":")[0]) for key in broken if key.startswith(_MODELS)}
     if of_models:
         return not of_models.isdisjoint(folders)

@@ -22,7 +22,6 @@ after it.
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 import sys
@@ -103,7 +102,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
                 continue
             try:
                 pairs = _section(text)
-            except configparser.Error as error:
+            except ValueError as error:
                 warn(f"the entry points of {distribution} cannot be read ({error})")
                 continue
             yield from ((distribution, *pair) for pair in pairs)
@@ -125,9 +124,14 @@ def _is_working_directory(folder: str) -> bool:
 
 
 def _section(text: str) -> list[tuple[str, str]]:
+    import configparser  # here, because most environments have no plugin
+
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # names are case-sensitive
-    parser.read_string(text)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(str(error)) from None
     return parser.items(GROUP) if parser.has_section(GROUP) else []
 
 

@@ -8,7 +8,6 @@ import __future__
 
 import ast
 import builtins
-import copy
 import dis
 import inspect
 import linecache
@@ -16,11 +15,12 @@ import sys
 import types
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper
-from typing import Any, Callable, Optional
+from functools import update_wrapper
+from typing import Any, Callable, Optional, Union
 
 from ..errors import Refusal
 from ..fix import Target
+from ..memo import recent
 from ..pattern import Rewrite
 from ..versions import source
 
@@ -74,29 +74,18 @@ def closure(make: Callable[[Any], Any], original: Any) -> Any:
 class Written:
     """A function that runs as its file has it.
 
+    It is text, and parsed when it is edited: a tree has thousands of objects, and this is kept as long as the function
+    is changed, through every collection of garbage.
+
     Attributes:
         qualname: of the function.
-        found: its definition.
-        imports: import statements of its module that its code depends on.
+        text: what compiles to the same: the definition alone, on its own lines, and the imports that its code tells of.
         code: what it runs.
     """
 
     qualname: str
-    found: source.Found
-    imports: list[ast.stmt]
+    text: str
     code: types.CodeType
-
-    def tree(self) -> ast.Module:
-        """The definition alone in a module, to be changed."""
-        tree = standing_alone(self.found, self.qualname)
-        tree.body[:0] = copy.deepcopy(self.imports)
-        return tree
-
-    def as_it_stands(self) -> ast.Module:
-        """The same, not to be changed."""
-        tree = standing_alone(self.found, self.qualname)
-        tree.body[:0] = self.imports
-        return tree
 
 
 def written(code: types.CodeType, qualname: str, text: str) -> Written:
@@ -110,18 +99,39 @@ def written(code: types.CodeType, qualname: str, text: str) -> Written:
     Raises:
         Refusal: the text does not have it, or has something else than what runs.
     """
+    return _written(code, code.co_filename, qualname, text)
+
+
+@recent(2)
+def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> Written:
+    """The same. Code is equal to that of another file."""
     found = source.find(text, qualname)
     if found is None:
-        raise Refusal(f"the source of {qualname} cannot be read from {code.co_filename}")
+        raise Refusal(f"the source of {qualname} cannot be read from {filename}")
     try:
-        for imports in (list, partial(source.imports, text)):
-            # Attributes of imported names are compiled differently from those of other names.
-            one = Written(qualname, found, imports(), code)
-            if same_program(compiled(one.as_it_stands(), qualname, code), code):
-                return one
-    except SyntaxError as error:
+        alone = f"{standing_alone(found, qualname)}\n{_imports(text, code)}"
+        runs = compiled(source.with_valid_escapes(alone), qualname, code)
+    except (SyntaxError, ValueError) as error:
         raise Refusal(f"the source of {qualname} does not compile on its own: {error}") from None
-    raise Refusal(f"the file {code.co_filename} is not what runs: it has changed, or was changed while it was loaded")
+    if not same_program(runs, code):
+        raise Refusal(f"the file {filename} is not what runs: it has changed, or was changed while it was loaded")
+    return Written(qualname, alone, code)
+
+
+def _imports(text: str, code: types.CodeType) -> str:
+    """A statement that imports the names that code uses and its module imports: they are compiled differently.
+
+    What is imported in their place does not matter, as nothing of it is executed.
+    """
+    if sys.version_info < (3, 11):
+        return ""
+    bound = {one.asname or one.name.partition(".")[0] for node in source.imports(text) for one in node.names}
+    names = sorted(bound & _names_in(code))
+    return f"import {', '.join(f'_ as {name}' for name in names)}\n" if names else ""
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    return {*code.co_names}.union(*(_names_in(one) for one in code.co_consts if isinstance(one, types.CodeType)))
 
 
 def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
@@ -134,7 +144,7 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
     Raises:
         Refusal: an edit does not match exactly as often as declared, or leaves what does not fit.
     """
-    tree = original.tree()
+    tree = source.parse(original.text)
     for target in targets:
         tree = edited_tree(tree, target)
     try:
@@ -161,11 +171,11 @@ def same_program(one: types.CodeType, other: types.CodeType) -> bool:
     return len(one.co_consts) == len(other.co_consts) and all(map(_same_const, one.co_consts, other.co_consts))
 
 
-def standing_alone(found: source.Found, qualname: str) -> ast.Module:
-    """A definition alone in a module, under the heads of its classes; every position is that of the file."""
+def standing_alone(found: source.Found, qualname: str) -> str:
+    """The text of a definition alone in a module, under the heads of its classes; every line is that of the file."""
     *owners, _ = qualname.split(".")
     head = found.text[: len(found.text) - len(found.text.lstrip())]
-    return source.parse(source.under_owners(found.text, owners, found.lineno, head))
+    return source.under_owners(found.text, owners, found.lineno, head)
 
 
 def edited_tree(tree: ast.Module, target: Target) -> ast.Module:
@@ -230,22 +240,22 @@ def statements(text: str, at: ast.AST) -> list[ast.stmt]:
     return written
 
 
-def compiled(tree: ast.Module, qualname: str, like: Optional[types.CodeType] = None) -> types.CodeType:
+def compiled(module: Union[str, ast.Module], qualname: str, like: Optional[types.CodeType] = None) -> types.CodeType:
     """Compile a module and take the one function out. Nothing is executed.
 
     Args:
-        tree: has the function, under the heads of its classes.
+        module: its text or tree; has the function, under the heads of its classes.
         qualname: of the function.
         like: code that was compiled with the same file name and ``__future__`` features.
 
     Raises:
         Refusal: there is no such function in the compiled module.
-        SyntaxError: the tree does not compile.
+        SyntaxError: it does not compile.
     """
     features = (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
     flags = sum(flag for flag in features if like is not None and flag & like.co_flags)
     name = "<source>" if like is None else like.co_filename
-    code: types.CodeType = compile(tree, name, "exec", flags=flags, dont_inherit=True)
+    code: types.CodeType = compile(module, name, "exec", flags=flags, dont_inherit=True)
     for part in qualname.split("."):
         inner = [const for const in code.co_consts if isinstance(const, types.CodeType) and const.co_name == part]
         if not inner:

@@ -113,7 +113,7 @@ def is_as_released(module: str) -> bool:
             status = os.stat(path)
         except OSError:
             continue
-        digest, size = _listed(list_file).get(in_list + end, ("", ""))
+        digest, _, size = _listed(list_file).get(in_list + end, "").partition(",")
         if str(status.st_size) != size:
             return False
         return status.st_mtime <= listed_at + _SECONDS or _has_hash(path, digest)
@@ -178,10 +178,10 @@ def _record(package: str) -> Optional[tuple[str, float, str]]:
 
 
 @memo
-def _listed(list_file: str) -> dict[str, tuple[str, str]]:
-    """The hashes and sizes in an installer's list, by path."""
-    rows = (line.split(",") for line in Path(list_file).read_text(encoding="utf-8", errors="replace").splitlines())
-    return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+def _listed(list_file: str) -> dict[str, str]:
+    """Hash and size, as ``HASH,SIZE``, of each file in an installer's list, by path."""
+    lines = Path(list_file).read_text(encoding="utf-8", errors="replace").splitlines()
+    return dict(line.split(",", 1) for line in lines if "," in line)
 
 
 def _has_hash(path: str, listed: str) -> bool:

@@ -86,7 +86,12 @@ def parse(text: str) -> ast.Module:
 
     Not with `warnings.catch_warnings`: where two threads do that at a time, the filters of the process are lost.
     """
-    return parsing.parse(_with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text)
+    return parsing.parse(with_valid_escapes(text))
+
+
+def with_valid_escapes(text: str) -> str:
+    """The same source, with two backslashes where one escapes nothing in a string; columns behind it move."""
+    return _with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text
 
 
 @recent(16)
@@ -271,7 +276,8 @@ def _heads(text: str) -> dict[str, list[_Head]]:
     """The lines that look like heads of definitions, by name."""
     found: dict[str, list[_Head]] = {}
     number = position = 0
-    for match in re.finditer(r"^([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", text, re.M):
+    # With a line's end in front, not with ``^``: what begins with a letter is searched for ten times as fast.
+    for match in re.finditer(r"\n([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", f"\n{text}"):
         number += text.count("\n", position, match.start())
         position = match.start()
         found.setdefault(match[2], []).append(_Head(number, match[1], position))
@@ -322,27 +328,28 @@ def _place(text: str, qualname: str) -> Optional[_Place]:
     return _Place(_first_decorator(lines, first, indent), first, last, indent)
 
 
+@recent(16)
 def _end(text: str, head: _Head) -> int:
     """The line that ends the block of a head, as `_leaves` has it, without a look at each line in between."""
-    begin = text.find("\n", head.position) + 1
-    leaves = _leaving(len(head.indent)).search(text, begin) if begin else None
-    return head.number + text.count("\n", head.position, leaves.start()) if leaves else len(lines_of(text))
+    begin = text.find("\n", head.position)
+    leaves = _leaving(len(head.indent)).search(text, begin) if begin >= 0 else None
+    return head.number + text.count("\n", head.position, leaves.start() + 1) if leaves else len(lines_of(text))
 
 
 @memo
 def _leaving(width: int) -> re.Pattern[str]:
-    return re.compile(rf"^[^\S\n]{{0,{width}}}(?=[^\s#)\]}}])", re.M)
+    return re.compile(rf"\n[^\S\n]{{0,{width}}}(?=[^\s#)\]}}])")
 
 
 def _cut_short(text: str) -> Optional[str]:
     """The text without what its functions and classes are made of. None where this is not certain to be right."""
     lines, kept, done = lines_of(text), list[str](), 0
-    heads = sorted((one.number, name) for name, ones in _heads(text).items() for one in ones if not one.indent)
-    for number, name in heads:
-        if number < done:
+    heads = ((one, name) for name, ones in _heads(text).items() for one in ones if not one.indent)
+    for head, name in sorted(heads, key=lambda pair: pair[0].number):
+        if head.number < done:
             continue
-        first = _first_decorator(lines, number, "")
-        last = _end_of_block(lines, number)
+        first = _first_decorator(lines, head.number, "")
+        last = _end_of_block(text, head)
         between = "".join(lines[done:first])
         if first < done or last is None or any(between.count(quotes) % 2 for quotes in _LONG_QUOTES):
             return None  # it may stand in a string
@@ -351,17 +358,21 @@ def _cut_short(text: str) -> Optional[str]:
     return "".join([*kept, *lines[done:]])
 
 
-def _end_of_block(lines: list[str], head: int) -> Optional[int]:
+def _end_of_block(text: str, head: _Head) -> Optional[int]:
     """The line behind the definition whose head is at column 0, where no string is left open; None if there is none."""
-    open_quotes = ""
-    for number in range(head, len(lines)):
-        line = lines[number]
-        if number > head and not open_quotes and _leaves(line, ""):
-            return number
-        for quotes in _LONG_QUOTES:
-            if open_quotes in ("", quotes) and line.count(quotes) % 2:
+    done, open_quotes = head.position, ""
+    while True:
+        begin = text.find("\n", done)
+        leaves = _leaving(0).search(text, begin) if begin >= 0 else None
+        end = leaves.start() + 1 if leaves else len(text)
+        for quotes in _LONG_QUOTE.findall(text, done, end):
+            if open_quotes in ("", quotes):
                 open_quotes = "" if open_quotes else quotes
-    return None if open_quotes else len(lines)
+        if leaves is None:
+            return None if open_quotes else len(lines_of(text))
+        if not open_quotes:
+            return head.number + text.count("\n", head.position, end)
+        done = end
 
 
 def _is_in_scope(lines: list[str], first: int, heads: list[int], indent: str) -> bool:
@@ -381,6 +392,7 @@ def _is_in_scope(lines: list[str], first: int, heads: list[int], indent: str) ->
 
 
 _LONG_QUOTES = ('"""', "'''")
+_LONG_QUOTE = re.compile("|".join(_LONG_QUOTES))
 _HEAD = re.compile(r"(?:async[ \t]+def|def|class)\b")
 
 
@@ -512,7 +524,6 @@ _HAVE_NESTED_QUOTES = sys.version_info >= (3, 12)
 
 
 def _with_valid_escapes(text: str) -> str:
-    """The same source, with two backslashes where one escapes nothing in a string; columns behind it move."""
     pieces, done = [], 0
     for match in _strings().finditer(text):
         prefix = (match["prefix"] or "").lower()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ..fix import Fix, Target
 from ..memo import memo
-from . import installed, source
+from . import installed, ranges, source
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -232,11 +232,10 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
 
 def _is_among(package: str, releases: str) -> bool:
     """Whether the installed release is one of those; one that comes before a release counts as that."""
-    from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
     release = installed.version(package)
-    return release is None or SpecifierSet(releases).contains(Version(release.base_version))
+    return release is None or ranges.contains(releases, Version(release.base_version))
 
 
 def _by_matcher(fix: Fix, target: Target, nodes: list[source.Definition]) -> Optional[Verdict]:
@@ -248,15 +247,13 @@ def _by_matcher(fix: Fix, target: Target, nodes: list[source.Definition]) -> Opt
 
 def _lacking(fix: Fix) -> Optional[str]:
     """Why the bug cannot happen with the other packages that are installed, as a sentence."""
-    from packaging.specifiers import SpecifierSet
-
     for distribution, wanted in fix.needs.items():
         if distribution == "transformers":
             continue  # its source was judged
         version = installed.version(distribution)
         if version is None:
             return f"The bug needs {distribution} {wanted}; {distribution} is not installed."
-        if not SpecifierSet(wanted).contains(version, prereleases=True):
+        if not ranges.contains(wanted, version, prereleases=True):
             return f"The bug needs {distribution} {wanted}; {version} is installed."
     return None
 

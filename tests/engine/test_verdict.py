@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from hotfix.engine.catalogue import INDEX
+from hotfix.versions import ranges
 
 from .conftest import FIX, TOY, World
 
@@ -136,3 +143,23 @@ def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: 
 
 def _aims() -> tuple[dict[str, str], dict[str, str]]:
     return {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"}
+
+
+def test_a_release_lies_in_the_ranges_in_which_packaging_has_it() -> None:
+    index = json.loads(INDEX.read_text())
+    examined = [Version(one) for releases in index["examined"].values() for one in releases]
+    known = {one for fix in index["fixes"].values() for one in fix["targets"].values() if one}
+    assert len(known) > 100
+    for releases in known:
+        found = [one for one in examined if ranges.contains(releases, one)]
+        assert found == list(SpecifierSet(releases).filter(examined)), releases
+
+
+@pytest.mark.parametrize("releases", ["", ">=1.0", "<2", " >= 1.0 , != 1.1 ", "==1.*", "~=1.1", "===1.1", "<=1.1,>1.0"])
+@pytest.mark.parametrize(
+    "release", ["1.0", "1.0.0", "1.1", "2.0rc1", "2.0", "1.1.post1", "1.1+cu130", "1.2.dev0", "1!1.1"]
+)
+@pytest.mark.parametrize("prereleases", [None, True])
+def test_other_releases_and_ranges_are_left_to_packaging(releases: str, release: str, prereleases: bool | None) -> None:
+    version = Version(release)
+    assert ranges.contains(releases, version, prereleases) is SpecifierSet(releases).contains(version, prereleases)

@@ -1,0 +1,51 @@
+"""Whether a release lies in a range, for instance ``>=4.47.0,<=4.48.0,!=4.47.1``.
+
+`packaging.specifiers` says it of every release and every range. Importing it takes as long as all of hotfix, and it is
+asked whenever transformers is imported. So what is simple is done here: a final release, and comparisons with final
+releases, which is what the evidence consists of. All else goes to packaging.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import TYPE_CHECKING, Optional
+
+from ..memo import memo
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|<|>)\s*([0-9]+(?:\.[0-9]+)*)\s*")
+_COMPARISONS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+def contains(releases: str, release: Version, prereleases: Optional[bool] = None) -> bool:
+    """Whether a release lies in a range.
+
+    Args:
+        releases: the range, as a specifier of PEP 440.
+        release: the release.
+        prereleases: whether pre-releases are counted in, as `packaging.specifiers.SpecifierSet.contains` has it.
+    """
+    clauses = [_CLAUSE.fullmatch(clause) for clause in releases.split(",")]
+    is_final = str(release) == release.base_version
+    if is_final and all(clauses):
+        return all(_COMPARISONS[clause[1]](release, _version(clause[2])) for clause in clauses if clause)
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(releases).contains(release, prereleases)
+
+
+@memo
+def _version(text: str) -> Version:
+    from packaging.version import Version
+
+    return Version(text)
