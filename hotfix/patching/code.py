@@ -14,9 +14,8 @@ import linecache
 import sys
 import types
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import update_wrapper
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, Union
 
 from ..errors import Refusal
 from ..fix import Target
@@ -70,8 +69,7 @@ def closure(make: Callable[[Any], Any], original: Any) -> Any:
     return update_wrapper(wrapper, original, updated=())
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(NamedTuple):
     """A function that runs as its file has it.
 
     It is text, and parsed when it is edited: a tree has thousands of objects, and this is kept as long as the function

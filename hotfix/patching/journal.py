@@ -13,7 +13,7 @@ import sys
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from ..errors import Refusal
 from ..fix import Addition, Fix, Target
@@ -22,8 +22,7 @@ from ..versions import source
 from . import code, compiled, live
 
 
-@dataclass(frozen=True)
-class Stranded:
+class Stranded(NamedTuple):
     """A step that could not be undone: the fix, the target, and why as a sentence."""
 
     fix: str
@@ -192,8 +191,7 @@ class Journal:
 # Below: operations.
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     fix: Fix
     target: Target
 

@@ -15,9 +15,8 @@ import textwrap
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from .. import parsing
 from ..memo import memo, recent
@@ -31,8 +30,7 @@ _DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits, an identity and not a signat
 _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """A definition in the text of a module.
 
     Attributes:
@@ -262,8 +260,7 @@ def lines_of(text: str) -> list[str]:
 # Below: how. First the quick way to a definition, then the sure one, then the canonical form.
 
 
-@dataclass(frozen=True)
-class _Head:
+class _Head(NamedTuple):
     """The line of a definition's head, counted from 0, its indentation, and where in the text it begins."""
 
     number: int
@@ -284,8 +281,7 @@ def _heads(text: str) -> dict[str, list[_Head]]:
     return found
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """The lines of a definition, counted from 0."""
 
     decorators: int
