@@ -49,11 +49,13 @@ def untouched(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def _functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
+    from hotfix.patching import live
+
     for value in list(vars(module).values()):
         held = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
         for one in held:
-            inner = one.fget if isinstance(one, property) else getattr(one, "__func__", one)
-            if isinstance(inner, types.FunctionType):
+            inner = live.below_descriptor(one)  # nothing is asked for an attribute: a lazy package may import for it
+            if type(inner) is types.FunctionType:
                 yield inner
 
 

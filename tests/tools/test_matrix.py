@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import types
 from dataclasses import replace
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -409,3 +410,18 @@ def test_a_module_without_code_of_its_own_counts_as_untouched(monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
     counts = probes.untouched(None, Target(module.__name__, "function"))
     assert (int(counts["functions"]), int(counts["changed"])) == (0, 0)
+
+
+class Lazy(types.ModuleType):
+    """A package like some of transformers: for any name it looks into modules that need what is not installed."""
+
+    def __getattr__(self, name):
+        raise ModuleNotFoundError("No module named 'torchvision'")
+
+
+def test_a_lazy_package_in_a_module_is_not_asked_for_anything(monkeypatch):
+    module = types.ModuleType("a_module_with_a_lazy_package")
+    vars(module).update(lazy=Lazy("lazy"), __spec__=ModuleSpec(module.__name__, Alias()))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert int(probes.untouched(None, Target(module.__name__, "function"))["functions"]) == 0
+    assert list(probes._functions(module)) == []
