@@ -167,6 +167,8 @@ class _Search:
     def through(self, node: Any) -> Any:
         """The node, or what takes its place."""
         wanted = self.piece.expression
+        if wanted is None and isinstance(node, ast.expr):
+            return node  # in an expression there are no statements
         if wanted is not None and isinstance(node, ast.expr):
             found: dict[str, Any] = {}
             new_one = _only_expression(self.piece.new)

@@ -184,15 +184,15 @@ def edited_tree(tree: ast.Module, target: Target) -> ast.Module:
     """
     edit = target.implementation
     if isinstance(edit, Rewrite):
-        tree, counts = edit.apply(tree)
+        tree, counts = edit.apply(tree)  # it gives all that is new its place
     else:
         editor = Editor(edit)
-        tree = editor.visit(tree)
+        tree = ast.fix_missing_locations(editor.visit(tree))
         counts = [editor.matches]
     for matches in counts:
         if matches != target.count:
             raise Refusal(f"the pattern of the edit matches {matches} times, not {target.count}")
-    return ast.fix_missing_locations(tree)
+    return tree
 
 
 def inner_code(decorator: types.CodeType, before: types.CodeType) -> types.CodeType:
