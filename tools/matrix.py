@@ -523,7 +523,7 @@ class Trials:
             if armed.error or pure.error:
                 # Upstream may have fixed this bug and have another that the case meets.
                 entry["before"] = f"{(pure.error or ('no error',))[0]}"
-                if (armed.error or [""])[:2] != (pure.error or [""])[:2]:
+                if _raised(armed.error) != _raised(pure.error):
                     raise Failed(f"hotfix makes a difference: {armed.error} and {pure.error}")
             else:
                 if made := difference(armed.tensors, pure.tensors):
@@ -628,6 +628,14 @@ def _name_of_case(cell: Cell) -> str:
     case = cell.fix.proof
     assert case is not None
     return f"{case.__module__}:{case.__qualname__}"
+
+
+def _raised(error: tuple[str, str, str] | None) -> tuple[str, str]:
+    """What was raised; of several processes that raise the same, which is the first differs from run to run."""
+    kind, message, *_ = error or ("", "")
+    if kind == "ProcessRaisedException":
+        return kind, (message.strip().splitlines() or [""])[-1]
+    return kind, message
 
 
 def _first_line(message: str) -> str:

@@ -224,6 +224,16 @@ def test_what_was_wrapped_in_another_module_is_not_of_the_neighbour(testbed, tmp
     assert carried_out(testbed, tmp_path)["4.40.0"]["result"] == result
 
 
+@pytest.mark.parametrize(("raised", "result"), [("TypeError: keep", "untouched"), ("TypeError: left", "failed")])
+def test_which_of_several_processes_raises_first_is_no_difference(testbed, tmp_path, raised, result):
+    outcome = {"fix": "rotary", "target": KEY, "verdict": "fixed", "state": "skipped"}
+    for armed, last in ((False, "TypeError: keep"), (True, raised)):
+        message = f"\n\n-- Process {int(armed)} terminated with the following error:\nTraceback …\n{last}\n"
+        error = ("ProcessRaisedException", message, "")
+        testbed.results["4.42.0", armed] = Result(error=error, report={"outcomes": [outcome]})
+    assert carried_out(testbed, tmp_path)["4.42.0"]["result"] == result
+
+
 @pytest.mark.parametrize("armed", [False, True])
 def test_a_neighbour_that_gives_a_result_more_with_hotfix_or_without_it_is_a_failure(testbed, tmp_path, armed):
     more = {"out": torch.tensor([1.0, 2.0]), "loss": torch.tensor(1.0)}
