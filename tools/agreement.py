@@ -56,8 +56,8 @@ _SHORT_STEP = (
 )
 REASONS: Mapping[str, str] = {
     "qwen25vl-second-per-grid-int-truncation": (
-        "a false alarm in 5.3.0 where a picture stands before the video: there the seconds between frames make no "
-        "difference, with the repair as without it."
+        "a false alarm in 5.3.0 to 5.5.3 where a picture stands before the video: there each picture takes an entry of "
+        "`second_per_grid_ts`, too (`qwen25vl-image-temporal-positions`), and has used up that of the video."
     ),
     "vision-lora-checkpointing-no-grad": (
         "a false alarm where the positions of the tower are what is trained: they have their gradient without a hook."
