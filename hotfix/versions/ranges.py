@@ -1,8 +1,8 @@
 """Whether a release lies in a range, for instance ``>=4.47.0,<=4.48.0,!=4.47.1``.
 
-`packaging.specifiers` says it of every release and every range. Importing it takes as long as all of hotfix, and it is
-asked whenever transformers is imported. So what is simple is done here: a final release, and comparisons with final
-releases, which is what the evidence consists of. All else goes to packaging.
+`packaging.specifiers` says it of every release and every range, but importing it takes half as long as importing all of
+hotfix, and this is asked whenever transformers is imported. So what is simple is done here: a final release, and
+comparisons with final releases, which is what the evidence consists of. All else goes to packaging.
 """
 
 from __future__ import annotations
