@@ -78,12 +78,15 @@ class Turning(PreTrainedModel, GenerationMixin):
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Tokens, the first row padded on the left."""
     import torch
+    import transformers
 
     config = llama(testbed, attn="eager", dtype=torch.float32).config
     model = testbed.fill(remote(OLD)["Turning"](config), scale=3.0).eval()
     prompt = testbed.randint(3, 60, 2, 5, seed=3)
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
     options = {"attention_mask": mask, "max_new_tokens": 6, "do_sample": False, "pad_token_id": 0, "use_cache": True}
+    if transformers.__version__ == "5.0.0":  # it makes a cache only for who asks for one
+        options["cache_implementation"] = "dynamic"
     tokens = model.generate(prompt, **options)
     embedded = model.generate(inputs_embeds=model.embed(prompt), **options)
     return {"tokens": tokens[:, 5:], "embedded": embedded[:, -6:]}

@@ -35,8 +35,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import AutoConfig, AutoModel
 
     namespace = remote(OLD)
-    # 5.3.0 looks for the module of a model when it is made.
-    sys.modules.setdefault(namespace["__name__"], types.ModuleType(namespace["__name__"]))
+    # 5.3.0 looks for the module of a model when it is made, and 5.0.0 into its file.
+    module = sys.modules.setdefault(namespace["__name__"], types.ModuleType(namespace["__name__"]))
+    module.__file__ = __file__
     classes = namespace["classes"]
     of_models = target.qualname.startswith("_LazyAutoMapping")
 
