@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union, overload
 
 from .pattern import Rewrite
-
-KINDS = ("security", "crash", "silent", "loading", "training", "removed-api", "api", "performance")
-"""The kinds of bugs, in the order in which lists show them: what lets others in stands first."""
+from .words import KINDS, covers
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Named = Union[str, "tuple[str, str]"]
@@ -70,7 +67,7 @@ class Target:
 
     def covers(self, module: str) -> bool:
         """Whether a module of this name has the target; ``*.basic_var`` means a top-level ``basic_var`` too."""
-        return fnmatchcase(module, self.module) or fnmatchcase("." + module, self.module)
+        return covers(self.module, module)
 
     def in_module(self, module: str) -> Target:
         """The same target in a module that the pattern stands for."""

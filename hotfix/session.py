@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
 from . import memo
-from .engine.apply import Applier
 from .engine.catalogue import Catalogue
 from .engine.entry import Entry
 from .engine.ledger import Ledger, Outcome, State
@@ -27,16 +26,18 @@ from .engine.log import Log
 from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
-from .fix import Fix, Target
 from .locks import Lock
-from .patching import compiled, live
+from .patching import compiled
 from .patching.hints import Hints, is_hinting
-from .patching.journal import Journal
 from .versions import installed
 from .versions.verdict import Verdict
+from .words import covers
 
 if TYPE_CHECKING:
+    from .engine.apply import Applier
     from .engine.observer import Observer
+    from .fix import Fix, Target
+    from .patching.journal import Journal
     from .reports.record import Record
     from .reports.report import Report
 
@@ -63,13 +64,12 @@ class Session:
         self.catalogue = catalogue or Catalogue(self.log.warn_or_raise)
         self.selection = Selection()
         self.ledger = Ledger(switches, self.log)
-        self.journal = Journal()
         self.hints = Hints()
-        self.observer = self._make_observer()
-        self._applier = Applier(switches, self.journal, self.observer)
         # What is asked for, what is in place and what is written down change together under it. Nothing is imported
         # under it: what is imported may be waiting for it in another thread.
         self._lock = Lock()
+        self._journal: Optional[Journal] = None
+        self.observer = self._make_observer()
         self._speaks_at_exit = False
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
@@ -77,6 +77,26 @@ class Session:
         self._matter: Optional[tuple[frozenset[str], set[str]]] = None
         self._roots: dict[str, int] = {}
         self._settled: dict[str, frozenset[str]] = {}  # the modules that were handled, and what was selected then
+
+    @property
+    def journal(self) -> Journal:
+        """What was changed. It is loaded when something is to be: most releases have most of it right."""
+        if self._journal is None:
+            from .patching.journal import Journal
+
+            with self._lock:
+                if self._journal is None:
+                    self._journal = Journal()
+        return self._journal
+
+    def _steps(self) -> int:
+        """How many changes there are."""
+        return 0 if self._journal is None else len(self._journal)
+
+    def _applier(self) -> Applier:
+        from .engine.apply import Applier
+
+        return Applier(self.policy, self.journal, self.observer)
 
     def _make_observer(self) -> Optional[Observer]:
         """What counts calls; nothing of it is loaded where nobody asks for it."""
@@ -119,10 +139,10 @@ class Session:
     def release(self, request: Request) -> None:
         """Take a request back, and out of the process what nobody else asks for."""
         with self._lock:
-            before = len(self.journal)
+            before = self._steps()
             gone = self.selection.release(request)
             stranded = self._uninstall(gone)
-            changed = len(self.journal) != before
+            changed = self._steps() != before
             if self.selection.is_empty:
                 self.hints.clear()
         if gone:
@@ -134,9 +154,9 @@ class Session:
             self._from_environment = None
             self.selection.clear()
             self.hints.clear()
-            before = len(self.journal)
+            before = self._steps()
             stranded = self._uninstall(None)
-            changed = len(self.journal) != before
+            changed = self._steps() != before
         self._after_uninstalling(changed, stranded)
 
     def _allowed(self, switches: Policy) -> list[Entry]:
@@ -154,7 +174,8 @@ class Session:
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
         """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
         self._settled.clear()
-        kept = {(one.fix, one.target.qualname): one for one in self.journal.uninstall(ids)}
+        undone = [] if self._journal is None else self._journal.uninstall(ids)
+        kept = {(one.fix, one.target.qualname): one for one in undone}
         if self.observer:
             self.observer.forget(ids)
         stranded = []
@@ -178,7 +199,7 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is asked for and nothing was changed."""
-        return self.selection.is_empty and not len(self.journal)
+        return self.selection.is_empty and not self._steps()
 
     # -- what the watcher tells ----------------------------------------------------------------------------------------
 
@@ -274,11 +295,12 @@ class Session:
                 self.log.warn_or_raise(warning)
 
     def _handle_target(self, fix: Fix, target: Target, module: ModuleType, late: bool) -> None:
-        judgement = self._applier.judge(fix, target, module)
+        applier = self._applier()
+        judgement = applier.judge(fix, target, module)
         with self._lock:
             if fix.id not in self.selection:
                 return  # whoever asked for it has taken that back
-            outcome = self._applier.apply(fix, target, judgement, module, late)
+            outcome = applier.apply(fix, target, judgement, module, late)
             self.ledger.keep(outcome)
         self.ledger.say(outcome)
 
@@ -290,7 +312,7 @@ class Session:
         return all(
             self.ledger.has(entry.id, f"{module}:{qualname}")
             for pattern, _, qualname in names
-            if Target(pattern, "").covers(module)
+            if covers(pattern, module)
         )
 
     def _selected_for(self, module: str) -> list[Entry]:
@@ -341,6 +363,8 @@ class Session:
         module = sys.modules.get(name)
         if module is None or is_hinting(module) or self.selection.is_empty:
             return
+        from .patching import live  # here, because most processes do without
+
         lines = {}
         for entry in self.catalogue.aiming_at(name):
             if entry.id in self.selection or not self._is_waiting(entry):
@@ -486,7 +510,7 @@ def end() -> None:
     ending.reset()
     with _lock:
         # What could not be taken out stays in its journal.
-        if _current is ending and not len(ending.journal):
+        if _current is ending and not ending._steps():
             _current = None
 
 

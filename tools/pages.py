@@ -22,8 +22,9 @@ from pathlib import Path
 from packaging.version import Version
 
 from hotfix.commands import bugs
-from hotfix.fix import KINDS, Fix
+from hotfix.fix import Fix
 from hotfix.reports.tables import escaped_markdown, markdown_table
+from hotfix.words import KINDS
 from tests.hostile.beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS
 
 from . import evidence

@@ -36,7 +36,7 @@ class Bug:
 
     Attributes:
         id: of the fix, or of the entry in the catalogue.
-        kind: one of `fix.KINDS`.
+        kind: one of `words.KINDS`.
         title: one line.
         broken: the releases of `PACKAGE` that have it; a release is broken if any of the specifiers holds.
         needs: specifiers of other packages without which it does not show, by canonical name.

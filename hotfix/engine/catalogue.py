@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional
 
-from ..fix import Target
 from ..versions import installed, ranges, verdict
+from ..words import covers
 from . import plugins
 from .entry import Entry
 
@@ -62,7 +62,7 @@ class Catalogue:
         """The fixes that have a target in a module of this name."""
         if module not in self._aiming:
             exact, patterns = self._by_module
-            found = {*exact.get(module, ()), *(id for name, id in patterns if Target(name, "").covers(module))}
+            found = {*exact.get(module, ()), *(id for name, id in patterns if covers(name, module))}
             self._aiming[module] = [entry for id, entry in self.entries.items() if id in found]
         return self._aiming[module]
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..fix import Fix
 from ..versions import ranges
 
 if TYPE_CHECKING:
     from packaging.version import Version
+
+    from ..fix import Fix
 
 _MODELS = "transformers.models."
 
@@ -37,8 +38,7 @@ class Entry:
 
     def load(self) -> Fix:
         """Import the module of the fix."""
-        fix = import_module(self.module).FIX
-        assert isinstance(fix, Fix)
+        fix: Fix = import_module(self.module).FIX
         return fix
 
 

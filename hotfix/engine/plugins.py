@@ -31,11 +31,13 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
-from typing import Callable, Optional
+from typing import TYPE_CHECKING, Callable, Optional
 
 from ..errors import HotfixError
-from ..fix import Fix
 from .entry import Entry
+
+if TYPE_CHECKING:
+    from ..fix import Fix
 
 GROUP = "hotfix.fixes"
 
@@ -136,6 +138,8 @@ def _section(text: str) -> list[tuple[str, str]]:
 
 
 def _fixes(value: str) -> list[Fix]:
+    from ..fix import Fix  # here, as `configparser` below
+
     module, _, attribute = value.partition("[")[0].replace(" ", "").partition(":")
     named = reduce(getattr, attribute.split("."), import_module(module)) if attribute else import_module(module)
     fixes = [named] if isinstance(named, Fix) else list(named)

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Optional, TypeVar
 
 from ..errors import PolicyError
-from ..fix import KINDS
+from ..words import KINDS
 from . import settings
 
 GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")

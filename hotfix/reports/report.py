@@ -18,11 +18,12 @@ from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..engine.log import Log
 from ..engine.policy import OFF_BY_DEFAULT, Policy, Unknown
-from ..fix import KINDS, Fix, Target
+from ..fix import Fix, Target
 from ..memo import memo
 from ..version import __version__
 from ..versions import installed, verdict
 from ..versions.verdict import Judgement, Verdict
+from ..words import KINDS
 from . import tables
 from .digest import cure_digest, patch_set_digest
 

@@ -36,7 +36,7 @@ def contains(releases: str, release: Version, prereleases: Optional[bool] = None
         prereleases: whether pre-releases are counted in, as `packaging.specifiers.SpecifierSet.contains` has it.
     """
     clauses = [_CLAUSE.fullmatch(clause) for clause in releases.split(",")]
-    is_final = str(release) == release.base_version
+    is_final = not (release.is_prerelease or release.is_postrelease or release.local)
     if is_final and all(clauses):
         return all(_COMPARISONS[clause[1]](release, _version(clause[2])) for clause in clauses if clause)
     from packaging.specifiers import SpecifierSet

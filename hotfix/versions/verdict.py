@@ -14,12 +14,13 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from ..fix import Fix, Target
 from ..memo import memo
 from . import installed, ranges, source
 
 if TYPE_CHECKING:
     from packaging.version import Version
+
+    from ..fix import Fix, Target
 
 EVIDENCE = Path(__file__).parent / "evidence"
 

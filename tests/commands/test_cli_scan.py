@@ -303,7 +303,7 @@ def test_files_that_include_each_other_come_to_an_end(tmp_path):
 
 def test_what_is_in_the_catalogue_can_be_read():
     """Facts only: a range for each bug, ids that no fix has twice, no file larger than a start-up may read."""
-    from hotfix import fix, session
+    from hotfix import session, words
     from hotfix.commands import bugs
 
     text = bugs.CATALOGUE.read_text(encoding="utf-8")
@@ -311,7 +311,7 @@ def test_what_is_in_the_catalogue_can_be_read():
     assert not json.loads(text)["bugs"].keys() & session.current().catalogue.entries.keys()
     for id, entry in json.loads(text)["bugs"].items():
         assert entry.keys() <= {"kind", "broken", "fixed_in", "needs", "where", "refs", "error", "why_not"}
-        assert entry["kind"] in fix.KINDS
+        assert entry["kind"] in words.KINDS
         assert any(bugs.known()[id].is_in(release) for release in bugs.examined()), id
         fixed = bugs.known()[id].fixed_in
         assert not any(bugs.known()[id].is_in(release) for release in fixed), id

@@ -1,0 +1,13 @@
+"""What fixes and switches say alike: the kinds of bugs, and names of modules with patterns in them."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+KINDS = ("security", "crash", "silent", "loading", "training", "removed-api", "api", "performance")
+"""The kinds of bugs, in the order in which lists show them: what lets others in stands first."""
+
+
+def covers(pattern: str, module: str) -> bool:
+    """Whether a pattern stands for a module; ``*.basic_var`` stands for a top-level ``basic_var``, too."""
+    return fnmatchcase(module, pattern) or fnmatchcase(f".{module}", pattern)
