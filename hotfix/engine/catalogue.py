@@ -62,8 +62,11 @@ class Catalogue:
         """The fixes that have a target in a module of this name."""
         if module not in self._aiming:
             exact, patterns = self._by_module
-            found = {*exact.get(module, ()), *(id for name, id in patterns if covers(name, module))}
-            self._aiming[module] = [entry for id, entry in self.entries.items() if id in found]
+            entries, ids = self.entries, exact.get(module, [])
+            others = {id for name, id in patterns if covers(name, module)}
+            if others:
+                ids = [id for id in entries if id in others or id in ids]
+            self._aiming[module] = [entries[id] for id in ids]
         return self._aiming[module]
 
     def is_known_good(self, module: str, *releases: str) -> bool:

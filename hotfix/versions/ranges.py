@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Callable, Optional
 
 from ..memo import memo
 
@@ -35,17 +35,19 @@ def contains(releases: str, release: Version, prereleases: Optional[bool] = None
         release: the release.
         prereleases: whether pre-releases are counted in, as `packaging.specifiers.SpecifierSet.contains` has it.
     """
-    clauses = [_CLAUSE.fullmatch(clause) for clause in releases.split(",")]
+    clauses = [_read(clause) for clause in releases.split(",")]
     is_final = not (release.is_prerelease or release.is_postrelease or release.local)
     if is_final and all(clauses):
-        return all(_COMPARISONS[clause[1]](release, _version(clause[2])) for clause in clauses if clause)
+        return all(compare(release, bound) for compare, bound in filter(None, clauses))
     from packaging.specifiers import SpecifierSet
 
     return SpecifierSet(releases).contains(release, prereleases)
 
 
 @memo
-def _version(text: str) -> Version:
+def _read(clause: str) -> Optional[tuple[Callable[[Version, Version], bool], Version]]:
+    """How a release has to compare with which one; None if the clause is not that simple."""
     from packaging.version import Version
 
-    return Version(text)
+    found = _CLAUSE.fullmatch(clause)
+    return (_COMPARISONS[found[1]], Version(found[2])) if found else None
