@@ -345,6 +345,17 @@ def test_a_file_that_its_installer_vouches_for_is_not_even_watched(world: World)
     assert world.run(code).stdout == "10\nTrue\n"
 
 
+def test_where_nothing_is_broken_nothing_is_loaded_that_repairs(world: World) -> None:
+    world.write("transformers/toy.py", GOOD_TOY)
+    world.write("transformers/__init__.py", '__version__ = "1.1"\n')
+    record = install(world, "1.1")
+    repairing = ["hotfix.fix", "hotfix.engine.apply", "hotfix.patching.journal", "packaging.specifiers", "configparser"]
+    code = f"{IMPORT}import sys, hotfix\nprint([one for one in {repairing} if one in sys.modules])\nhotfix.revert()\n"
+    assert world.run(code).stdout == "10\n[]\n"
+    record.unlink()
+    assert world.run(code).stdout == f"10\n{repairing[:3]}\n"
+
+
 def test_a_module_that_is_read_for_one_fix_is_not_read_for_those_that_it_has_right(world: World) -> None:
     world.plant("toy-again", FIX.replace("toy-scale", "toy-again"), {"transformers.toy:scale": "==0.9"}, {})
     record = install(world, "1.0")
