@@ -254,6 +254,11 @@ class Book:
         now = (_digest_of(cell.module), cell.digest)
         return entry is not None and entry["result"] in GOOD and (entry["fix"], entry["source"]) == now
 
+    def has_failed(self, cell: Cell) -> bool:
+        """Whether it was run, and its result was not good."""
+        entry = self.entry(cell)
+        return entry is not None and entry["result"] not in GOOD
+
     def carry_over(self, cells: Iterable[Cell]) -> int:
         """Take good results for today's text of the fixes; returns how many were of another one.
 

@@ -11,7 +11,8 @@ the bugs are looked for in the files that have changed. It says which fixes' tar
 pages and a fragment for the changelog, which together are a commit; with `--tables` those of what each release has of
 names and of configurations, too. Of the matrix it runs
 
-- the cells that are to be done anew: of fixes that are broken there, and the neighbours of broken releases;
+- the cells that are to be done anew: of fixes that are broken there, the neighbours of broken releases, and what had
+  failed before, perhaps for want of a release that has it right;
 - for every other fix one control: on a target that is fixed there, or absent, hotfix may touch and change nothing.
 
 A problem (a release that is broken and not declared, a forgotten copy) ends it before anything of that release is
@@ -209,7 +210,8 @@ def run_cells(
     book = matrix.Book(results)
     book.forget(every)
     near = _with_neighbours(releases)
-    todo = [cell for cell in every if cell.release in near and not book.is_done(cell)]
+    # A cell that has failed may have wanted an oracle: the new release may be the first that has it right.
+    todo = [cell for cell in every if not book.is_done(cell) and (cell.release in near or book.has_failed(cell))]
     control = [cell for release in releases for cell in controls(modules, every, release)]
     if only:
         todo, control = ([cell for cell in cells if cell.fix.id in only] for cells in (todo, control))

@@ -231,6 +231,22 @@ def test_a_cell_that_is_not_good_is_said(checkout, ran, monkeypatch, capsys):
     assert "rotary modeling_one:rotate 4.42.0: why" in capsys.readouterr().out
 
 
+def test_what_had_failed_is_tried_again_as_a_new_release_may_be_its_oracle(checkout, ran, monkeypatch):
+    checkout.fixes = (with_case(rotary_fix()),)
+    checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
+    with monkeypatch.context() as failing:
+        enter = matrix.Book.enter
+        failing.setattr(
+            matrix.Book,
+            "enter",
+            lambda self, cell, entry: enter(self, cell, {**entry, "result": "failed", "reason": "no oracle"}),
+        )
+        assert checkout.add({"4.42.0": RELEASES["4.42.0"]}) == 1
+    ran.clear()
+    assert checkout.add({"4.43.0": RELEASES["4.43.0"]}) == 0
+    assert ("rotary", "4.41.0", "broken") in ran, "4.41.0 is no neighbour of 4.43.0"
+
+
 # -- the real thing ----------------------------------------------------------------------------------------------------
 
 
