@@ -363,12 +363,14 @@ class Session:
         module = sys.modules.get(name)
         if module is None or is_hinting(module) or self.selection.is_empty:
             return
-        from .patching import live  # here, because most processes do without
+        aiming = self.catalogue.aiming_at(name)
+        waiting = [one for one in aiming if one.id not in self.selection and self._is_waiting(one)]
+        if not waiting:
+            return
+        from .patching import live  # here, because most modules come without
 
         lines = {}
-        for entry in self.catalogue.aiming_at(name):
-            if entry.id in self.selection or not self._is_waiting(entry):
-                continue
+        for entry in waiting:
             for key, releases in entry.targets.items():
                 there, _, qualname = key.partition(":")
                 if there != name or not qualname.isidentifier() or live.has(module, qualname):

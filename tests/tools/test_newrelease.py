@@ -200,6 +200,12 @@ def with_case(fix: Fix) -> Fix:
     return fix
 
 
+def every_cell_fails(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    enter = matrix.Book.enter
+    failed = {"result": "failed", "reason": reason}
+    monkeypatch.setattr(matrix.Book, "enter", lambda self, cell, entry: enter(self, cell, {**entry, **failed}))
+
+
 def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checkout, ran):
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
@@ -221,12 +227,7 @@ def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checko
 def test_a_cell_that_is_not_good_is_said(checkout, ran, monkeypatch, capsys):
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
-    enter = matrix.Book.enter
-    monkeypatch.setattr(
-        matrix.Book,
-        "enter",
-        lambda self, cell, entry: enter(self, cell, {**entry, "result": "failed", "reason": "why"}),
-    )
+    every_cell_fails(monkeypatch, "why")
     assert checkout.add({"4.42.0": RELEASES["4.42.0"]}) == 1
     assert "rotary modeling_one:rotate 4.42.0: why" in capsys.readouterr().out
 
@@ -235,12 +236,7 @@ def test_what_had_failed_is_tried_again_as_a_new_release_may_be_its_oracle(check
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
     with monkeypatch.context() as failing:
-        enter = matrix.Book.enter
-        failing.setattr(
-            matrix.Book,
-            "enter",
-            lambda self, cell, entry: enter(self, cell, {**entry, "result": "failed", "reason": "no oracle"}),
-        )
+        every_cell_fails(failing, "no oracle")
         assert checkout.add({"4.42.0": RELEASES["4.42.0"]}) == 1
     ran.clear()
     assert checkout.add({"4.43.0": RELEASES["4.43.0"]}) == 0
