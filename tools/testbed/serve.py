@@ -111,6 +111,9 @@ def _case(case: dict[str, Any], said: tuple[int, int]) -> None:
             file.write(_content(said[descriptor - 1]))
             file.flush()
             os.dup2(file.fileno(), descriptor)
+    # A fork has torch make its pool of threads anew when it is first used. Where several threads are the first, as when
+    # weights are loaded, some get none ("Invalid thread pool!"): so this one is the first.
+    sys.modules["torch"].set_num_threads(sys.modules["torch"].get_num_threads())
     child.run_on(case["order"], case["number"], at)
 
 
