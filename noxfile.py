@@ -184,7 +184,8 @@ def coverage(session: nox.Session) -> None:
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Which changes of the verdict and of patching no test notices; look at what survives, it is not a gate."""
-    session.install("-e", ".", "--group", "mutants")
+    install_testbed(session)
+    session.install("--group", "mutants")
     session.run("mutmut", "run", *session.posargs)
     session.run("mutmut", "results")
 

@@ -1,0 +1,340 @@
+"""What is found of one target, word for word, for every way in which it can come out; in one process, without imports.
+
+The same through imports is in tests/engine/test_verdict.py.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, Optional
+
+import pytest
+
+from hotfix import memo
+from hotfix.fix import Fix, Target
+from hotfix.versions import source, verdict
+from hotfix.versions.verdict import Judgement, Verdict
+from tests.hostile.conftest import TOY, Lab, digest_of, lab
+
+__all__ = ["lab"]
+
+BROKEN = TOY
+FIXED = TOY.replace("x + factor", "x * factor")
+STRANGE = TOY.replace("x + factor", "x + factor + 0")
+DIGESTS = {text: digest_of(text, "scale") for text in (BROKEN, FIXED, STRANGE)}
+HERE = source.digest_of_name("absent", True)
+MISSING = source.digest_of_name("absent", False)
+
+
+def absent():
+    """What the release lacks."""
+
+
+def written(lab: Lab, id: str, evidence: Any, **fields: Any) -> Fix:
+    """A fix with what is known of its targets."""
+    file = lab.folder / f"{id}.json"
+    file.write_text(evidence if isinstance(evidence, str) else json.dumps({"targets": evidence}), encoding="utf-8")
+    return Fix(id=id, title=id, kind="crash", evidence=file, **fields)
+
+
+def edited(lab: Lab, **fields: Any) -> tuple[Fix, Target]:
+    """A fix that knows two sources of ``toys.toy:scale``, and its target."""
+    known = {"broken": {DIGESTS[BROKEN]: ["1.0"]}, "fixed": {DIGESTS[FIXED]: ["2.0"]}}
+    fix = written(lab, "a-bug", {"toys.toy:scale": known}, **fields)
+    fix.edits("toys.toy:scale", old="x + factor", new="x * factor")
+    return fix, fix.targets[0]
+
+
+def added(lab: Lab, leaf: Optional[str] = None, name: str = "toys.toy:absent", releases: str = "==1.0", **fields: Any):
+    """A fix that adds a name in 1.0, and its target."""
+    fix = written(lab, "a-name", {}, **fields)
+    if leaf is None:
+        fix.adds((name, releases))(absent)
+    else:
+        fix.exports((name, releases), leaf=leaf)
+    return fix, fix.targets[0]
+
+
+def found(fix: Fix, target: Target, text: Optional[str], leaf: Optional[str] = None) -> Judgement:
+    memo.forget()
+    return verdict.judge(fix, target, lambda module: text if module == target.module else leaf)
+
+
+# -- definitions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_source_that_is_known(lab: Lab) -> None:
+    fix, target = edited(lab)
+    digest = DIGESTS[BROKEN]
+    assert found(fix, target, BROKEN) == Judgement(
+        Verdict.BROKEN, f"This source ({digest}) is known to be broken.", digest
+    )
+    digest = DIGESTS[FIXED]
+    assert found(fix, target, FIXED) == Judgement(Verdict.FIXED, f"This source ({digest}) is known to be good.", digest)
+
+
+def test_a_source_that_nobody_has_seen(lab: Lab) -> None:
+    fix, target = edited(lab)
+    digest = DIGESTS[STRANGE]
+    assert found(fix, target, STRANGE) == Judgement(
+        Verdict.UNKNOWN,
+        f"scale of toys 1.0 ({digest}) looks broken, but was never examined: left as it is.",
+        digest,
+    )
+    other = FIXED.replace("x * factor", "x * factor * 1")
+    digest = digest_of(other, "scale")
+    reason = f"scale of toys 1.0 ({digest}) was never examined, and does not look broken."
+    assert found(fix, target, other) == Judgement(Verdict.UNKNOWN, reason, digest, harmless=True)
+
+
+def test_a_fix_may_trust_its_matcher_with_a_source_that_nobody_has_seen(lab: Lab) -> None:
+    fix, target = edited(lab, matcher_decides=True)
+    digest = DIGESTS[STRANGE]
+    reason = f"This source ({digest}) was never examined; by its shape it is broken."
+    assert found(fix, target, STRANGE) == Judgement(Verdict.BROKEN, reason, digest)
+    other = FIXED.replace("x * factor", "x * factor * 1")
+    digest = digest_of(other, "scale")
+    reason = f"This source ({digest}) was never examined; by its shape it is good."
+    assert found(fix, target, other) == Judgement(Verdict.FIXED, reason, digest)
+    assert found(fix, target, FIXED).reason == f"This source ({DIGESTS[FIXED]}) is known to be good."  # it is known
+
+
+def test_the_matcher_is_asked_of_the_target_that_is_judged(lab: Lab) -> None:
+    fix, target = edited(lab, matcher_decides=True)
+    asked = []
+    object.__setattr__(fix, "is_broken", lambda *nodes, target: asked.append((len(nodes), nodes[0].name, target)))
+    found(fix, target, STRANGE)
+    assert asked == [(1, "scale", target)]
+    object.__setattr__(fix, "matcher_decides", False)
+    found(fix, target, STRANGE)
+    assert asked == [(1, "scale", target)] * 2
+
+
+def test_a_release_that_has_no_such_function(lab: Lab) -> None:
+    fix, target = edited(lab)
+    absent = Judgement(Verdict.ABSENT, "toys 1.0 has no scale in toys.toy.")
+    for text in ("", TOY.replace("def scale", "def grow")):
+        assert found(fix, target, text) == absent
+    assert found(fix, target, None) == absent  # no such module either
+    fix, target = written(lab, "a-bug", {}), replace(target, module="nothing.toy")
+    assert found(fix, target, None) == Judgement(Verdict.ABSENT, "nothing is not installed.")
+
+
+def test_what_cannot_be_read_is_not_absent(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    fix, target = edited(lab)
+    file = lab.write("toys/toy.py", TOY)
+    reason = f"Its source cannot be read ({file}): whether it is broken cannot be told."
+    assert found(fix, target, None) == Judgement(Verdict.UNKNOWN, reason)
+    file.unlink()
+    monkeypatch.setitem(verdict.sys.modules, "toys.toy", object())  # in memory only
+    reason = "Its source cannot be read (toys.toy): whether it is broken cannot be told."
+    assert found(fix, target, None) == Judgement(Verdict.UNKNOWN, reason)
+
+
+def test_the_verdict_is_made_on_everything_that_it_is_to_be_made_on(lab: Lab) -> None:
+    first, second = source.find(BROKEN, "scale"), source.find(FIXED, "scale")
+    assert first is not None
+    assert second is not None
+    digest = source.digest(first.node, second.node)
+    fix = written(lab, "a-bug", {"toys.toy:scale": {"broken": {digest: ["1.0"]}}})
+    fix.replaces("toys.toy:scale", fingerprint_of=("scale", "toys.other:scale"))(absent)
+    (target,) = fix.targets
+    assert found(fix, target, BROKEN, FIXED).verdict is Verdict.BROKEN
+    assert found(fix, target, FIXED, BROKEN).verdict is Verdict.UNKNOWN
+    assert found(fix, target, BROKEN, "") == Judgement(Verdict.ABSENT, "toys 1.0 has no scale in toys.other.")
+
+
+@pytest.mark.parametrize(
+    ("needs", "lacking"),
+    [
+        ({"theirs": "<2"}, "The bug needs theirs <2; theirs is not installed."),
+        ({"toys": "<1"}, "The bug needs toys <1; 1.0 is installed."),
+        ({"transformers": "<1", "toys": ">1"}, "The bug needs toys >1; 1.0 is installed."),
+        ({"toys": ">=1", "transformers": "<1"}, None),
+    ],
+)
+def test_a_bug_that_needs_another_package(lab: Lab, needs: dict[str, str], lacking: Optional[str]) -> None:
+    fix, target = edited(lab, needs=needs)
+    if lacking is None:
+        assert found(fix, target, BROKEN).verdict is Verdict.BROKEN
+    else:
+        for text in (BROKEN, STRANGE):
+            assert found(fix, target, text) == Judgement(Verdict.UNAFFECTED, lacking, DIGESTS[text])
+    assert found(fix, target, FIXED).verdict is Verdict.FIXED
+
+
+def test_a_version_that_comes_before_a_release_counts_as_what_it_is(lab: Lab) -> None:
+    fix, target = edited(lab, needs={"toys": ">=1.0rc0"})
+    lab.write("toys/__init__.py", '__version__ = "1.0rc1"\n')
+    assert found(fix, target, BROKEN).verdict is Verdict.BROKEN
+
+
+# -- names that are gone -------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_is_there(lab: Lab) -> None:
+    fix, target = added(lab)
+    judged = Judgement(Verdict.FIXED, "toys 1.0 has absent in toys.toy.", HERE)
+    assert found(fix, target, "absent = 1\n") == judged
+
+
+def test_a_name_that_is_missing(lab: Lab) -> None:
+    fix, target = added(lab)
+    assert found(fix, target, TOY) == Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.toy.", MISSING)
+    fix, target = added(lab, releases=">=2.0")
+    reason = "toys 1.0 has no absent in toys.toy, and is none of the releases to which a-name gives it."
+    assert found(fix, target, TOY) == Judgement(Verdict.ABSENT, reason)
+    fix, target = added(lab, needs={"theirs": "<2"})
+    lacking = "The bug needs theirs <2; theirs is not installed."
+    assert found(fix, target, TOY) == Judgement(Verdict.UNAFFECTED, lacking, MISSING)
+
+
+def test_a_version_that_comes_before_a_release_lacks_what_the_release_lacks(lab: Lab) -> None:
+    lab.write("toys/__init__.py", '__version__ = "1.0.dev0"\n')
+    fix, target = added(lab)
+    assert found(fix, target, TOY).verdict is Verdict.BROKEN
+
+
+def test_a_member_of_a_class_that_is_gone(lab: Lab) -> None:
+    fix, target = added(lab, name="toys.toy:Nobody.absent")
+    assert found(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody in toys.toy.")
+
+
+def test_a_name_in_a_module_that_is_gone(lab: Lab) -> None:
+    fix, target = added(lab)
+    assert found(fix, target, None) == Judgement(Verdict.ABSENT, "toys 1.0 has no absent in toys.toy.")
+
+
+@pytest.mark.parametrize(("text", "why"), [("def absent(:\n", "invalid syntax"), ("absent = 1\0\n", "null bytes")])
+def test_a_text_that_is_no_python(lab: Lab, text: str, why: str) -> None:
+    fix, target = added(lab)
+    judged = found(fix, target, text)
+    assert (judged.verdict, judged.source, judged.harmless) == (Verdict.UNKNOWN, "", False)
+    assert judged.reason.startswith("The source of toys.toy is not Python that can be read here: ")
+    assert why in judged.reason
+
+
+def test_a_package_that_is_to_give_a_name_of_one_of_its_modules(lab: Lab) -> None:
+    lab.write("toys/leaf.py", "absent = 1\n")
+    fix, target = added(lab, leaf="toys.leaf", name="toys:absent")
+    lacks = Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.", MISSING)
+    assert found(fix, target, "from . import leaf\n", "absent = 1\n") == lacks
+    assert found(fix, target, "from .leaf import absent\n", "absent = 1\n").verdict is Verdict.FIXED
+    fix, target = added(lab, leaf="toys.gone", name="toys:absent")
+    reason = "toys 1.0 has no toys.gone, which is to have absent."
+    assert found(fix, target, "from . import leaf\n") == Judgement(Verdict.ABSENT, reason)
+    fix.adds_made(("toys:gone", "==1.0"))(absent)  # the same fix brings the module
+    assert found(fix, target, "from . import leaf\n").verdict is Verdict.BROKEN
+
+
+# -- what the sweep has found --------------------------------------------------------------------------------------
+
+RUNS = {
+    "broken": {"b1": ["0.8 - 1.0"], "b2": ["3.0 and later"]},
+    "fixed": {"f1": ["0.1", "1.1 - 1.3"], "f2": ["2.0"]},
+    "absent": ["0.2 - 0.4"],
+}
+
+
+@pytest.mark.parametrize(
+    ("release", "fixed", "broken"),
+    [
+        ("0.1", "f1", None),
+        ("0.2", "", None),
+        ("0.3", "", None),
+        ("0.4", "", None),
+        ("0.5", None, None),
+        ("0.8", None, "b1"),
+        ("1.0", None, "b1"),
+        ("1.0.1", None, None),
+        ("1.3", "f1", None),
+        ("2.0", "f2", None),
+        ("2.0.1", None, None),
+        ("3.0", None, "b2"),
+        ("40.0", None, "b2"),
+    ],
+)
+def test_what_the_sweep_says_of_a_release(lab: Lab, release: str, fixed: Optional[str], broken: Optional[str]) -> None:
+    fix = written(lab, "a-bug", {"toys.toy:scale": RUNS})
+    fix.edits("toys.toy:scale", old="x + factor", new="x * factor")
+    (target,) = fix.targets
+    lab.write("toys/__init__.py", f'__version__ = "{release}"\n')
+    memo.forget()
+    good = bad = None
+    if fixed == "":
+        good = Judgement(Verdict.ABSENT, f"toys {release} has no scale in toys.toy.")
+    elif fixed:
+        good = Judgement(Verdict.FIXED, f"toys {release} was examined; its source ({fixed}) is good.", fixed)
+    if broken:
+        bad = Judgement(Verdict.BROKEN, f"This source ({broken}) is known to be broken.", broken)
+    assert verdict.judge_from_sweep(fix, target) == good
+    assert verdict.judge_broken_from_sweep(fix, target) == bad
+
+
+def test_what_the_sweep_says_of_a_name_and_of_a_bug_that_needs_more(lab: Lab) -> None:
+    known = {"toys.toy:absent": {"broken": {MISSING: ["1.0"]}}}
+    lacks = Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.toy.", MISSING)
+    needing = Judgement(Verdict.UNAFFECTED, "The bug needs theirs <2; theirs is not installed.", MISSING)
+    for needs, expected in (({}, lacks), ({"theirs": "<2"}, needing)):
+        fix = written(lab, "a-name", known, needs=needs)
+        fix.adds(("toys.toy:absent", "==1.0"))(absent)
+        memo.forget()
+        assert verdict.judge_broken_from_sweep(fix, fix.targets[0]) == expected
+
+
+def test_the_sweep_says_nothing_of_what_is_not_installed_or_was_not_examined(lab: Lab) -> None:
+    fix = written(lab, "a-bug", {"theirs.toy:scale": RUNS})
+    fix.edits("theirs.toy:scale", "toys.toy:scale", old="x + factor", new="x * factor")
+    memo.forget()
+    for target in fix.targets:
+        assert verdict.judge_from_sweep(fix, target) is None
+        assert verdict.judge_broken_from_sweep(fix, target) is None
+
+
+# -- evidence ------------------------------------------------------------------------------------------------------
+
+
+def test_evidence_is_of_a_file_of_its_own_or_of_ours(lab: Lab) -> None:
+    fix = written(lab, "a-bug", {"m:f": RUNS})
+    assert verdict.evidence_file(fix) == lab.folder / "a-bug.json"
+    assert verdict.evidence_file(replace(fix, evidence=None)) == verdict.EVIDENCE / "a-bug.json"
+    expected = dict.fromkeys(("b1", "b2"), Verdict.BROKEN) | dict.fromkeys(("f1", "f2"), Verdict.FIXED)
+    assert verdict.evidence(lab.folder / "a-bug.json") == {"m:f": expected}
+    assert verdict.evidence(lab.folder / "nothing.json") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "JSONDecodeError: "),
+        ("[]", "TypeError: "),
+        ("{}", "KeyError: 'targets'"),
+        ('{"targets": []}', "AttributeError: "),
+        ('{"targets": {"m:f": []}}', "a target is not described"),
+        ("[" * 100_000, "RecursionError: "),
+    ],
+)
+def test_a_file_that_is_no_evidence_is_named(lab: Lab, text: str, why: str) -> None:
+    fix = written(lab, "a-bug", text)
+    with pytest.raises(ValueError, match="cannot be read as evidence") as caught:
+        verdict.evidence(verdict.evidence_file(fix))
+    said = str(caught.value)
+    assert said.startswith(f"{lab.folder / 'a-bug.json'} cannot be read as evidence (")
+    assert why in said
+    assert said.endswith(")")
+
+
+def test_evidence_is_read_in_utf8_whatever_the_machine_speaks(lab: Lab) -> None:
+    lab.folder.joinpath("a-bug.json").write_bytes('{"targets": {"m:ƒ": {"broken": {"b1": []}}}}'.encode())
+    assert verdict.evidence(lab.folder / "a-bug.json") == {"m:ƒ": {"b1": Verdict.BROKEN}}
+
+
+def test_what_is_installed_is_judged_without_importing_it(lab: Lab) -> None:
+    fix, target = edited(lab)
+    lab.write("toys/toy.py", TOY)
+    memo.forget()
+    assert verdict.judge_installed(fix, target).verdict is Verdict.BROKEN
+    assert "toys.toy" not in verdict.sys.modules
+    assert verdict.read_installed("toys.toy") == (lab.folder / "toys" / "toy.py").read_text()
+    assert verdict.read_installed("toys.nothing") is None
