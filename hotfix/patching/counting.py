@@ -40,11 +40,11 @@ def target(module: str, qualname: str, name: str, names: tuple[str, ...]) -> Tar
         name: what it calls.
         names: of its parameters.
     """
-    own = qualname.rpartition(".")[2]
     text = _TEXT.format(name=name, arguments=", ".join(names))
 
     def tells(node: ast.AST) -> Optional[Any]:
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != own:
+        # The first from the outside is the function; its replacement may have another name.
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return None
         first = int(ast.get_docstring(node, clean=False) is not None)
         added = code.statements(text, at=node.body[min(first, len(node.body) - 1)])

@@ -1,0 +1,626 @@
+"""What is done to functions: what runs then, what is said of it, and that taking it back gives the identical objects.
+
+In one process. The same through imports is in tests/engine/test_patching.py; what is refused, in test_refusals.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import gc
+import importlib
+import inspect
+import sys
+import traceback
+import types
+from typing import Any
+
+import pytest
+import wrapt
+
+from hotfix import observing
+from hotfix.errors import Refusal
+from hotfix.fix import Fix, Target
+from hotfix.patching import code, compiled, counting, live, standing
+from hotfix.patching.journal import Journal
+from hotfix.versions import source
+from tests.hostile.conftest import Lab, lab
+
+__all__ = ["lab"]
+
+TEXT = '''
+import dataclasses
+import functools
+import os.path
+
+LIMIT = 3
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def scale(x, factor=2):
+    """Scale x."""
+    return x + factor
+
+
+def plain(): pass
+
+
+class Layer:
+    @staticmethod
+    def still(x):
+        return x
+
+    @classmethod
+    def named(cls, x):
+        return cls.__name__ * x
+
+    @property
+    def size(self):
+        return 2
+
+    @size.setter
+    def size(self, value):
+        vars(self)["set_to"] = value
+
+    @logged
+    def forward(self, x):
+        return x
+
+    @logged
+    def other(self, x):
+        return x
+
+
+@dataclasses.dataclass
+class Row:
+    width: int = 1
+
+    def area(self):
+        return self.width
+'''
+
+
+def put(journal: Journal, fix: Fix, toy: types.ModuleType, late: bool = False) -> list[str]:
+    return [journal.install(fix, target, toy, late) for target in fix.targets]
+
+
+def taken_back(journal: Journal, toy: types.ModuleType, before: dict[str, Any]) -> bool:
+    return journal.uninstall() == [] and vars(toy) == before and len(journal) == 0
+
+
+def code_of(toy: types.ModuleType, *names: str) -> list[types.CodeType]:
+    found = [live.resolve(toy, name).function for name in names]
+    return [one.__code__ for one in found if one is not None]
+
+
+# -- replacing -----------------------------------------------------------------------------------------------------
+
+
+def test_a_replacement_runs_in_their_module_under_the_name_of_the_function(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-replacement")
+
+    @fix.replaces("toys.toy:scale")
+    def ours(x, factor=2):
+        if x is None:
+            raise ValueError(f"{[LIMIT for _ in (1,)]} {min(LIMIT, 9)}")  # type: ignore[name-defined]  # noqa: F821
+        return x * factor
+
+    function, body = toy.scale, toy.scale.__code__
+    assert put(journal, fix, toy) == ["Its body was replaced; every copy of the function has the new one."]
+    assert toy.scale is function
+    assert function(5) == 10
+    assert function.__code__.co_name == "scale"
+    if sys.version_info >= (3, 11):
+        assert function.__code__.co_qualname == "scale"
+    with pytest.raises(ValueError, match=r"\[3\] 3") as caught:
+        function(None)
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.filename, last.name) == (__file__, "scale")
+    journal.uninstall()
+    assert function.__code__ is body
+
+
+def test_a_replacement_that_does_not_fit_is_refused_with_what_does_not(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    other, needy = lab.fix("of-another-kind"), lab.fix("needy")
+    other.replaces("toys.toy:scale")(lambda x, *, factor: x)
+    with pytest.raises(Refusal) as caught:
+        put(Journal(), other, toy)
+    assert str(caught.value) == "its signature is (x, factor=2), the replacement's (x, *, factor)"
+
+    @needy.replaces("toys.toy:scale")
+    def ours(x, factor=2):
+        def inner():
+            return second(x)  # type: ignore[name-defined]  # noqa: F821
+
+        return inner() + first + LIMIT + len(x)  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(Refusal) as caught:
+        put(Journal(), needy, toy)
+    assert str(caught.value) == "the replacement uses first, second, which toys.toy does not have"
+    assert code.global_names(ours.__code__) == {"first", "second", "LIMIT", "len"}
+
+
+def times(x, factor=2):
+    return x * factor
+
+
+def test_a_replacement_is_counted_together_with_what_counts_it(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy, journal, fix, counts = lab.module(text=TEXT), Journal(), lab.fix("a-replacement"), lab.fix("counts")
+    seen: list[Any] = []
+    monkeypatch.setattr(observing, "a_test", lambda *args: seen.append(args), raising=False)
+
+    fix.replaces("toys.toy:scale")(times)
+    put(journal, fix, toy)
+    target = counting.target("toys.toy", "scale", "a_test", ("x", "factor"))
+    journal.install(counts, target, toy)
+    assert (toy.scale(5), seen) == (10, [(5, 2)])
+    journal.uninstall({"counts"})
+    assert (toy.scale(5), seen) == (10, [(5, 2)])
+    edits = lab.fix("edits")
+    edits.edits("toys.toy:scale", old="x * factor", new="x - factor")
+    with pytest.raises(Refusal, match=r"^a-replacement and edits cannot both change scale$"):
+        put(journal, edits, toy)
+
+
+# -- editing -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_new_stands_on_the_line_of_what_was_old(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("an-edit")
+
+    @fix.edits("toys.toy:scale")
+    def edit(node):
+        if isinstance(node, ast.Return):
+            return code.statements("y = x * factor\nassert y\nreturn y", at=node)
+        return None
+
+    first = toy.scale.__code__.co_firstlineno
+    assert put(journal, fix, toy) == ["Its body was edited; every copy of the function has the new one."]
+    assert toy.scale(5) == 10
+    with pytest.raises(AssertionError) as caught:
+        toy.scale(0)
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.filename, last.lineno, last.line) == (toy.__file__, first + 2, "return x + factor")
+    columns = [place[2:] for place in getattr(toy.scale.__code__, "co_positions", list)() if place[0] == first + 2]
+    assert set(columns) <= {(4, 21)}
+
+
+def test_an_edit_may_take_statements_away_or_change_one_into_another(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    for edit, expected in (
+        (lambda node: [] if isinstance(node, ast.Return) else None, None),
+        (lambda node: ast.Mult() if isinstance(node, ast.Add) else None, 10),
+        (lambda node: node.left if isinstance(node, ast.BinOp) else None, 5),
+    ):
+        journal, fix = Journal(), lab.fix("an-edit")
+        fix.edits("toys.toy:scale")(edit)
+        put(journal, fix, toy)
+        assert toy.scale(5) == expected
+        journal.uninstall()
+        assert toy.scale(5) == 7
+
+
+def test_an_edit_that_matches_more_or_less_often_than_it_says_is_refused(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    for kind, times in ((ast.Name, 2), (ast.Lambda, 0)):
+        fix = lab.fix("an-edit")
+        fix.edits("toys.toy:scale")(lambda node, kind=kind: node if isinstance(node, kind) else None)
+        with pytest.raises(Refusal, match=f"^the pattern of the edit matches {times} times, not 1$"):
+            put(Journal(), fix, toy)
+    twice = lab.fix("twice")
+    twice.edits("toys.toy:scale", count=2)(lambda node: ast.Constant(4) if isinstance(node, ast.Name) else None)
+    journal = Journal()
+    put(journal, twice, toy)
+    assert toy.scale(5) == 8
+    journal.uninstall()
+
+
+def test_what_a_decorator_has_put_around_one_function_is_edited_and_around_others_not(lab: Lab) -> None:
+    toy, journal = lab.module(text=TEXT), Journal()
+    fix = lab.fix("a-decorator")
+    fix.edits(
+        "toys.toy:Layer.forward",
+        decorator="toys.toy:logged",
+        old="function(*args, **kwargs)",
+        new="[function(*args, **kwargs)]",
+    )
+    before = code_of(toy, "Layer.forward", "Layer.other", "logged"), toy.Layer.forward, toy.Layer.forward.__code__
+    said = put(journal, fix, toy)
+    assert said == ["What logged has put around it was edited; every copy has the new body."]
+    layer = toy.Layer()
+    assert (layer.forward(3), layer.other(3)) == ([3], 3)
+    assert toy.Layer.forward is before[1]
+    assert journal.uninstall() == []
+    assert (code_of(toy, "Layer.forward", "Layer.other", "logged"), *before[1:]) == before
+    assert toy.Layer.forward.__code__ is before[2]
+    for name, why in (("scale", "logged has put nothing around scale"), ("plain", "nothing around plain")):
+        wrong = lab.fix(f"wrong-{name}")
+        wrong.edits(f"toys.toy:{name}", decorator="toys.toy:logged", old="wrapper", new="wrapper")
+        with pytest.raises(Refusal, match=why):
+            put(Journal(), wrong, toy)
+    nothing = lab.fix("nothing")
+    nothing.edits("toys.toy:Layer.forward", decorator="toys.toy:LIMIT", old="wrapper", new="wrapper")
+    with pytest.raises(Refusal, match=r"^toys\.toy:LIMIT is not a Python function that was imported$"):
+        put(Journal(), nothing, toy)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_functions_that_a_changed_one_has_made_are_counted(lab: Lab, late: bool) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-maker")
+    elsewhere = toy.logged(abs)  # not to be seen from the module
+    fix.edits("toys.toy:logged", old="return wrapper", new="return [wrapper]")
+    (said,) = put(journal, fix, toy, late)
+    rest = f" Functions that it has made before keep what they have: {3 if late else 2}."
+    assert said == f"Its body was edited; every copy of the function has the new one.{rest}"
+    assert put(journal, fix, toy, late) == [said]  # it is there already
+    assert elsewhere(-1) == 1
+    assert isinstance(toy.logged(abs), list)
+    journal.uninstall()
+
+
+def test_what_a_comprehension_makes_does_not_stay() -> None:
+    namespace: dict[str, Any] = {}
+    exec(
+        "def made(x):\n    return [(lambda: one) for one in x]\ndef none(x):\n    return {one for one in x}", namespace
+    )
+    kept = namespace["made"]([1, 2])
+    assert live.made_by(namespace["made"].__code__) == len(kept) == 2
+    assert live.made_by(namespace["none"].__code__) == 0
+
+
+# -- wrapping ------------------------------------------------------------------------------------------------------
+
+
+def around(original):
+    def wrapper(*args, **kwargs):
+        return [original(*args, **kwargs)]
+
+    return wrapper
+
+
+def test_what_is_wrapped_stays_of_its_kind(lab: Lab) -> None:
+    toy, journal = lab.module(text=TEXT), Journal()
+    fix, layer = lab.fix("a-wrap"), toy.Layer()
+    fix.wraps("toys.toy:Layer.still", "toys.toy:Layer.named", "toys.toy:Layer.size", "toys.toy:scale")(around)
+    before = dict(vars(toy.Layer)), toy.scale
+    assert put(journal, fix, toy) == ["It was wrapped."] * 4
+    assert (toy.Layer.still(1), layer.still(1), toy.Layer.named(2)) == ([1], [1], ["LayerLayer"])
+    assert (layer.size, toy.scale(5)) == ([2], [7])
+    layer.size = 4
+    assert vars(layer) == {"set_to": 4}
+    kinds = [type(vars(toy.Layer)[name]) for name in ("still", "named", "size")]
+    assert kinds == [staticmethod, classmethod, property]
+    assert (toy.scale.__name__, toy.scale.__doc__, toy.scale.__wrapped__) == ("scale", "Scale x.", before[1])
+    assert str(inspect.signature(toy.scale)) == "(x, factor=2)"
+    for target in fix.targets:
+        assert journal.is_in_place(target)
+        assert journal.replaced_since(target, "toys.toy") is None
+        here = live.resolve(toy, target.qualname).raw
+        assert journal.has_installed(live.below_descriptor(here))
+    assert not journal.has_installed(before[1])
+    assert journal.uninstall() == []
+    assert (dict(vars(toy.Layer)), toy.scale) == before
+
+
+def test_attributes_of_the_original_are_not_those_of_the_wrapper(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
+    toy.scale.theirs = 1
+    fix.wraps("toys.toy:scale")(around)
+    put(journal, fix, toy)
+    assert set(vars(toy.scale)) == {"__wrapped__"}
+    journal.uninstall()
+
+
+def test_a_wrapper_that_takes_other_arguments_is_refused_with_both(lab: Lab) -> None:
+    toy, fix = lab.module(text=TEXT), lab.fix("a-wrap")
+    fix.wraps("toys.toy:scale")(lambda original: lambda x, other=2: original(x, other))
+    with pytest.raises(Refusal) as caught:
+        put(Journal(), fix, toy)
+    assert str(caught.value) == "the signature is (x, factor=2), the wrapper's (x, other=2)"
+
+
+def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
+    other = types.ModuleType("theirs")
+    monkeypatch.setitem(sys.modules, "theirs", other)
+    other.copy, other.table = toy.scale, {"scale": toy.scale}
+    fix.wraps("toys.toy:scale")(around)
+    gc.collect()
+    assert put(journal, fix, toy, late=True) == ["It was wrapped and its copies in loaded modules rebound."]
+    assert other.copy is other.table["scale"] is toy.scale
+    journal.uninstall()
+    assert other.copy is other.table["scale"] is toy.scale
+    held: list[Any] = [functools.partial(toy.scale, 1), types.MethodType(toy.scale, 3)]
+    (said,) = put(journal, fix, toy, late=True)
+    assert said.endswith("rebound; 2 closures, partials or bound methods still hold the original.")
+    assert [one() for one in held] == [3, 5]
+    journal.uninstall()
+
+
+def test_an_imported_name_is_wrapped_where_it_was_imported_to_alone(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.module("leaf", TEXT)
+    toy = lab.module(text="from toys.leaf import scale, Layer\n")
+    leaf = sys.modules["toys.leaf"]
+    journal, fix, method = Journal(), lab.fix("a-wrap"), lab.fix("a-method")
+    fix.wraps("toys.toy:scale")(around)
+    assert put(journal, fix, toy, late=True) == ["It was wrapped."]
+    assert (toy.scale(5), leaf.scale(5)) == ([7], 7)
+    method.wraps("toys.toy:Layer.forward")(around)  # of a class that says which module has it
+    (said,) = put(journal, method, toy, late=True)
+    assert said.startswith("It was wrapped and its copies in loaded modules rebound")
+    assert leaf.Layer().forward(1) == [1]
+    assert journal.uninstall() == []
+    assert (toy.scale, leaf.Layer().forward(1)) == (leaf.scale, 1)
+
+
+def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab: Lab) -> None:
+    toy, journal, fix, again = lab.module(text=TEXT), Journal(), lab.fix("a-wrap"), lab.fix("again")
+    for one in (fix, again):
+        one.wraps("toys.toy:scale")(around)
+    put(journal, fix, toy)
+    inner = toy.scale
+    toy.scale = wrapt.FunctionWrapper(inner, around_theirs)
+    line = around_theirs.__code__.co_firstlineno
+    (stranded,) = journal.uninstall()
+    assert stranded.reason == f"{__file__}:{line} was put around it since"
+    put(journal, again, toy)  # of the same operation, and so below what is theirs
+    assert len(journal) == 2
+    toy.scale = inner
+    journal.uninstall()
+    toy.scale = around_theirs
+    put(journal, fix, toy)
+    toy.scale = abs
+    since = journal.replaced_since(fix.targets[0], "toys.toy")
+    assert since == "It was repaired, and replaced since by builtins.builtin_function_or_method."
+    del toy.scale
+    since = journal.replaced_since(fix.targets[0], "toys.toy")
+    assert since == "It was repaired, and toys.toy has no scale at run time any more."
+    since = journal.replaced_since(fix.targets[0], "toys.nothing")
+    assert since == "It was repaired in a module toys.nothing that is not loaded any more."
+
+
+def around_theirs(wrapped, instance, args, kwargs):
+    return wrapped(*args, **kwargs)
+
+
+def test_where_an_object_was_written() -> None:
+    proxy = wrapt.FunctionWrapper(around, around_theirs)
+    assert live.place_of(proxy) == f"{__file__}:{around_theirs.__code__.co_firstlineno}"
+    assert live.place_of(staticmethod(around)) == f"{__file__}:{around.__code__.co_firstlineno}"
+    assert live.place_of(Journal()) == "hotfix.patching.journal.Journal"
+
+
+# -- what stands there ---------------------------------------------------------------------------------------------
+
+
+def foreign(toy: types.ModuleType, text: str = TEXT, name: str = "scale") -> str:
+    return str(standing.foreign(toy, name, text, Journal()))
+
+
+def test_a_function_of_another_place_or_file_is_somebody_elses(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    line = toy.plain.__code__.co_firstlineno
+    assert foreign(toy) == "None"
+    toy.scale = toy.plain  # the same file
+    assert foreign(toy) == f"Somebody else has put the function at {toy.__file__}:{line} in its place."
+    elsewhere = "\n" * (source.find(TEXT, "scale").lineno - 1) + "def scale(x, factor=2): pass"  # type: ignore[union-attr]
+    namespace: dict[str, Any] = {}
+    exec(compile(elsewhere, "elsewhere.py", "exec"), namespace)
+    toy.scale = namespace["scale"]  # the same line
+    line = namespace["scale"].__code__.co_firstlineno
+    assert foreign(toy) == f"Somebody else has put the function at elsewhere.py:{line} in its place."
+    toy.plain_too, renamed = toy.plain, TEXT.replace("def plain", "def other")
+    toy.plain_too.__wrapped__ = None
+    assert foreign(toy, renamed, "plain").startswith("Somebody else has put the function at")  # the text has none
+    toy.scale = functools.partial(toy.plain)
+    assert foreign(toy) == "scale is no longer a Python function but functools.partial."
+    toy.Layer = type("Layer", (), {})
+    assert foreign(toy, name="Layer").startswith("Layer is no longer a Python function but builtins.type")
+
+
+def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    assert foreign(toy, name="Layer.forward") == "None"
+    ours = toy.Layer.forward
+
+    def theirs(self, x):
+        return ours(self, x)
+
+    toy.Layer.forward = functools.wraps(ours)(theirs)
+    line = theirs.__code__.co_firstlineno
+    assert foreign(toy, name="Layer.forward") == f"Somebody else has put {__file__}:{line} around it."
+    explained = TEXT.replace("    @logged\n    def forward", "    @os.path.theirs(1)\n    def forward")
+    toy.os = types.SimpleNamespace(path=types.SimpleNamespace(theirs=around))
+    inner = ours.__code__.co_firstlineno  # of the layer that the source does not explain then
+    assert foreign(toy, explained, "Layer.forward") == f"Somebody else has put {toy.__file__}:{inner} around it."
+    of_class = TEXT.replace("class Layer", "@os.path.theirs\nclass Layer")
+    shifted = of_class.replace("\n\n\n@os", "\n\n@os", 1)  # the lines after it stay what they are
+    assert foreign(toy, shifted, "Layer.forward") == "None"
+
+
+def test_the_methods_that_a_dataclass_makes_are_not_missing_from_its_file(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    assert standing.rewritten(toy, "Row", TEXT, Journal()) is None
+    changed = TEXT.replace("return self.width", "return self.width + 1")
+    said = str(standing.rewritten(toy, "Row", changed, Journal()))
+    assert said.startswith(f"The file {toy.__file__} is not what runs: ")
+    assert said.endswith(".")
+    assert not said.endswith("..")
+    gone = str(standing.rewritten(toy, "scale", TEXT.replace("def scale", "def other"), Journal()))
+    assert gone == f"The source of scale cannot be read from {toy.__file__}."
+    assert standing.rewritten(toy, "nothing", TEXT, Journal()) == "Toys.toy has no nothing at run time."
+
+
+# -- what is counted -----------------------------------------------------------------------------------------------
+
+KINDS = '''
+def plain(x, y=2):
+    return locals()
+
+
+def told(x):
+    """Says what it does."""
+    return x
+
+
+def only_told():
+    """Says what it does."""
+
+
+def many(first, /, *rest, word, **others):
+    return first, rest, word, others
+
+
+async def later(x):
+    return x
+
+
+class Layer:
+    def forward(self, x):
+        return x
+'''
+
+
+NESTED = """
+class Layer:
+    def forward(self, x):
+        def forward(self, x):
+            return x + 1
+
+        return forward(self, x)
+"""
+
+
+def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy, journal, fix = lab.module("kinds", KINDS), Journal(), lab.fix("counts")
+    seen: list[Any] = []
+    monkeypatch.setattr(observing, "a_test", lambda *args: seen.append(args), raising=False)
+    layer, expected = toy.Layer(), {}
+    for name, names, others in (
+        ("plain", ("x", "y"), ""),
+        ("told", ("x",), ""),
+        ("only_told", (), ""),
+        ("many", ("first", "word", "rest", "others"), "others"),
+        ("later", ("x",), ""),
+        ("Layer.forward", ("self", "x"), ""),
+    ):
+        function = live.resolve(toy, name).function
+        assert function is not None
+        assert counting.parameters(function) == (names, others)
+        target = counting.target("toys.kinds", name, "a_test", names)
+        assert (target.module, target.qualname, target.method) == ("toys.kinds", name, "edit")
+        assert target.key == f"toys.kinds:{name}"
+        expected[name] = function.__doc__, inspect.signature(function)
+        journal.install(fix, target, toy)
+        assert (function.__doc__, inspect.signature(function)) == expected[name]
+    assert toy.plain(1) == {"x": 1, "y": 2}
+    assert toy.told(3) == 3
+    assert toy.only_told() is None
+    assert toy.many(1, 2, 3, word=4, five=6) == (1, (2, 3), 4, {"five": 6})
+    with pytest.raises(StopIteration) as caught:
+        toy.later(7).send(None)
+    assert caught.value.value == 7
+    assert layer.forward(8) == 8
+    assert seen == [(1, 2), (3,), (), (1, 4, (2, 3), {"five": 6}), (7,), (layer, 8)]
+    assert journal.uninstall() == []
+    toy.plain(9)
+    assert len(seen) == 6
+
+
+def test_a_function_inside_of_another_does_not_tell(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy, journal, fix = lab.module("kinds", NESTED), Journal(), lab.fix("counts")
+    seen: list[Any] = []
+    monkeypatch.setattr(observing, "a_test", lambda *args: seen.append(args), raising=False)
+    journal.install(fix, counting.target("toys.kinds", "Layer.forward", "a_test", ("self", "x")), toy)
+    layer = toy.Layer()
+    assert layer.forward(2) == 3
+    assert seen == [(layer, 2)]
+    journal.uninstall()
+
+
+# -- graphs --------------------------------------------------------------------------------------------------------
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, name: str, **members: Any) -> types.ModuleType:
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    monkeypatch.setitem(sys.modules, name, module)
+    return module
+
+
+def test_graphs_are_forgotten_where_there_may_be_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    resets: list[int] = []
+    dynamo = planted(monkeypatch, "torch._dynamo", reset=lambda: resets.append(1))
+    assert compiled.forget_graphs() is True
+    assert resets == [1]
+    del dynamo.reset  # while torch is being imported
+    assert compiled.forget_graphs() is False
+    monkeypatch.delitem(sys.modules, "torch._dynamo")
+    assert compiled.forget_graphs() is False
+
+
+def test_a_function_that_was_scripted_is_told_from_others(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = lab.module(text=TEXT)
+    scale, method, plain = toy.scale, toy.Layer.forward, toy.plain
+    planted(monkeypatch, "torch.jit._state", _try_get_jit_cached_function=lambda one: "g" if one is scale else None)
+    store = types.SimpleNamespace(type_store={type("Derived", (toy.Layer,), {}): 1, None: 2})
+    recursive = planted(monkeypatch, "torch.jit._recursive", concrete_type_store=store)
+    assert [compiled.is_scripted(one) for one in (scale, method, plain)] == [True, True, False]
+    journal, edits, replaces = Journal(), lab.fix("an-edit"), lab.fix("a-replacement")
+    edits.edits("toys.toy:scale", old="x + factor", new="x * factor")
+    replaces.replaces("toys.toy:plain")(lambda: None)
+    put(journal, edits, toy)
+    put(journal, replaces, toy)
+    (edit,), (replacement,) = edits.targets, replaces.targets
+    assert journal.is_scripted(edit)
+    assert not journal.is_scripted(replacement)
+    assert not journal.is_scripted(Target("toys.toy", "scale", method="edit"))  # of no operation
+    store.type_store = {type("Plain", (), {"plain": plain}): 1}
+    assert compiled.is_scripted(plain)
+    assert not journal.is_scripted(replacement)  # only the text of an edit is not what was compiled
+    del recursive.concrete_type_store
+    assert not compiled.is_scripted(plain)
+    monkeypatch.delitem(sys.modules, "torch.jit._state")
+    assert not compiled.is_scripted(scale)
+    journal.uninstall()
+
+
+STALE = (
+    "TORCH_CACHING_PRECOMPILE is on: torch may take graphs of unrepaired functions from its cache. Unset it, "
+    "or give this patch set a cache of its own (TORCHINDUCTOR_CACHE_DIR)."
+)
+
+
+def test_graphs_of_an_earlier_process_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCH_CACHING_PRECOMPILE", raising=False)
+    monkeypatch.delitem(sys.modules, "torch._dynamo.config", raising=False)
+    assert compiled.stale_graphs() is None
+    for value, expected in (("0", None), ("1", STALE)):
+        monkeypatch.setenv("TORCH_CACHING_PRECOMPILE", value)
+        assert compiled.stale_graphs() == expected
+    monkeypatch.delenv("TORCH_CACHING_PRECOMPILE")
+    config = planted(monkeypatch, "torch._dynamo.config", caching_precompile=True)
+    assert compiled.stale_graphs() == STALE
+    config.caching_precompile = False
+    assert compiled.stale_graphs() is None
+    del config.caching_precompile  # as torch had it before 2.8
+    assert compiled.stale_graphs() is None
+
+
+def test_a_lazy_package_whose_module_has_the_name_gets_that_object(lab: Lab) -> None:
+    leaf, fix, journal = lab.module(text=TEXT), lab.fix("a-name", kind="removed-api"), Journal()
+    package = importlib.import_module("toys")
+    fix.exports(("toys:scale", "==1.0"), leaf="toys.toy")
+    (target,) = fix.targets
+    assert journal.install(fix, target, package) == "scale was added, with its old meaning."
+    assert package.scale is leaf.scale
+    journal.uninstall()
+    assert not hasattr(package, "scale")
