@@ -155,7 +155,7 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
 
 
 def same_program(one: types.CodeType, other: types.CodeType) -> bool:
-    """Whether two code objects do the same on the same lines.
+    """Whether two code objects begin on the same line and do the same.
 
     Columns do not count (an interpreter may be told to forget them), nor does padding that a profiler has put at the
     end to tell functions apart.

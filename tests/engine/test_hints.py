@@ -55,7 +55,28 @@ def test_an_import_of_a_name_that_is_gone_says_one_line_more(module):
     assert str(caught.value).split("\n")[0] == plain
     assert type(caught.value) is ImportError
     assert (caught.value.name, caught.value.path) == ("a_module_of_the_test", "where/it/is.py")
+    assert getattr(caught.value, "name_from", "Gone") == "Gone"  # of Python 3.12
     assert said(caught.value) == [LINE]
+
+
+def test_a_module_without_a_file_says_what_python_says_of_it(hints, monkeypatch):
+    made = types.ModuleType("in_memory")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    hints.put(made, {"Gone": LINE})
+    with pytest.raises(ImportError) as caught:
+        exec("from in_memory import Gone", {})
+    assert str(caught.value).split("\n")[0] == "cannot import name 'Gone' from 'in_memory' (unknown location)"
+    assert caught.value.path is None
+
+
+def test_a_module_is_told_its_names_once_and_none_of_none(hints, module):
+    kind = type(module)
+    hints.put(module, {"Other": LINE})
+    assert type(module) is kind
+    plain = types.ModuleType("plain")
+    hints.put(plain, {})
+    assert type(plain) is types.ModuleType
+    assert len(hints) == 1
 
 
 def test_other_names_are_what_they_were(module):
@@ -128,3 +149,20 @@ def test_a_plain_module_is_pickled_by_its_name(hints, monkeypatch):
     hints.put(known, {"Gone": LINE})
     assert pickle.loads(pickle.dumps(known)) is known
     assert copy.deepcopy(known) is known
+
+
+def test_a_module_of_another_kind_is_pickled_as_that_kind_has_it(hints):
+    made = Lazy("not_to_be_imported")
+    hints.put(made, {"Gone": LINE})
+    again = pickle.loads(pickle.dumps(made))
+    assert (type(again), again.__name__) == (Lazy, "not_to_be_imported")
+    other = Elsewhere("elsewhere")
+    hints.put(other, {"Gone": LINE})
+    assert pickle.loads(pickle.dumps(other)) == ["elsewhere"]
+
+
+class Elsewhere(types.ModuleType):
+    """One that is not pickled as its class."""
+
+    def __reduce__(self):
+        return (list, ((self.__name__,),))

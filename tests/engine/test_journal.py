@@ -170,6 +170,19 @@ def test_a_replacement_is_counted_together_with_what_counts_it(lab: Lab, monkeyp
         put(journal, edits, toy)
 
 
+def test_what_a_function_says_that_it_wraps_is_not_its_signature(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-replacement")
+    toy.scale.__wrapped__ = lambda other: other
+    fix.replaces("toys.toy:scale")(times)
+    assert code.shape(toy.scale) == [("x", inspect.Parameter.POSITIONAL_OR_KEYWORD, False), ("factor", 1, True)]
+    del toy.scale.__wrapped__
+    put(journal, fix, toy)
+    toy.scale = toy.plain
+    since = journal.replaced_since(fix.targets[0], "toys.toy")
+    assert since == f"It was repaired, and replaced since by {live.place_of(toy.plain)}."
+    journal.uninstall()
+
+
 # -- editing -------------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +234,19 @@ def test_an_edit_that_matches_more_or_less_often_than_it_says_is_refused(lab: La
     put(journal, twice, toy)
     assert toy.scale(5) == 8
     journal.uninstall()
+
+
+def test_an_edit_that_changes_the_arguments_is_refused(lab: Lab) -> None:
+    toy = lab.module("kinds", KINDS)
+    for name in ("first", "word"):
+        fix = lab.fix(f"of-{name}")
+
+        @fix.edits("toys.kinds:many")
+        def edit(node, name=name):
+            return ast.arg("another") if isinstance(node, ast.arg) and node.arg == name else None
+
+        with pytest.raises(Refusal, match=r"^the edit would change the arguments of the function or what it closes o"):
+            put(Journal(), fix, toy)
 
 
 def test_what_a_decorator_has_put_around_one_function_is_edited_and_around_others_not(lab: Lab) -> None:
@@ -327,6 +353,13 @@ def test_a_wrapper_that_takes_other_arguments_is_refused_with_both(lab: Lab) -> 
     assert str(caught.value) == "the signature is (x, factor=2), the wrapper's (x, other=2)"
 
 
+class Frozen(type):
+    """Classes that refuse to be changed."""
+
+    def __setattr__(cls, name, value):
+        raise TypeError("frozen")
+
+
 def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
     other = types.ModuleType("theirs")
@@ -338,10 +371,17 @@ def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monk
     assert other.copy is other.table["scale"] is toy.scale
     journal.uninstall()
     assert other.copy is other.table["scale"] is toy.scale
+    refusing = Frozen("Refusing", (), {"__module__": "theirs", "copy": toy.scale})
+    other.Refusing = refusing
     held: list[Any] = [functools.partial(toy.scale, 1), types.MethodType(toy.scale, 3)]
     (said,) = put(journal, fix, toy, late=True)
-    assert said.endswith("rebound; 2 closures, partials or bound methods still hold the original.")
+    assert said.endswith("rebound; 3 closures, partials or bound methods still hold the original.")
     assert [one() for one in held] == [3, 5]
+    assert refusing.copy(1) == 3
+    journal.uninstall()
+    plain = lab.fix("of-plain")  # which nothing else holds
+    plain.wraps("toys.toy:plain")(around)
+    assert put(journal, plain, toy, late=True) == ["It was wrapped and its copies in loaded modules rebound."]
     journal.uninstall()
 
 
@@ -446,6 +486,15 @@ def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(
     assert foreign(toy, shifted, "Layer.forward") == "None"
 
 
+def test_what_this_journal_has_put_there_is_nobody_elses(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
+    fix.wraps("toys.toy:scale")(around)
+    put(journal, fix, toy)
+    assert standing.foreign(toy, "scale", TEXT, journal) is None
+    assert foreign(toy).startswith("Somebody else has put")
+    journal.uninstall()
+
+
 def test_the_methods_that_a_dataclass_makes_are_not_missing_from_its_file(lab: Lab) -> None:
     toy = lab.module(text=TEXT)
     assert standing.rewritten(toy, "Row", TEXT, Journal()) is None
@@ -464,6 +513,12 @@ def test_the_methods_that_a_dataclass_makes_are_not_missing_from_its_file(lab: L
 KINDS = '''
 def plain(x, y=2):
     return locals()
+
+
+def local(x):
+    y = x + 1
+    z = y + 1
+    return z
 
 
 def told(x):
@@ -506,6 +561,7 @@ def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: p
     layer, expected = toy.Layer(), {}
     for name, names, others in (
         ("plain", ("x", "y"), ""),
+        ("local", ("x",), ""),
         ("told", ("x",), ""),
         ("only_told", (), ""),
         ("many", ("first", "word", "rest", "others"), "others"),
@@ -522,6 +578,7 @@ def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: p
         journal.install(fix, target, toy)
         assert (function.__doc__, inspect.signature(function)) == expected[name]
     assert toy.plain(1) == {"x": 1, "y": 2}
+    assert toy.local(1) == 3
     assert toy.told(3) == 3
     assert toy.only_told() is None
     assert toy.many(1, 2, 3, word=4, five=6) == (1, (2, 3), 4, {"five": 6})
@@ -529,10 +586,10 @@ def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: p
         toy.later(7).send(None)
     assert caught.value.value == 7
     assert layer.forward(8) == 8
-    assert seen == [(1, 2), (3,), (), (1, 4, (2, 3), {"five": 6}), (7,), (layer, 8)]
+    assert seen == [(1, 2), (1,), (3,), (), (1, 4, (2, 3), {"five": 6}), (7,), (layer, 8)]
     assert journal.uninstall() == []
     toy.plain(9)
-    assert len(seen) == 6
+    assert len(seen) == 7
 
 
 def test_a_function_inside_of_another_does_not_tell(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

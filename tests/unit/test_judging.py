@@ -165,9 +165,19 @@ def test_a_bug_that_needs_another_package(lab: Lab, needs: dict[str, str], lacki
 
 
 def test_a_version_that_comes_before_a_release_counts_as_what_it_is(lab: Lab) -> None:
-    fix, target = edited(lab, needs={"toys": ">=1.0rc0"})
+    fix, target = edited(lab, needs={"toys": "<2"})
     lab.write("toys/__init__.py", '__version__ = "1.0rc1"\n')
     assert found(fix, target, BROKEN).verdict is Verdict.BROKEN
+
+
+def test_the_package_is_named_however_deep_its_module_lies_and_without_a_version(lab: Lab) -> None:
+    fix = written(lab, "a-bug", {})  # of which nothing is known yet
+    fix.edits("toys.deep.toy:scale", old="x + factor", new="x * factor")
+    (target,) = fix.targets
+    assert found(fix, target, "").reason == "toys 1.0 has no scale in toys.deep.toy."
+    assert found(fix, target, BROKEN).reason.startswith("scale of toys 1.0 (")
+    lab.write("toys/__init__.py", "")
+    assert found(fix, target, "").reason == "toys has no scale in toys.deep.toy."
 
 
 # -- names that are gone -------------------------------------------------------------------------------------------
@@ -199,6 +209,8 @@ def test_a_version_that_comes_before_a_release_lacks_what_the_release_lacks(lab:
 def test_a_member_of_a_class_that_is_gone(lab: Lab) -> None:
     fix, target = added(lab, name="toys.toy:Nobody.absent")
     assert found(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody in toys.toy.")
+    fix, target = added(lab, name="toys.toy:Nobody.Inner.absent")
+    assert found(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody.Inner in toys.toy.")
 
 
 def test_a_name_in_a_module_that_is_gone(lab: Lab) -> None:
@@ -221,6 +233,9 @@ def test_a_package_that_is_to_give_a_name_of_one_of_its_modules(lab: Lab) -> Non
     lacks = Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.", MISSING)
     assert found(fix, target, "from . import leaf\n", "absent = 1\n") == lacks
     assert found(fix, target, "from .leaf import absent\n", "absent = 1\n").verdict is Verdict.FIXED
+    lazy = "define_import_structure(__file__)\n"
+    assert found(fix, target, lazy, "__all__ = ['absent']\nabsent = 1\n").verdict is Verdict.FIXED
+    assert found(fix, target, lazy, "__all__ = ['present']\nabsent = 1\n").verdict is Verdict.BROKEN
     fix, target = added(lab, leaf="toys.gone", name="toys:absent")
     reason = "toys 1.0 has no toys.gone, which is to have absent."
     assert found(fix, target, "from . import leaf\n") == Judgement(Verdict.ABSENT, reason)
@@ -256,14 +271,15 @@ RUNS = {
     ],
 )
 def test_what_the_sweep_says_of_a_release(lab: Lab, release: str, fixed: Optional[str], broken: Optional[str]) -> None:
-    fix = written(lab, "a-bug", {"toys.toy:scale": RUNS})
-    fix.edits("toys.toy:scale", old="x + factor", new="x * factor")
+    module = "toys.deep.toy"
+    fix = written(lab, "a-bug", {f"{module}:scale": RUNS})
+    fix.edits(f"{module}:scale", old="x + factor", new="x * factor")
     (target,) = fix.targets
     lab.write("toys/__init__.py", f'__version__ = "{release}"\n')
     memo.forget()
     good = bad = None
     if fixed == "":
-        good = Judgement(Verdict.ABSENT, f"toys {release} has no scale in toys.toy.")
+        good = Judgement(Verdict.ABSENT, f"toys {release} has no scale in {module}.")
     elif fixed:
         good = Judgement(Verdict.FIXED, f"toys {release} was examined; its source ({fixed}) is good.", fixed)
     if broken:
