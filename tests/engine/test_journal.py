@@ -13,7 +13,7 @@ import inspect
 import sys
 import traceback
 import types
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 import wrapt
@@ -267,6 +267,15 @@ def test_what_a_decorator_has_put_around_one_function_is_edited_and_around_other
     assert journal.uninstall() == []
     assert (code_of(toy, "Layer.forward", "Layer.other", "logged"), *before[1:]) == before
     assert toy.Layer.forward.__code__ is before[2]
+    other = lab.fix("other-arguments")
+    other.edits(
+        "toys.toy:Layer.forward",
+        decorator="toys.toy:logged",
+        old="function(*args, **kwargs)",
+        new="min(*args, **kwargs)",
+    )
+    with pytest.raises(Refusal, match=r"^the edit would change the arguments of wrapper or what it closes over$"):
+        put(Journal(), other, toy)
     for name, why in (("scale", "logged has put nothing around scale"), ("plain", "nothing around plain")):
         wrong = lab.fix(f"wrong-{name}")
         wrong.edits(f"toys.toy:{name}", decorator="toys.toy:logged", old="wrapper", new="wrapper")
@@ -372,10 +381,10 @@ def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monk
     journal.uninstall()
     assert other.copy is other.table["scale"] is toy.scale
     refusing = Frozen("Refusing", (), {"__module__": "theirs", "copy": toy.scale})
-    other.Refusing = refusing
+    other.Refusing, other.Another = refusing, Frozen("Another", (), {"__module__": "theirs", "copy": toy.scale})
     held: list[Any] = [functools.partial(toy.scale, 1), types.MethodType(toy.scale, 3)]
     (said,) = put(journal, fix, toy, late=True)
-    assert said.endswith("rebound; 3 closures, partials or bound methods still hold the original.")
+    assert said.endswith("rebound; 4 closures, partials or bound methods still hold the original.")
     assert [one() for one in held] == [3, 5]
     assert refusing.copy(1) == 3
     journal.uninstall()
@@ -425,6 +434,47 @@ def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab:
     assert since == "It was repaired, and toys.toy has no scale at run time any more."
     since = journal.replaced_since(fix.targets[0], "toys.nothing")
     assert since == "It was repaired in a module toys.nothing that is not loaded any more."
+
+
+def test_what_cannot_be_taken_back_is_told_each_and_the_rest_is_taken_back(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
+    cleaned: list[int] = []
+    fix.wraps("toys.toy:scale", "toys.toy:Layer.still", "toys.toy:plain")(around)
+    fix.cleans_up(lambda: cleaned.append(1))
+    put(journal, fix, toy)
+    scale, still = toy.scale, vars(toy.Layer)["still"]
+    toy.scale = wrapt.FunctionWrapper(scale, around_theirs)
+    toy.Layer.still = staticmethod(wrapt.FunctionWrapper(still.__func__, around_theirs))
+    stranded = journal.uninstall()
+    assert sorted(one.target.qualname for one in stranded) == ["Layer.still", "scale"]
+    assert toy.plain() is None
+    assert (len(journal), cleaned) == (2, [])  # it is not gone
+    toy.scale = scale
+    assert [one.target.qualname for one in journal.uninstall()] == ["Layer.still"]
+    toy.Layer.still = still
+    assert journal.uninstall({"another"}) == []
+    assert (len(journal), cleaned) == (1, [])
+    assert journal.uninstall() == []
+    assert (len(journal), cleaned) == (0, [1])
+    assert (toy.scale(5), toy.Layer.still(1)) == (7, 1)
+
+
+def test_what_is_no_function_is_named_as_what_it_is(lab: Lab) -> None:
+    toy, fix = lab.module(text=TEXT), lab.fix("of-a-number")
+    fix.replaces("toys.toy:LIMIT")(times)
+    with pytest.raises(Refusal, match=r"^LIMIT is int, not a Python function$"):
+        put(Journal(), fix, toy)
+
+
+@pytest.mark.parametrize("file", ["site/wrapt/__init__.py", None])
+def test_another_wrapt_than_ours_is_named(lab: Lab, monkeypatch: pytest.MonkeyPatch, file: Optional[str]) -> None:
+    toy = lab.module(text=TEXT)
+    planted(monkeypatch, "wrapt", __file__=file)
+    with pytest.raises(ImportError) as caught:
+        live.resolve(toy, "scale")
+    where = file or "a folder without code"
+    assert str(caught.value) == f"wrapt ({where}) is not the package that hotfix needs: reinstall wrapt>=1.15"
+    assert caught.value.name == "wrapt"
 
 
 def around_theirs(wrapped, instance, args, kwargs):
