@@ -218,6 +218,35 @@ def test_there_may_be_nothing_to_prove():
         assert (done.status, done.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.parametrize("width", [60, 200, None])
+def test_a_certificate_says_what_its_numbers_are_on_every_screen(capsys, width):
+    from hotfix.commands import screen, verify
+
+    said = verify.Proof("toys", "toys.toy:scale", verify.VERIFIED, "It ran.", "ValueError: no", "ran", 0.25, 0.0)
+    certificate = {
+        "hotfix": "1.0",
+        "digest": "0123456789ab",
+        "date": "2026-01-01T00:00:00+00:00",
+        "python": "3.11.7",
+        "system": "Linux x86_64",
+        "device": "none",
+        "flash_attention": False,
+        "packages": {"transformers": "4.49.0"},
+        "oracle": None,
+    }
+    out = screen.Screen()
+    out.console, out.width = None, width
+    verify._print(out, certificate, [said])
+    shown = " ".join(capsys.readouterr().out.split())
+    wanted = (
+        ["before: ValueError: no", "after: ran", "changed by 0.25", "0 from the fixed release"]
+        if width == 60
+        else ["result fix function before after changed by to fixed release", "ValueError: no ran 0.25 0"]
+    )
+    for words in (*wanted, "none; --against DIR names a folder with a fixed release", "does not run on it"):
+        assert words in shown
+
+
 ENVIRONMENT = {
     "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",
     "TRITON_INTERPRET": "1",
