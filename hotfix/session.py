@@ -3,7 +3,8 @@
 A session is the state of hotfix in a process: the switches, the fixes that are on, what became of them, what was
 changed. `current` is the one behind the public functions and the import watcher; tests make their own.
 
-    watch -> Session.root_imported    select what the switches allow; which modules matter in this release
+    watch -> Session.root_imported    select what the switches allow; at which modules fixes aim
+          -> Session.matters          whether the installed release has one of these right
           -> Session.module_imported  load the fixes of the module; judge, change, write down (engine.apply)
           -> Session.publish          the record of this process, the pin
 """
@@ -74,9 +75,9 @@ class Session:
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
         self._stopped: set[tuple[str, str]] = set()
-        self._matter: Optional[tuple[frozenset[str], set[str]]] = None
+        self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
         self._roots: dict[str, int] = {}
-        self._settled: dict[str, frozenset[str]] = {}  # the modules that were handled, and what was selected then
+        self._settled: dict[str, frozenset[str]] = {}  # the modules that are done with, and what was selected then
 
     @property
     def journal(self) -> Journal:
@@ -210,15 +211,30 @@ class Session:
             root: name of the package.
 
         Returns:
-            The modules that matter in the release that is installed; those of plugins in other packages, too.
+            The modules at which fixes aim; those of plugins in other packages, too.
         """
-        self._matter = None
-        names = self._modules_that_matter()
+        self._aims = None
+        _, names, _ = self._aimed()
         try:
             self._catch_up()
         finally:
             self.publish(pinned=True)
         return names
+
+    def matters(self, module: str) -> bool:
+        """Whether there may be something to do in a module at which a fix aims.
+
+        There is nothing where the installed release is known to have all of it right. A file is looked at when its
+        module is wanted, and not sooner: of the hundreds at which fixes aim a program imports a few.
+        """
+        ids, _, places = self._aimed()
+        if module in places:
+            return True
+        ranges: set[str] = set()
+        for entry in self.catalogue.aiming_at(module):
+            if entry.id in ids or (ids and self._is_waiting(entry)):
+                ranges.update(self._ranges(entry, module))
+        return bool(ranges) and not self.catalogue.is_known_good(module, *ranges)
 
     def module_imported(self, name: str, late: bool = False) -> None:
         """A module that fixes aim at was executed, or was found loaded."""
@@ -251,9 +267,15 @@ class Session:
             self.publish(pinned=True)
 
     def _catch_up(self) -> bool:
-        names, ids = self._modules_that_matter() & sys.modules.keys(), frozenset(self.selection.ids)
-        open_ones = [name for name in names if self._settled.get(name) != ids]
-        found = [name for name in open_ones if any(self._is_left(entry, name) for entry in self._selected_for(name))]
+        ids, names, _ = self._aimed()
+        found = []
+        for name in names & sys.modules.keys():
+            if self._settled.get(name) is ids:
+                continue
+            if self.matters(name) and any(self._is_left(entry, name) for entry in self._selected_for(name)):
+                found.append(name)
+            else:
+                self._settled[name] = ids
         for name in found:
             if installed.is_executed(name):
                 self._handle(sys.modules[name], late=True)
@@ -265,7 +287,7 @@ class Session:
 
     def _handle(self, module: ModuleType, late: bool) -> None:
         name, applied = module.__name__, list[Outcome]()
-        ids = frozenset(self.selection.ids)
+        ids = self.selection.ids
         for entry in self._selected_for(name):
             if self._is_known_good(entry, name) or (late and self._is_handled(entry, name)):
                 continue
@@ -321,37 +343,38 @@ class Session:
 
     def _is_known_good(self, entry: Entry, module: str) -> bool:
         """Whether the installed release is known to have all of a module right at which a fix aims."""
-        ranges = {releases for key, releases in entry.targets.items() if key.partition(":")[0] == module}
+        ranges = self._ranges(entry, module)
         return bool(ranges) and self.catalogue.is_known_good(module, *ranges)
 
-    def _modules_that_matter(self) -> set[str]:
-        """The modules at which a selected fix aims, less those that the installed release is known to have right."""
-        ids = frozenset(self.selection.ids)
-        if self._matter is not None and self._matter[0] == ids:
-            return self._matter[1]
-        modules = self._not_known_good(self.selection.entries)
-        if self.observer:
-            entries = self.selection.entries
-            here = [one.id for one in entries if any(key.partition(":")[0] in modules for key in one.targets)]
-            modules |= self.observer.modules(here)
-        modules.update(self._modules_that_hint(ids))
-        self._matter = ids, modules
-        return modules
+    def _ranges(self, entry: Entry, module: str) -> set[str]:
+        """The broken releases of what a fix aims at in a module of just this name."""
+        return {releases for key, releases in entry.targets.items() if key.partition(":")[0] == module}
 
-    def _modules_that_hint(self, on: frozenset[str]) -> set[str]:
-        """The modules that lack a name which a fix that is off, and only for want of an opt-in, would give back."""
-        if not on:
+    def _aimed(self) -> tuple[frozenset[str], set[str], set[str]]:
+        """What is selected, the modules that are watched, and those of them that are watched whatever they have right.
+
+        The first are those at which the selected fixes aim, and those that lack a name which a fix that is off, and
+        only for want of an opt-in, would give back; the second those in which calls are counted.
+        """
+        ids = self.selection.ids
+        if self._aims is None or self._aims[0] is not ids:
+            waiting = (one for one in self.catalogue.entries.values() if one.id not in ids and self._is_waiting(one))
+            aiming = [*self.selection.entries, *(waiting if ids else ())]
+            names = {key.partition(":")[0] for entry in aiming for key in entry.targets}
+            places = self._places()
+            self._aims = ids, {name for name in names if "*" not in name} | places, places
+        return self._aims
+
+    def _places(self) -> set[str]:
+        """The modules in which calls are counted of fixes that this release may need elsewhere."""
+        if self.observer is None:
             return set()
-        waiting = (one for one in self.catalogue.entries.values() if one.id not in on and self._is_waiting(one))
-        return self._not_known_good(waiting)
-
-    def _not_known_good(self, entries: Iterable[Entry]) -> set[str]:
-        """The modules at which fixes aim, less those that the installed release is known to have right."""
-        ranges: dict[str, set[str]] = {}
-        for entry in entries:
-            for key, releases in entry.targets.items():
-                ranges.setdefault(key.partition(":")[0], set()).add(releases)
-        return {one for one in ranges if "*" not in one and not self.catalogue.is_known_good(one, *ranges[one])}
+        needed = []
+        for entry in self.selection.entries:
+            modules = {key.partition(":")[0] for key in entry.targets}
+            if any("*" not in one and not self._is_known_good(entry, one) for one in modules):
+                needed.append(entry.id)
+        return self.observer.modules(needed)
 
     def _is_waiting(self, entry: Entry) -> bool:
         """Whether a fix gives a name back as soon as the user asks for it."""
@@ -528,6 +551,11 @@ def root_imported(name: str, environment: Mapping[str, str], automatic: bool) ->
     if automatic:
         session.ensure_selected()
     return session.root_imported(name)
+
+
+def matters(name: str, environment: Mapping[str, str], automatic: bool) -> bool:
+    """What the watcher asks: see `Session.matters`."""
+    return current(environment).matters(name)
 
 
 def module_imported(name: str, environment: Mapping[str, str], automatic: bool, late: bool = False) -> None:

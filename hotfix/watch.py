@@ -6,11 +6,12 @@ has not imported already, and none of our own modules before a watched package i
 How it works. One finder stands first in ``sys.meta_path``. For the few names that it waits for, it asks the other
 finders for the module's spec and puts a loader of its own (`hotfix.loader`) around the loader that they found. When
 the module is executed, the original loader is put back, the module is executed by it, and then the session
-(`hotfix.session`) is told the name. Nothing is decided inside ``find_spec``: programs call
+(`hotfix.session`) is told the name. Nothing is done inside ``find_spec``: programs call
 ``importlib.util.find_spec`` all the time without ever importing what they ask for.
 
 What it waits for. At first only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
-When a root is executed, the session names the modules that matter in the release that is installed.
+When a root is executed, the session names the modules at which fixes aim; when one of these is wanted, it is asked
+whether the installed release has it right.
 
 The state is the finder in ``sys.meta_path``, not a variable here: this file may be loaded more than once (a start-up
 file loads it under no name, a program reloads it), and one finder watches in a process.
@@ -58,7 +59,7 @@ class Watcher:
 
     def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
         """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
-        if name not in self.names and name.rpartition(".")[2] not in TAILS:
+        if not self.waits_for(name):
             return None
         from os import getpid  # a forked child has new threads under the numbers of old ones
 
@@ -79,6 +80,12 @@ class Watcher:
         finally:
             self.searching.discard(here)
         return None
+
+    def waits_for(self, name: "str") -> "bool":
+        """Whether there may be something to do in a module of this name."""
+        if name in ROOTS or name.rpartition(".")[2] in TAILS:
+            return True
+        return name in self.names and bool(notify("matters", name))
 
     def watch(self, spec: "ModuleSpec") -> "None":
         """Be told when the module of a spec is executed."""
@@ -149,7 +156,7 @@ def look_again() -> None:
     for root in ROOTS & sys.modules.keys():
         watcher.names.update(notify("root_imported", root))
     for name in list(sys.modules):
-        if name in watcher.names or name.rpartition(".")[2] in TAILS:
+        if watcher.waits_for(name):
             notify("module_imported", name, late=True)
 
 
@@ -159,18 +166,22 @@ def environment() -> "dict[str, str]":
     return variables
 
 
-def notify(event: str, name: str, **details: bool) -> "set[str]":
-    """Tell the session. Whatever fails there, nobody's import may fail of it, unless it was asked for."""
+def notify(event: str, name: str, **details: bool) -> "Any":
+    """Tell or ask the session. Whatever fails there, nobody's import may fail of it, unless it was asked for.
+
+    Returns:
+        What it answers; an empty set, if that is nothing.
+    """
     try:
         from . import session
 
-        named: "set[str]" = getattr(session, event)(name, environment(), is_automatic(), **details) or set()
+        answer = getattr(session, event)(name, environment(), is_automatic(), **details) or set()
     except Exception as error:
         if type(error).__module__ == "hotfix.errors":
             raise
         _give_up(error)
         return set()
-    return named
+    return answer
 
 
 def _give_up(error: Exception) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Optional
@@ -54,7 +53,7 @@ class Applier:
         if target.method == "add":
             is_ours = self._journal.is_in_place(target)  # the module was executed again
             if judgement.verdict is Verdict.BROKEN and not is_ours and live.has(module, target.qualname):
-                judgement = replace(judgement, verdict=Verdict.FIXED, reason="The name is there already.")
+                judgement = judgement._replace(verdict=Verdict.FIXED, reason="The name is there already.")
         elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
             judgement = self._as_it_stands(here, module, partial(_read_live, module), judgement)
         return self._apply_verdict(fix, target, judgement, module, late)
@@ -64,14 +63,14 @@ class Applier:
         harmless = judgement.harmless or judgement.verdict is Verdict.FIXED
         missing = _missing(target, module)
         if missing and judgement.verdict is not Verdict.FIXED:
-            return replace(judgement, verdict=Verdict.UNAFFECTED, reason=missing)
+            return judgement._replace(verdict=Verdict.UNAFFECTED, reason=missing)
         for name, qualname in target.fingerprint_names():
             if name != module.__name__:
                 continue
             text = read(name) or ""
             reason = standing.foreign(module, qualname, text, self._journal)
             if reason:
-                return replace(judgement, verdict=Verdict.FOREIGN, reason=reason, harmless=harmless)
+                return judgement._replace(verdict=Verdict.FOREIGN, reason=reason, harmless=harmless)
             reason = standing.rewritten(module, qualname, text, self._journal)
             if reason:
                 return Judgement(Verdict.UNKNOWN, reason)

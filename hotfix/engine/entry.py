@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from ..versions import ranges
 
@@ -25,6 +25,7 @@ class Entry:
         id, title, kind, optin, group, fixed_in: as in `Fix`.
         module: the module that defines it as ``FIX``.
         targets: the broken releases (a specifier, or an empty string) by ``module:qualname``.
+        fix: that of a plugin, under its full name: only it can say what it aims at, so that it is at hand.
     """
 
     id: str
@@ -35,9 +36,12 @@ class Entry:
     group: str
     fixed_in: str
     targets: Mapping[str, str]
+    fix: Optional[Fix] = None
 
     def load(self) -> Fix:
-        """Import the module of the fix."""
+        """The fix; its module is imported for it."""
+        if self.fix is not None:
+            return self.fix
         fix: Fix = import_module(self.module).FIX
         return fix
 

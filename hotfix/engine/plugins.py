@@ -27,11 +27,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Optional
+from typing import TYPE_CHECKING, Callable
 
 from ..errors import HotfixError
 from .entry import Entry
@@ -40,18 +40,6 @@ if TYPE_CHECKING:
     from ..fix import Fix
 
 GROUP = "hotfix.fixes"
-
-
-@dataclass(frozen=True)
-class PluginEntry(Entry):
-    """What the catalogue knows of a plugin's fix; the fix itself is at hand, since only it can say what it aims at."""
-
-    fix: Optional[Fix] = None
-
-    def load(self) -> Fix:
-        """The fix, under its full name."""
-        assert self.fix is not None
-        return self.fix
 
 
 def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
@@ -153,9 +141,9 @@ def _fixes(value: str) -> list[Fix]:
     return fixes
 
 
-def _entry(distribution: str, fix: Fix, value: str) -> PluginEntry:
+def _entry(distribution: str, fix: Fix, value: str) -> Entry:
     fix = replace(fix, id=f"{distribution}:{fix.id}")
-    return PluginEntry(
+    return Entry(
         id=fix.id,
         title=fix.title,
         kind=fix.kind,

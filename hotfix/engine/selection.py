@@ -30,6 +30,7 @@ class Selection:
     def __init__(self) -> None:
         self._requests: list[Request] = []
         self._entries: dict[str, Entry] = {}
+        self._ids: frozenset[str] = frozenset()
         self._lock = Lock()
 
     def request(self, entries: Iterable[Entry]) -> Request:
@@ -40,6 +41,7 @@ class Selection:
             self._entries.update({entry.id: entry for entry in new})
             request = Request((entry.id for entry in entries), (entry.id for entry in new))
             self._requests.append(request)
+            self._ids = frozenset(self._entries) if new else self._ids
             return request
 
     def release(self, request: Request) -> set[str]:
@@ -52,6 +54,7 @@ class Selection:
             gone = set(request.ids - wanted) & self._entries.keys()
             for id in gone:
                 del self._entries[id]
+            self._ids = frozenset(self._entries) if gone else self._ids
             return gone
 
     def clear(self) -> None:
@@ -59,6 +62,7 @@ class Selection:
         with self._lock:
             self._requests.clear()
             self._entries.clear()
+            self._ids = frozenset()
 
     @property
     def entries(self) -> list[Entry]:
@@ -67,10 +71,9 @@ class Selection:
             return list(self._entries.values())
 
     @property
-    def ids(self) -> set[str]:
-        """Their ids."""
-        with self._lock:
-            return set(self._entries)
+    def ids(self) -> frozenset[str]:
+        """Their ids: the same object as long as they are the same, so that it is quickly seen."""
+        return self._ids
 
     @property
     def is_empty(self) -> bool:

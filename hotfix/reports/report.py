@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from shutil import get_terminal_size
@@ -230,7 +230,7 @@ def make(
     catalogue: Catalogue,
     switches: Policy,
     happened: Mapping[tuple[str, str], Outcome],
-    on: set[str],
+    on: Collection[str],
     off: str,
     counted: tuple[Counted, ...] = (),
 ) -> Report:

@@ -113,7 +113,7 @@ def is_as_released(module: str) -> bool:
             status = os.stat(path)
         except OSError:
             continue
-        digest, _, size = _listed(list_file).get(in_list + end, "").partition(",")
+        digest, _, size = _listed(list_file, in_list + end).partition(",")
         if str(status.st_size) != size:
             return False
         return status.st_mtime <= listed_at + _SECONDS or _has_hash(path, digest)
@@ -177,11 +177,20 @@ def _record(package: str) -> Optional[tuple[str, float, str]]:
         return None
 
 
+def _listed(list_file: str, path: str) -> str:
+    """Hash and size, as ``HASH,SIZE``, of a file in an installer's list; empty where it is not in it."""
+    text = _text(list_file)
+    begin = text.find(f"\n{path},")
+    if begin < 0:
+        return ""
+    begin += len(path) + 2
+    return text[begin : text.index("\n", begin)].rstrip()
+
+
 @memo
-def _listed(list_file: str) -> dict[str, str]:
-    """Hash and size, as ``HASH,SIZE``, of each file in an installer's list, by path."""
-    lines = Path(list_file).read_text(encoding="utf-8", errors="replace").splitlines()
-    return dict(line.split(",", 1) for line in lines if "," in line)
+def _text(list_file: str) -> str:
+    """A list, with an end of line before and after each line; to find a few files in it is quicker than to read all."""
+    return f"\n{Path(list_file).read_text(encoding='utf-8', errors='replace')}\n"
 
 
 def _has_hash(path: str, listed: str) -> bool:

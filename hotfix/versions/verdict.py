@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from ..memo import memo
 from . import installed, ranges, source
@@ -39,8 +38,7 @@ class Verdict(str, Enum):
     FOREIGN = "foreign"  #: somebody else has replaced the target
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What was found of one target.
 
     Attributes:

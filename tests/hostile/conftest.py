@@ -14,8 +14,8 @@ import pytest
 
 from hotfix import memo
 from hotfix.engine.catalogue import Catalogue
+from hotfix.engine.entry import Entry
 from hotfix.engine.ledger import Outcome
-from hotfix.engine.plugins import PluginEntry
 from hotfix.engine.policy import Policy
 from hotfix.fix import Fix
 from hotfix.session import Session
@@ -72,10 +72,10 @@ class Lab:
         return session
 
 
-def entry(fix: Fix) -> PluginEntry:
+def entry(fix: Fix) -> Entry:
     """What a catalogue knows of a fix."""
     targets = {target.key: target.releases for target in fix.targets}
-    return PluginEntry(fix.id, fix.title, fix.kind, "", False, "", "2.0", targets, fix)
+    return Entry(fix.id, fix.title, fix.kind, "", False, "", "2.0", targets, fix)
 
 
 def digest_of(text: str, qualname: str) -> str:

@@ -335,6 +335,55 @@ def test_an_edited_file_of_an_examined_good_release_is_read_and_repaired(world: 
     assert done.stdout == "10\n"
 
 
+def test_a_file_that_changes_before_its_module_is_wanted_is_read_and_repaired(world: World) -> None:
+    world.write("transformers/toy.py", GOOD_TOY)
+    world.write("transformers/__init__.py", '__version__ = "1.1"\n')
+    install(world, "1.1")
+    broken = world.write("broken.txt", TOY + "\n")
+    code = f"""
+    import hotfix.auto, shutil, transformers
+    shutil.copyfile({str(broken)!r}, {str(world.package / "toy.py")!r})
+    import transformers.toy as toy
+    print(toy.scale(5))
+    """
+    assert world.run(code).stdout == "10\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_list_of_files_is_read_whatever_its_lines_end_in_and_wherever_the_file_stands(
+    lab: Lab, end: str, first: bool
+) -> None:
+    file = lab.write("toys/toy.py", TOY)
+    row = f"toys/toy.py,sha256=abc,{file.stat().st_size}"
+    rows = [row, "toys/toy.pyi,sha256=def,1"] if first else ["toys/another/toys/toy.py,sha256=def,1", row]
+    record = lab.folder / "toys-1.0.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_bytes(end.join(rows).encode())  # without one at its end
+    memo.forget()
+    assert installed.is_as_released("toys.toy")
+    record.write_bytes(end.join(rows).replace(row, "toys/other.py,sha256=abc,3").encode())
+    memo.forget()
+    assert not installed.is_as_released("toys.toy")
+
+
+def test_files_are_looked_at_when_they_are_wanted_and_not_sooner(world: World) -> None:
+    world.write("transformers/toy.py", GOOD_TOY)
+    world.write("transformers/__init__.py", '__version__ = "1.1"\n')
+    install(world, "1.1")
+    code = """
+    import hotfix.auto
+    from hotfix.versions import installed
+    looked_at, ask = [], installed.is_as_released
+    installed.is_as_released = lambda module: looked_at.append(module) or ask(module)
+    import transformers
+    print(looked_at)
+    import transformers.toy
+    print(set(looked_at))
+    """
+    assert world.run(code).stdout == "[]\n{'transformers.toy'}\n"
+
+
 def test_a_file_that_its_installer_vouches_for_is_not_even_watched(world: World) -> None:
     world.write("transformers/toy.py", GOOD_TOY)
     world.write("transformers/__init__.py", '__version__ = "1.1"\n')
