@@ -199,8 +199,8 @@ def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version
 def entry_of(fix: Fix, module: str) -> dict[str, Any]:
     """What the index says of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
     special = {"module": module, "targets": {target.key: target.releases for target in fix.targets}}
-    entry = {field.name: special.get(field.name, getattr(fix, field.name, None)) for field in fields(Entry)}
-    del entry["id"]
+    names = [field.name for field in fields(Entry) if field.name not in ("id", "fix")]  # that is a plugin's
+    entry = {name: special.get(name, getattr(fix, name, None)) for name in names}
     data: dict[str, Any] = json.loads(json.dumps(entry, default=_plain))
     return data
 

@@ -8,8 +8,7 @@ Releases  5.0.0 to 5.23.0
 Upstream  not put back
 Here      For configurations whose class is not one of transformers: None where nothing is scaled, else the same
           dictionary with ``type`` in it, so that what is written into it stays. Nothing in 5.x itself reads the
-          attribute. A dictionary by kinds of layers stays as it is. In 5.21.0 the base comes into the dictionary as
-          soon as it is set, and a configuration that counts its keys refuses it: 5.21.1 has that right.
+          attribute. A dictionary by kinds of layers stays as it is.
 """
 
 from __future__ import annotations

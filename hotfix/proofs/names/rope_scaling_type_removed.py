@@ -41,7 +41,7 @@ def kind(config):
 """
 
 
-@FIX.case(raises="KeyError: 'type'")
+@FIX.case(raises="KeyError: 'type'", with_fixes=("rope-scaling-completed-too-soon",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Built, and read back from a file."""
     import tempfile
