@@ -59,16 +59,18 @@ class Watcher:
 
     def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
         """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
-        if not self.waits_for(name):
+        if name not in self.names and name.rpartition(".")[2] not in TAILS:
             return None
         from os import getpid  # a forked child has new threads under the numbers of old ones
 
-        # Some finders ask all the others, as this one does: whoever comes back here is told nothing.
+        # Some finders ask all the others, as this one and the session do: whoever comes back here is told nothing.
         here = getpid(), _thread.get_ident(), name
         if here in self.searching:
             return None
         self.searching.add(here)
         try:
+            if not self.waits_for(name):
+                return None
             # Not importlib.util.find_spec: two threads can deadlock in it.
             for finder in list(sys.meta_path):
                 if getattr(finder, "is_hotfix", False) or not hasattr(finder, "find_spec"):
