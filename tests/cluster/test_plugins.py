@@ -91,8 +91,9 @@ def test_plugins_are_not_looked_for_at_start_up(plain, plugin):
     assert plain.run("-c", code, env=env).stdout == "False False\nplanted\nFalse\n"
 
 
-def test_a_plugin_may_repair_another_package_that_is_imported_later(plain, plugin, tmp_path):
+@pytest.mark.parametrize("first", [HOTFIXED, "import elsewhere; " + HOTFIXED], ids=["later", "before"])
+def test_a_plugin_may_repair_another_package_whenever_that_is_imported(plain, plugin, tmp_path, first):
     env = plugin("pack", "planted:FIX", GOOD.replace("transformers.models.other:", "elsewhere:"))
     (tmp_path / "elsewhere.py").write_text('def answer():\n    return "broken"\n')
     code = "import transformers, elsewhere; print(elsewhere.answer())"
-    assert plain.run("-c", HOTFIXED + code, env=env).stdout == "fixed\n"
+    assert plain.run("-c", first + code, env=env).stdout == "fixed\n"
