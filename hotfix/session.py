@@ -356,14 +356,15 @@ class Session:
         The first are those at which the selected fixes aim, and those that lack a name which a fix that is off, and
         only for want of an opt-in, would give back; the second those in which calls are counted.
         """
-        ids = self.selection.ids
-        if self._aims is None or self._aims[0] is not ids:
+        ids, found = self.selection.ids, self._aims
+        if found is None or found[0] is not ids:
             waiting = (one for one in self.catalogue.entries.values() if one.id not in ids and self._is_waiting(one))
             aiming = [*self.selection.entries, *(waiting if ids else ())]
             names = {key.partition(":")[0] for entry in aiming for key in entry.targets}
             places = self._places()
-            self._aims = ids, {name for name in names if "*" not in name} | places, places
-        return self._aims
+            # Another thread may forget it at any time.
+            found = self._aims = ids, {name for name in names if "*" not in name} | places, places
+        return found
 
     def _places(self) -> set[str]:
         """The modules in which calls are counted of fixes that this release may need elsewhere."""
