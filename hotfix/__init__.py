@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .fix import CaseSpec, Fix, Target
     from .reports.report import Report
     from .version import __version__
-    from .versions.verdict import Verdict
+    from .versions.judgement import Verdict
 
 __all__ = [
     "CaseSpec",
@@ -45,7 +45,7 @@ _MODULES = {
     "Report": "reports.report",
     "State": "engine.ledger",
     "Target": "fix",
-    "Verdict": "versions.verdict",
+    "Verdict": "versions.judgement",
     "apply": "api",
     "assert_uniform": "api",
     "digest": "api",

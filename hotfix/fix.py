@@ -7,9 +7,10 @@ the methods of `Fix`; `hotfix.versions.verdict` judges it and `hotfix.patching` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Optional, TypeVar, Union, overload
+from types import MappingProxyType
+from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union, overload
 
 from .pattern import Rewrite
 from .words import KINDS, covers
@@ -19,8 +20,7 @@ Named = Union[str, "tuple[str, str]"]
 """``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``)."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One place that a fix changes.
 
     Attributes:
@@ -33,7 +33,7 @@ class Target:
         method: ``replace``, ``wrap``, ``edit`` or ``add`` (see `hotfix.patching`).
         implementation: the replacement, the function that makes the closure, the edit (a function of a node, or a
             `Rewrite`), or the `Addition`.
-        count: how often the pattern of an edit occurs.
+        occurrences: how often the pattern of an edit occurs.
         key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
         decorator: ``module:qualname`` of a decorator of the target; what is edited then is the function that it has
             put around this one target, and no other.
@@ -47,7 +47,7 @@ class Target:
     fingerprint_of: tuple[str, ...] = ()
     method: str = "replace"
     implementation: Any = None
-    count: int = 1
+    occurrences: int = 1
     key: str = ""
     decorator: str = ""
     converts: bool = False
@@ -71,11 +71,10 @@ class Target:
 
     def in_module(self, module: str) -> Target:
         """The same target in a module that the pattern stands for."""
-        return self if module == self.module else replace(self, module=module)
+        return self if module == self.module else self._replace(module=module)
 
 
-@dataclass(frozen=True)
-class Addition:
+class Addition(NamedTuple):
     """What a name stands for that a release does not have.
 
     Attributes:
@@ -91,8 +90,7 @@ class Addition:
     leaf: str
 
 
-@dataclass(frozen=True)
-class CaseSpec:
+class CaseSpec(NamedTuple):
     """How the case of a fix is run, where the rule does not fit.
 
     The rule: without hotfix the case raises, or differs from the oracle; with it, it gives what the oracle gives. The
@@ -108,13 +106,13 @@ class CaseSpec:
     """
 
     raises: str = ""
-    oracles: Mapping[str, str] = field(default_factory=dict)
-    tolerance: Mapping[str, float] = field(default_factory=dict)
-    packages: Mapping[str, Optional[str]] = field(default_factory=dict)
+    oracles: Mapping[str, str] = MappingProxyType({})
+    tolerance: Mapping[str, float] = MappingProxyType({})
+    packages: Mapping[str, Optional[str]] = MappingProxyType({})
     with_fixes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fix:
     """One bug and its cure.
 

@@ -15,7 +15,6 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
@@ -28,10 +27,10 @@ from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
 from .locks import Lock
-from .patching import compiled
+from .patching import compiled, presence
 from .patching.hints import Hints, is_hinting
 from .versions import installed
-from .versions.verdict import Verdict
+from .versions.judgement import Verdict
 from .words import covers
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Session:
 
     def _make_observer(self) -> Optional[Observer]:
         """What counts calls; nothing of it is loaded where nobody asks for it."""
-        if not (self.policy.observes or self.policy.count) or self.policy.problem or not self.policy.enabled:
+        if not (self.policy.observes or self.policy.counts) or self.policy.problem or not self.policy.enabled:
             return None
         from .engine.observer import Observer
 
@@ -186,7 +185,7 @@ class Session:
             self.ledger.forget(fix, name)
             left = kept.get((fix, name.partition(":")[2]))
             if left is not None and outcome.state in (State.APPLIED, State.OBSERVED):
-                stranded.append(replace(outcome, reason=f"It cannot be taken out: {left.reason}."))
+                stranded.append(outcome._replace(reason=f"It cannot be taken out: {left.reason}."))
                 self.ledger.keep(stranded[-1])
         return stranded
 
@@ -391,13 +390,11 @@ class Session:
         waiting = [one for one in aiming if one.id not in self.selection and self._is_waiting(one)]
         if not waiting:
             return
-        from .patching import live  # here, because most modules come without
-
         lines = {}
         for entry in waiting:
             for key, releases in entry.targets.items():
                 there, _, qualname = key.partition(":")
-                if there != name or not qualname.isidentifier() or live.has(module, qualname):
+                if there != name or not qualname.isidentifier() or presence.has(module, qualname):
                     continue
                 if not self.catalogue.is_known_good(name, releases):
                     lines[qualname] = HINT.format(entry.group or entry.id)
@@ -432,7 +429,7 @@ class Session:
             if self.observer and outcome.state is State.OBSERVED:
                 reason = self.observer.lost(*key)
                 if reason:
-                    found[key] = replace(outcome, state=State.SKIPPED, reason=reason)
+                    found[key] = outcome._replace(state=State.SKIPPED, reason=reason)
                 continue
             if outcome.state is not State.APPLIED or outcome.fix not in self.selection:
                 continue
@@ -441,13 +438,13 @@ class Session:
             target = next(one for one in targets if one.qualname == qualname and one.covers(module))
             reason = self.journal.replaced_since(target, module)
             if reason:
-                found[key] = replace(outcome, verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+                found[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
             elif self.journal.is_scripted(target):
                 reason = (
                     f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
                     "it has made is not repaired."
                 )
-                found[key] = replace(outcome, state=State.FAILED, reason=reason)
+                found[key] = outcome._replace(state=State.FAILED, reason=reason)
         return found
 
     def publish(self, pinned: bool = False) -> None:

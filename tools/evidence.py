@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -199,7 +198,7 @@ def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version
 def entry_of(fix: Fix, module: str) -> dict[str, Any]:
     """What the index says of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
     special = {"module": module, "targets": {target.key: target.releases for target in fix.targets}}
-    names = [field.name for field in fields(Entry) if field.name not in ("id", "fix")]  # that is a plugin's
+    names = [name for name in Entry._fields if name not in ("id", "fix")]  # that is a plugin's
     entry = {name: special.get(name, getattr(fix, name, None)) for name in names}
     data: dict[str, Any] = json.loads(json.dumps(entry, default=_plain))
     return data

@@ -33,6 +33,7 @@ from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
 from hotfix.patching import code
 from hotfix.versions import source, verdict
+from hotfix.versions.judgement import Judgement, Verdict
 
 WHEELS = Path.home() / ".cache/transformers-hotfix/wheels"
 OPERATORS = ("+", "-", "*", "//", "==", "!=", "<", ">", " and ", " or ", " not ", "[", "]", "(", ")", ":", ",")
@@ -47,7 +48,7 @@ class Seed:
     texts: dict[str, str]
     origin: str
 
-    def judged(self, text: str) -> verdict.Judgement:
+    def judged(self, text: str) -> Judgement:
         """The verdict, with `text` in place of the target's module."""
         return verdict.judge(self.fix, self.target, {**self.texts, self.target.module: text}.get)
 
@@ -100,7 +101,7 @@ def problem_with(seed: Seed, text: str, mutant: str, harmless: bool, counts: Cou
     judgement = seed.judged(mutant)
     counts[judgement.verdict.value] += 1
     known = verdict.evidence(verdict.evidence_file(seed.fix)).get(seed.target.key, {})
-    decided = judgement.verdict in (verdict.Verdict.BROKEN, verdict.Verdict.FIXED)
+    decided = judgement.verdict in (Verdict.BROKEN, Verdict.FIXED)
     if decided and not seed.fix.matcher_decides and known.get(judgement.source) is not judgement.verdict:
         return f"{judgement.verdict.value}, but the evidence has no {judgement.source}"
     if harmless and judgement.verdict is not seed.judged(text).verdict:

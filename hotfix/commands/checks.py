@@ -14,7 +14,7 @@ from typing import Union
 
 from .. import session
 from ..versions import installed
-from ..versions.verdict import Verdict
+from ..versions.judgement import Verdict
 from . import launch
 
 PYTHONS = ((3, 9), (3, 13))  # those in noxfile.py

@@ -56,7 +56,7 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
     """
     from .. import session
     from ..versions import verdict
-    from ..versions.verdict import Verdict
+    from ..versions.judgement import Verdict
     from . import CommandError, bugs
 
     entry = session.current().catalogue.entries.get(bugs.named(id).id)

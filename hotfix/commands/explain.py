@@ -103,7 +103,7 @@ def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
     """Whether this environment has a bug, or None where nothing is installed that could; and that in a sentence."""
     from ..reports.report import of_fix
     from ..versions import installed
-    from ..versions.verdict import Verdict
+    from ..versions.judgement import Verdict
     from . import bugs
 
     package = bug.where[0].partition(".")[0] if bug.where else bugs.PACKAGE
@@ -275,7 +275,7 @@ def _releases(entry: Entry) -> list[tuple[str, str]]:
 
 def _evidence(entry: Entry) -> dict[str, int]:
     from ..versions import verdict
-    from ..versions.verdict import Verdict
+    from ..versions.judgement import Verdict
 
     known = verdict.evidence(verdict.evidence_file(entry.load()))
     verdicts = [verdict for digests in known.values() for verdict in digests.values()]

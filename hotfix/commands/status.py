@@ -79,7 +79,7 @@ def _print_unknown(report: Report, as_json: bool) -> None:
     from ..engine.ledger import State
     from ..reports import tables
     from ..version import __version__
-    from ..versions.verdict import Verdict
+    from ..versions.judgement import Verdict
     from . import screen
 
     unknown = [one for one in report if one.verdict is Verdict.UNKNOWN and one.state is not State.DISABLED]

@@ -113,7 +113,7 @@ def run(chosen: argparse.Namespace) -> int:
 def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
     from .. import proofs, session
     from ..versions import verdict
-    from ..versions.verdict import Verdict
+    from ..versions.judgement import Verdict
     from . import CommandError, bugs
 
     work = []

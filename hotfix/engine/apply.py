@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Optional
 
 from ..errors import Refusal
 from ..fix import Fix, Target
-from ..patching import live, standing
+from ..patching import presence, standing
 from ..patching.journal import Journal
 from ..versions import installed
-from ..versions.verdict import Judgement, Reader, Verdict, judge, read_installed
+from ..versions.judgement import Judgement, Verdict
+from ..versions.verdict import Reader, judge, read_installed
 from .ledger import Outcome, State
 from .policy import Policy, Unknown
 
@@ -52,7 +53,7 @@ class Applier:
         here = target.in_module(module.__name__)
         if target.method == "add":
             is_ours = self._journal.is_in_place(target)  # the module was executed again
-            if judgement.verdict is Verdict.BROKEN and not is_ours and live.has(module, target.qualname):
+            if judgement.verdict is Verdict.BROKEN and not is_ours and presence.has(module, target.qualname):
                 judgement = judgement._replace(verdict=Verdict.FIXED, reason="The name is there already.")
         elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
             judgement = self._as_it_stands(here, module, partial(_read_live, module), judgement)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Callable, Optional
 
-from ..versions import installed, ranges, verdict
+from ..versions import installed, ranges
 from ..words import covers
 from . import plugins
 from .entry import Entry
 
 __all__ = ["INDEX", "Catalogue", "Entry"]
 
-INDEX = verdict.EVIDENCE / "index.json"
+INDEX = Path(installed.__file__).parent / "evidence" / "index.json"
 
 
 class Catalogue:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from ..versions import ranges
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _MODELS = "transformers.models."
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """What the index knows of a fix without importing its module.
 
     Attributes:

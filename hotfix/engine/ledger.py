@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from ..errors import HotfixError
 from ..locks import Lock
 from ..versions import installed
-from ..versions.verdict import Verdict
+from ..versions.judgement import Verdict
 from .log import Log
 from .policy import Policy, Unknown
 
@@ -30,8 +30,7 @@ class State(str, Enum):
     FAILED = "failed"  #: it should be in place and is not
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one target of one fix.
 
     Attributes:
@@ -168,7 +167,7 @@ class Ledger:
         with self._lock:
             key = outcome.fix, outcome.target
             if self._outcomes.get(key) == outcome:
-                self._outcomes[key] = replace(outcome, reason=f"{outcome.reason} {sentence}")
+                self._outcomes[key] = outcome._replace(reason=f"{outcome.reason} {sentence}")
 
     def forget(self, fix: str, target: str) -> None:
         """Drop an outcome: the fix was taken out again."""

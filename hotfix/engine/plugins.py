@@ -30,7 +30,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
 from ..errors import HotfixError
@@ -85,7 +84,8 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
                 continue
             seen.add(distribution)
             try:
-                text = Path(folder, name, "entry_points.txt").read_text(encoding="utf-8", errors="replace")
+                with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
+                    text = file.read()
             except OSError:  # most have none
                 continue
             if GROUP not in text:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Optional, TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, Optional, TypeVar
 
 from ..errors import PolicyError
 from ..words import KINDS
@@ -76,8 +76,7 @@ class Padding(str, Enum):
     WARN = "warn"  #: one warning, as newer releases do
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(NamedTuple):
     """The switches of one process.
 
     Attributes:
@@ -94,7 +93,7 @@ class Policy:
         log_format: how it is written.
         padding: what ``generate()`` does with a right-padded batch.
         mode: what is done about a function that has a known bug.
-        count: whether the calls of repaired functions are counted, and those on which the bug would have struck.
+        counts: whether the calls of repaired functions are counted, and those on which the bug would have struck.
         record: the folder in which each process writes down what happened in it; empty means none.
         pin: the digest of the only patch set with which this program may run; empty means any.
         problem: why nothing is changed here, if a switch could not be read; else an empty string.
@@ -113,11 +112,11 @@ class Policy:
     log_format: LogFormat = LogFormat.TEXT
     padding: Padding = Padding.RAISE
     mode: Mode = Mode.REPAIR
-    count: bool = False
+    counts: bool = False
     record: str = ""
     pin: str = ""
     problem: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict, compare=False)
+    environment: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Policy:
@@ -154,7 +153,7 @@ class Policy:
             log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), LogFormat.TEXT),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
             mode=_choice(Mode, "HOTFIX_MODE", get("HOTFIX_MODE"), Mode.REPAIR),
-            count=_flag(values, "HOTFIX_COUNT", default=False),
+            counts=_flag(values, "HOTFIX_COUNT", default=False),
             record=_record(values),
             pin=get("HOTFIX_PIN"),
             environment=_ours(environment),
@@ -234,7 +233,7 @@ class Policy:
 def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy:
     """The same switches with the arguments of `hotfix.apply` on top."""
     only = tuple(only)
-    return replace(policy, only=only or policy.only, skip=(*policy.skip, *skip))
+    return policy._replace(only=only or policy.only, skip=(*policy.skip, *skip))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -190,8 +190,8 @@ def edited_tree(tree: ast.Module, target: Target) -> ast.Module:
         tree = ast.fix_missing_locations(editor.visit(tree))
         counts = [editor.matches]
     for matches in counts:
-        if matches != target.count:
-            raise Refusal(f"the pattern of the edit matches {matches} times, not {target.count}")
+        if matches != target.occurrences:
+            raise Refusal(f"the pattern of the edit matches {matches} times, not {target.occurrences}")
     return tree
 
 

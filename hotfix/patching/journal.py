@@ -12,14 +12,13 @@ import linecache
 import sys
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Optional, Union
 
 from ..errors import Refusal
 from ..fix import Addition, Fix, Target
 from ..locks import Lock
-from ..versions import source
-from . import code, compiled, live
+from ..words import parts
+from . import code, compiled, live, presence
 
 
 class Stranded(NamedTuple):
@@ -145,7 +144,7 @@ class Journal:
             return sum(len(operation.steps) for operation in self._operations)
 
     def _addition(self, module: types.ModuleType, target: Target) -> _Adding:
-        *path, name = source.parts(target.qualname)
+        *path, name = parts(target.qualname)
         owner: Any = module
         for part in path:
             owner = vars(owner).get(part)
@@ -155,7 +154,7 @@ class Journal:
             if isinstance(one, _Adding) and one.owner is owner and one.name == name:
                 one.enlist()
                 return one
-        if live.has(module, target.qualname):
+        if presence.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
         return _Adding(module, owner, name, self._made)
 
@@ -167,7 +166,7 @@ class Journal:
                     return one
             if not callable(live.below_descriptor(site.raw)):
                 raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
-            return _Wrapping(site, site.raw)
+            return _Wrapping(site)
         decorator = _decorator_of(target) if target.decorator else None
         function = self._made_by(decorator, site) if decorator else site.function
         for one in self._operations:
@@ -176,7 +175,7 @@ class Journal:
         if function is None:
             raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
         edited = decorator or function
-        return _Recoding(site, function, function.__code__, edited, self.first_code(edited))
+        return _Recoding(site, function, edited, self.first_code(edited))
 
     def _made_by(self, decorator: types.FunctionType, site: live.Site) -> types.FunctionType:
         """The function that a decorator has put around what stands at a site."""
@@ -200,7 +199,6 @@ def _in_order(steps: Iterable[_Step]) -> list[_Step]:
     return sorted(steps, key=lambda step: (step.fix.order, step.fix.id))
 
 
-@dataclass(eq=False)
 class _Recoding:
     """A function that has got another body: by one replacement, or by any number of edits.
 
@@ -214,14 +212,17 @@ class _Recoding:
         original: what the edits are made in as its file has it; read once, since the file may change.
     """
 
-    site: live.Site
-    function: types.FunctionType
-    before: types.CodeType
-    edited: types.FunctionType
-    source: types.CodeType
-    steps: list[_Step] = field(default_factory=list)
-    installed: Optional[types.CodeType] = None
-    original: Optional[code.Written] = None
+    def __init__(
+        self, site: live.Site, function: types.FunctionType, edited: types.FunctionType, source: types.CodeType
+    ) -> None:
+        self.site = site
+        self.function = function
+        self.before = function.__code__
+        self.edited = edited
+        self.source = source
+        self.steps: list[_Step] = []
+        self.installed: Optional[types.CodeType] = None
+        self.original: Optional[code.Written] = None
 
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
@@ -274,7 +275,6 @@ class _Recoding:
         return f"Its body was {verb}; every copy of the function has the new one.{rest}"
 
 
-@dataclass(eq=False)
 class _Wrapping:
     """A name whose object was exchanged for closures around it.
 
@@ -286,15 +286,12 @@ class _Wrapping:
         refused: how many holders of the original would not have another one.
     """
 
-    site: live.Site
-    original: Any
-    steps: list[_Step] = field(default_factory=list)
-    installed: Any = None
-    ours: tuple[Any, ...] = ()
-    refused: int = 0
-
-    def __post_init__(self) -> None:
-        self.installed = self.original
+    def __init__(self, site: live.Site) -> None:
+        self.site = site
+        self.original = self.installed = site.raw
+        self.steps: list[_Step] = []
+        self.ours: tuple[Any, ...] = ()
+        self.refused = 0
 
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
@@ -356,7 +353,6 @@ class _Wrapping:
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 
 
-@dataclass(eq=False)
 class _Adding:
     """A name that an owner did not have.
 
@@ -368,12 +364,13 @@ class _Adding:
         value: what it stands for; `_LATER` where a lazy package gets it when it is asked.
     """
 
-    module: types.ModuleType
-    owner: Any
-    name: str
-    made: dict[tuple[Addition, int], Any]
-    steps: list[_Step] = field(default_factory=list)
-    value: Any = None
+    def __init__(self, module: types.ModuleType, owner: Any, name: str, made: dict[tuple[Addition, int], Any]) -> None:
+        self.module = module
+        self.owner = owner
+        self.name = name
+        self.made = made
+        self.steps: list[_Step] = []
+        self.value: Any = None
 
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
@@ -400,7 +397,7 @@ class _Adding:
     def stands(self) -> bool:
         """Whether the name has still the meaning that was added."""
         if self.value is _LATER:
-            return self.name in live.lazy_names(self.owner)
+            return self.name in presence.lazy_names(self.owner)
         return self._held().get(self.name) is self.value
 
     def _held(self) -> Mapping[str, Any]:
@@ -418,7 +415,7 @@ class _Adding:
                 sys.modules[f"{package}{self.name}"] = self.value
         elif self.owner is self.module and "_class_to_module" in vars(self.owner):
             # A lazy package imports the other module when the name is asked for.
-            live.lazy_names(self.owner)[self.name] = addition.leaf.removeprefix(package)
+            presence.lazy_names(self.owner)[self.name] = addition.leaf.removeprefix(package)
             self.value = _LATER
         else:
             leaf = sys.modules.get(addition.leaf)
@@ -450,7 +447,7 @@ class _Adding:
 
     def _take_away(self) -> None:
         if self.value is _LATER:
-            live.lazy_names(self.owner).pop(self.name, None)
+            presence.lazy_names(self.owner).pop(self.name, None)
             vars(self.owner).pop(self.name, None)  # it may have been asked for
         elif isinstance(self.owner, dict):
             del self.owner[self.name]

@@ -7,19 +7,16 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Optional
 
 from ..errors import Refusal
-from ..versions import source
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # what they make does not stay
 _MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
 _CLASS_DICT: Any = vars(type)["__dict__"]
 
 
-@dataclass(frozen=True)
 class Site:
     """Where a target lives.
 
@@ -30,10 +27,11 @@ class Site:
         function: the plain Python function inside of `raw`, or None.
     """
 
-    owner: Any
-    name: str
-    raw: Any
-    function: Optional[types.FunctionType]
+    def __init__(self, owner: Any, name: str, raw: Any, function: Optional[types.FunctionType]) -> None:
+        self.owner = owner
+        self.name = name
+        self.raw = raw
+        self.function = function
 
     def holds(self) -> Any:
         """What stands there now."""
@@ -59,28 +57,6 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
         raise Refusal(f"{qualname} is inherited in {module.__name__}, not defined there")
     raw = vars(owner)[name]
     return Site(owner, name, raw, function_inside(raw))
-
-
-def has(module: types.ModuleType, qualname: str) -> bool:
-    """Whether a loaded module has a name, or a class of it a member, its own or inherited, or a dictionary a key.
-
-    A lazy module is not asked.
-    """
-    owner: Any = module
-    *path, name = source.parts(qualname)
-    for part in path:
-        owner = vars(owner).get(part)
-    if isinstance(owner, dict):
-        return name in owner
-    if isinstance(owner, type):
-        return any(name in _CLASS_DICT.__get__(one) for one in owner.__mro__)
-    return owner is None or name in vars(owner) or name in lazy_names(owner)
-
-
-def lazy_names(module: Any) -> dict[str, str]:
-    """Of a lazy package of transformers, the module of each name that it imports when it is asked; else nothing."""
-    table = vars(module).get("_class_to_module")
-    return table if isinstance(table, dict) else {}
 
 
 def below_descriptor(raw: Any) -> Any:

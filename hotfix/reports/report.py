@@ -22,7 +22,7 @@ from ..fix import Fix, Target
 from ..memo import memo
 from ..version import __version__
 from ..versions import installed, verdict
-from ..versions.verdict import Judgement, Verdict
+from ..versions.judgement import Judgement, Verdict
 from ..words import KINDS
 from . import tables
 from .digest import cure_digest, patch_set_digest

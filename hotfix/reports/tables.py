@@ -11,7 +11,7 @@ from typing import Any
 
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
-from ..versions.verdict import Verdict
+from ..versions.judgement import Verdict
 
 COLUMNS = ("fix", "kind", "verdict", "state", "what")
 ALL_COLUMNS = (*COLUMNS[:-1], "reason")

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from .. import parsing
 from ..memo import memo, recent
+from ..words import parts
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -200,13 +201,6 @@ def has_name(text: str, qualname: str, module: Optional[Module] = None) -> Optio
         return False
     # A lazy package names what it offers in strings.
     return name in module.bound or ("_LazyModule" in text and _is_quoted(module, name))
-
-
-def parts(qualname: str) -> list[str]:
-    """The names in ``name``, ``Class.name`` and ``DICT['name']``."""
-    if qualname.endswith("']"):
-        return qualname[:-2].split("['")
-    return qualname.split(".")
 
 
 def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[Module] = None) -> bool:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ..memo import memo
+from ..words import parts
 from . import installed, ranges, source
+from .judgement import Judgement, Verdict
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -25,33 +26,6 @@ EVIDENCE = Path(__file__).parent / "evidence"
 
 Reader = Callable[[str], Optional[str]]
 """Takes the name of a module and returns its source, or None."""
-
-
-class Verdict(str, Enum):
-    """What the source of a target is, compared with the evidence."""
-
-    BROKEN = "broken"  #: known to be broken
-    FIXED = "fixed"  #: known to be good
-    ABSENT = "absent"  #: this release has no such target
-    UNAFFECTED = "unaffected"  #: the bug needs another package, in a version that is not here
-    UNKNOWN = "unknown"  #: nobody has seen this source
-    FOREIGN = "foreign"  #: somebody else has replaced the target
-
-
-class Judgement(NamedTuple):
-    """What was found of one target.
-
-    Attributes:
-        verdict: the verdict.
-        reason: why, in a sentence or two.
-        source: digest of what was judged; empty where there was no source.
-        harmless: whether nothing in the source looks broken, so that an unknown source is no news.
-    """
-
-    verdict: Verdict
-    reason: str
-    source: str = ""
-    harmless: bool = False
 
 
 def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
@@ -200,7 +174,7 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
         return _without_source(package, target.module, target.qualname)
     leaf = target.implementation.leaf
     try:
-        if not installed.is_executed(target.module) and source.parts(target.qualname)[-1] in text:
+        if not installed.is_executed(target.module) and parts(target.qualname)[-1] in text:
             source.parse(text)  # what runs is Python; what does not may be anything
         there = source.has_name(text, target.qualname)
         if not there and leaf != target.module:
@@ -215,7 +189,7 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
             Verdict.UNKNOWN, f"The source of {target.module} is not Python that can be read here: {error}."
         )
     if there is None:
-        owner = ".".join(source.parts(target.qualname)[:-1])
+        owner = ".".join(parts(target.qualname)[:-1])
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {owner} in {target.module}.")
     digest = source.digest_of_name(target.qualname, there)
     if there:

@@ -433,7 +433,7 @@ def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
 
     from hotfix.engine.ledger import Outcome, State
     from hotfix.reports.report import Report
-    from hotfix.versions.verdict import Verdict
+    from hotfix.versions.judgement import Verdict
 
     bad = Outcome(ROTARY, "m:<b>", Verdict.UNKNOWN, State.SKIPPED, True, "<script>alert(1)</script>")
     report = Report((bad,), {"transformers": "4.49.0"}, "0123456789ab")

@@ -14,7 +14,8 @@ from hotfix.errors import Refusal
 from hotfix.fix import Fix
 from hotfix.patching.journal import Journal
 from hotfix.session import Session
-from hotfix.versions.verdict import Verdict, judge
+from hotfix.versions.judgement import Verdict
+from hotfix.versions.verdict import judge
 from tests.hostile.conftest import Lab, handled, lab, said
 
 __all__ = ["lab"]

@@ -14,7 +14,7 @@ import pytest
 from hotfix import memo
 from hotfix.fix import Fix, Target
 from hotfix.versions import source, verdict
-from hotfix.versions.verdict import Judgement, Verdict
+from hotfix.versions.judgement import Judgement, Verdict
 from tests.hostile.conftest import TOY, Lab, digest_of, lab
 
 __all__ = ["lab"]
@@ -117,7 +117,7 @@ def test_a_release_that_has_no_such_function(lab: Lab) -> None:
     for text in ("", TOY.replace("def scale", "def grow")):
         assert found(fix, target, text) == absent
     assert found(fix, target, None) == absent  # no such module either
-    fix, target = written(lab, "a-bug", {}), replace(target, module="nothing.toy")
+    fix, target = written(lab, "a-bug", {}), target._replace(module="nothing.toy")
     assert found(fix, target, None) == Judgement(Verdict.ABSENT, "nothing is not installed.")
 
 

@@ -310,7 +310,7 @@ def test_a_changed_tree_compiles_and_runs():
 
 
 def edited(rewrite, text, count=1):
-    target = Target("module", "f", method="edit", implementation=rewrite, count=count)
+    target = Target("module", "f", method="edit", implementation=rewrite, occurrences=count)
     return ast.unparse(code.edited_tree(parsed(text), target))
 
 

@@ -1,0 +1,32 @@
+"""Whether a loaded module has a name. Asked of every module that may lack one: it is cheap, and imports nothing."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from ..words import parts
+
+_CLASS_DICT: Any = vars(type)["__dict__"]
+
+
+def has(module: types.ModuleType, qualname: str) -> bool:
+    """Whether a loaded module has a name, or a class of it a member, its own or inherited, or a dictionary a key.
+
+    A lazy module is not asked.
+    """
+    owner: Any = module
+    *path, name = parts(qualname)
+    for part in path:
+        owner = vars(owner).get(part)
+    if isinstance(owner, dict):
+        return name in owner
+    if isinstance(owner, type):
+        return any(name in _CLASS_DICT.__get__(one) for one in owner.__mro__)
+    return owner is None or name in vars(owner) or name in lazy_names(owner)
+
+
+def lazy_names(module: Any) -> dict[str, str]:
+    """Of a lazy package of transformers, the module of each name that it imports when it is asked; else nothing."""
+    table = vars(module).get("_class_to_module")
+    return table if isinstance(table, dict) else {}
