@@ -82,12 +82,14 @@ class Addition(NamedTuple):
         is_made: whether it is made when the module is there.
         home: the module that defines `value`; empty where the leaf has the name without this.
         leaf: the module in which the name is added itself; where that is another one, this is one that exports it.
+        is_module: whether it is a module of the package in which it is added.
     """
 
     value: Any
     is_made: bool
     home: str
     leaf: str
+    is_module: bool = False
 
 
 class CaseSpec(NamedTuple):
@@ -263,9 +265,17 @@ class Fix:
     def adds_made(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
         """Like `adds`; the decorated function takes the loaded module, and returns what the name stands for.
 
-        For what is made of what the release has: another name for it, a constant, a module.
+        For what is made of what the release has: another name for it, a constant.
         """
         return self._addition(targets, exported_by, is_made=True)
+
+    def adds_modules(self, *targets: Named) -> Callable[[_Function], _Function]:
+        """Like `adds_made`; the decorated function takes the loaded package, and returns the module that is gone.
+
+        Args:
+            targets: ``package:module``, or a pair of that and the releases that lack it.
+        """
+        return self._addition(targets, (), is_made=True, is_module=True)
 
     def exports(self, *targets: Named, leaf: str) -> None:
         """A lazy package is to have a name that another module has anyway, or that comes with one that is added.
@@ -434,13 +444,13 @@ class Fix:
         return decorate
 
     def _addition(
-        self, targets: Iterable[Named], exported_by: tuple[Named, ...], is_made: bool
+        self, targets: Iterable[Named], exported_by: tuple[Named, ...], is_made: bool, is_module: bool = False
     ) -> Callable[[_Function], _Function]:
         def decorate(value: _Function) -> _Function:
             for one in targets:
                 name, releases = (one, "") if isinstance(one, str) else one
                 module, _, qualname = name.partition(":")
-                addition = Addition(value, is_made, value.__module__, module)
+                addition = Addition(value, is_made, value.__module__, module, is_module)
                 for place in (module, *exported_by):
                     where, when = (place, releases) if isinstance(place, str) else place
                     self._add("add", [(f"{where}:{qualname}", when)], addition)

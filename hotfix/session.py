@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from .reports.report import Report
 
 
+# To look its own classes up, transformers executes itself once more while this module is imported, past all finders.
+EXECUTES_AGAIN = "transformers.processing_utils"
+
 HINT = "hotfix can give this name its old meaning: HOTFIX_OPTIN={}"
 
 
@@ -227,7 +230,7 @@ class Session:
         module is wanted, and not sooner: of the hundreds at which fixes aim a program imports a few.
         """
         ids, _, places = self._aimed()
-        if module in places:
+        if module in places or (module == EXECUTES_AGAIN and (self._steps() or len(self.hints))):
             return True
         ranges: set[str] = set()
         for entry in self.catalogue.aiming_at(module):
@@ -361,8 +364,10 @@ class Session:
             aiming = [*self.selection.entries, *(waiting if ids else ())]
             names = {key.partition(":")[0] for entry in aiming for key in entry.targets}
             places = self._places()
-            # Another thread may forget it at any time.
-            found = self._aims = ids, {name for name in names if "*" not in name} | places, places
+            names = {name for name in names if "*" not in name} | places
+            if names:
+                names.add(EXECUTES_AGAIN)
+            found = self._aims = ids, names, places  # another thread may forget it at any time
         return found
 
     def _places(self) -> set[str]:

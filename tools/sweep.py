@@ -350,7 +350,7 @@ class _Examiner:
         self.wanted: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, fix in enumerate(fixes):
             for index, target in enumerate(fix.targets):
-                if evidence.has_releases(target) and _in_one_module(target) and not _is_exported(target):
+                if evidence.has_releases(target) and _in_one_module(target) and not _beside(target):
                     self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
         self.words = [(word, number) for number, scan in enumerate(self.scans) for word in scan.words]
@@ -591,9 +591,12 @@ def _in_one_module(target: Target) -> bool:
     return {module for module, _ in target.fingerprint_names()} == {target.module}
 
 
-def _is_exported(target: Target) -> bool:
-    """Whether it is a name that a package is to have of another module: the verdict takes both."""
-    return target.method == "add" and target.implementation.leaf != target.module
+def _beside(target: Target) -> str:
+    """The module that the verdict takes, too, of a name that a package is to have of it, and of a module; or none."""
+    if target.method != "add":
+        return ""
+    leaf: str = f"{target.module}.{target.qualname}" if target.implementation.is_module else target.implementation.leaf
+    return leaf if leaf != target.module else ""
 
 
 def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = None) -> tuple[str, str] | None:
@@ -601,7 +604,9 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     if text is None:
         return None
     there = source.has_name(text.text, target.qualname, text)
-    if not there and _is_exported(target):
+    if not there and target.implementation.is_module:
+        there = source.is_submodule(text.text, leaf.text if leaf is not None else None)
+    elif not there and _beside(target):
         there = source.is_exported(text.text, leaf.text if leaf is not None else None, target.qualname, leaf)
     if there is None:
         return None
@@ -755,13 +760,13 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: whee
     combinations: dict[tuple[tuple[int, ...], int, int], Version] = {}
     for number, fix in enumerate(fixes):
         for index, target in enumerate(fix.targets):
-            if evidence.has_releases(target) and (_is_exported(target) or not _in_one_module(target)):
+            if evidence.has_releases(target) and (_beside(target) or not _in_one_module(target)):
                 for version in library.releases:
                     if numbers := _content_numbers(target, library.modules[version]):
                         combinations.setdefault((numbers, number, index), version)
     for (numbers, number, index), version in sorted(combinations.items()):
         fix, target = fixes[number], fixes[number].targets[index]
-        if _is_exported(target):
+        if _beside(target):
             texts = [text(content) if content >= 0 else None for content in numbers]
             if addition := _judge_addition(target, *texts):
                 seen.judged[number, index, numbers] = addition
@@ -787,8 +792,8 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: whee
 
 def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:
     """The contents in which a target is judged in one release; empty where a module is missing."""
-    if _is_exported(target):
-        package, leaf = modules.get(target.module), modules.get(target.implementation.leaf, -1)
+    if _beside(target):
+        package, leaf = modules.get(target.module), modules.get(_beside(target), -1)
         return () if package is None else (package, leaf)
     names = [target.fingerprint_names()[0]] if _in_one_module(target) else target.fingerprint_names()
     numbers = tuple(modules.get(module, -1) for module, _ in names)

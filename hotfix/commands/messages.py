@@ -260,18 +260,15 @@ def known_messages(bug: Bug) -> Iterator[Message]:
         text = re.sub(r"\s*\((?:InternVL|in |at |\.\.\.)[^)]*\)$|\s*…$", "", text)
         yield _message(text)
     # Names beside the first one: ``'x'`` in a list of names, and what a fix adds.
-    first = next(iter(texts), "")
-    said = _FORMS["import"].search(first)
-    if said:
-        names = set(re.findall(r"``'?(\w+)'?``", bug.error)) | set(_added(bug))
-        for name in sorted(names - {said["key"]}):
+    first = _message(next(iter(texts), ""))
+    added = bug.where if bug.repaired and bug.kind == "removed-api" else ()
+    if first.form == "import":
+        names = {*re.findall(r"``'?(\w+)'?``", bug.error), *(re.split("[:.]", target)[-1] for target in added)}
+        for name in sorted(names - {first.key}):
             yield replace(_message(f"ImportError: cannot import name '{name}'"), aside=True)
-
-
-def _added(bug: Bug) -> Iterator[str]:
-    if bug.repaired and bug.kind == "removed-api":
-        for target in bug.where:
-            yield target.partition(":")[2].rpartition(".")[2]
+    if first.form == "module":
+        for name in sorted({target.replace(":", ".") for target in added} - {first.key}):
+            yield replace(_message(f"ModuleNotFoundError: No module named '{name}'"), aside=True)
 
 
 def _places(text: str) -> set[tuple[str, str]]:

@@ -11,9 +11,12 @@ Here      A module of that name with the ten names that it had. It imports the o
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.names.modules import given_back
 
 FIX = Fix(
     id="transformers-deepspeed-module-removed",
@@ -38,31 +41,11 @@ NAMES = (
 )
 
 
-@FIX.adds_made(("transformers:deepspeed", ">=4.46.1"))
-def deepspeed(transformers: Any) -> Any:
+@FIX.adds_modules(("transformers:deepspeed", ">=4.46.1"))
+def deepspeed(transformers: Any) -> ModuleType:
     """The module."""
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
 
-    module = ModuleType("transformers.deepspeed", "Another name of transformers.integrations.deepspeed.")
-    module.__spec__ = ModuleSpec(module.__name__, None, origin="hotfix")
-    module.__package__ = "transformers"
+    def find(name: str) -> Any:
+        return getattr(import_module("transformers.integrations.deepspeed"), name)
 
-    def ask(name: str) -> Any:
-        if name not in NAMES:
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        import warnings
-        from importlib import import_module
-
-        warnings.warn(
-            "transformers.deepspeed is gone from this release and given back by hotfix: "
-            "import from transformers.integrations instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        there = import_module("transformers.integrations.deepspeed")
-        vars(module).update({one: getattr(there, one) for one in NAMES})
-        return vars(module)[name]
-
-    vars(module).update(__getattr__=ask, __dir__=lambda: sorted(NAMES), __all__=list(NAMES))
-    return module
+    return given_back("transformers.deepspeed", NAMES, "transformers.integrations", find)

@@ -218,6 +218,16 @@ def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[M
     return bool(has_name(leaf, name, module)) and _is_quoted(module, name)
 
 
+def is_submodule(package: str, text: Optional[str]) -> bool:
+    """Whether a lazy package that reads from its modules what it offers has one of these.
+
+    Args:
+        package: the whole source of the package.
+        text: that of the module, or None where there is none.
+    """
+    return text is not None and "define_import_structure(" in package
+
+
 def _is_quoted(module: Module, name: str) -> bool:
     """Whether a name stands in a string of its own."""
     return any(f"{quote}{name}{quote}" in module.text for quote in "'\"") and name in module.strings

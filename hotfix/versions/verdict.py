@@ -177,7 +177,9 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
         if not installed.is_executed(target.module) and parts(target.qualname)[-1] in text:
             source.parse(text)  # what runs is Python; what does not may be anything
         there = source.has_name(text, target.qualname)
-        if not there and leaf != target.module:
+        if not there and target.implementation.is_module:
+            there = source.is_submodule(text, read(f"{target.module}.{target.qualname}"))
+        elif not there and leaf != target.module:
             is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix
             if not is_added and installed.find_spec(leaf) is None:
                 return Judgement(

@@ -196,6 +196,19 @@ def test_a_module_is_added_to_the_modules_that_are_loaded_and_goes_again(lab: La
     assert not hasattr(sys.modules["toys"], "moved")
 
 
+def test_a_module_is_missing_where_a_lazy_package_has_no_file_of_it(lab: Lab) -> None:
+    fix = lab.fix("a-module", kind="removed-api")
+    fix.adds_modules("toys:gone")(lambda package: types.ModuleType("toys.gone"))
+    lists = "sys.modules[__name__] = _LazyModule(__name__, __file__, define_import_structure(__file__))"
+    for files, verdict in (
+        ({"toys": lists}, Verdict.BROKEN),
+        ({"toys": lists, "toys.gone": ""}, Verdict.FIXED),
+        ({"toys": "", "toys.gone": ""}, Verdict.BROKEN),  # it does not say that it has one
+        ({"toys": "from . import gone"}, Verdict.FIXED),
+    ):
+        assert judge(fix, fix.targets[0], files.get).verdict is verdict, files
+
+
 def test_two_fixes_cannot_add_one_name(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     one, other = missing_function(lab), lab.fix("another", kind="removed-api")

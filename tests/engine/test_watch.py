@@ -67,6 +67,54 @@ def test_a_reloaded_module_is_repaired_again(world: World) -> None:
     assert world.run(code).stdout == "10\n"
 
 
+GIVES_A_NAME = """
+from hotfix.fix import Fix
+
+FIX = Fix(id="a-name", title="a name is gone", kind="removed-api")
+
+@FIX.adds(("transformers:gone", "==1.0"))
+def gone():
+    return "given back"
+"""
+
+PUTS_ITSELF = """
+import sys, types
+
+__version__ = "1.0"
+module = types.ModuleType(__name__)
+module.__dict__.update(__path__=__path__, __file__=__file__, __spec__=__spec__, __version__=__version__)
+sys.modules[__name__] = module
+"""
+
+# As transformers does it, to look its own classes up.
+EXECUTES_IT = """
+import importlib.util, pathlib
+
+folder = pathlib.Path(__file__).parent
+spec = importlib.util.spec_from_file_location(
+    "transformers", folder / "__init__.py", submodule_search_locations=[str(folder)]
+)
+spec.loader.exec_module(importlib.util.module_from_spec(spec))
+"""
+
+
+def test_a_package_that_is_executed_again_past_all_finders_keeps_what_it_was_given(world: World) -> None:
+    world.write("transformers/__init__.py", PUTS_ITSELF)
+    world.write("transformers/processing_utils.py", EXECUTES_IT)
+    world.plant("a-name", GIVES_A_NAME, {"transformers:gone": "==1.0"}, {})
+    code = """
+    import hotfix.auto, sys, transformers as first
+    print(first.gone())
+    import transformers.processing_utils
+    import transformers
+    print(transformers is first, transformers.gone())
+    import hotfix
+    hotfix.revert()
+    print(hasattr(transformers, "gone"))
+    """
+    assert world.run(code, HOTFIX_ONLY="a-name").stdout == "given back\nFalse given back\nFalse\n"
+
+
 def test_the_module_has_its_own_loader_back_after_the_import(world: World) -> None:
     code = """
     import hotfix.auto, importlib.machinery

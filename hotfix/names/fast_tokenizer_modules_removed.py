@@ -1,0 +1,64 @@
+"""The modules of the fast tokenizers are gone.
+
+Symptom   ``ModuleNotFoundError: No module named 'transformers.models.qwen2.tokenization_qwen2_fast'`` (VibeVoice), and
+          the same of ``llama``, ``bert`` and others, from code that takes a class from where it was written.
+Cause     Fast and slow tokenizers became one class in 5.0.0. The package still offers it by both names, but the module
+          of the fast one was removed.
+Releases  5.0.0 to 5.23.0
+Upstream  not put back
+Here      The modules of the twenty that are used most. The class in one is what ``transformers`` itself gives by that
+          name.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names.modules import given_back
+
+FIX = Fix(
+    id="fast-tokenizer-modules-removed",
+    title="ModuleNotFoundError: No module named 'transformers.models.qwen2.tokenization_qwen2_fast'",
+    kind="removed-api",
+    optin=True,
+    group="removed-names",
+)
+
+NAMES = {
+    "albert": "Albert",
+    "bart": "Bart",
+    "bert": "Bert",
+    "camembert": "Camembert",
+    "clip": "CLIP",
+    "codegen": "CodeGen",
+    "deberta_v2": "DebertaV2",
+    "distilbert": "DistilBert",
+    "electra": "Electra",
+    "gemma": "Gemma",
+    "gpt2": "GPT2",
+    "gpt_neox": "GPTNeoX",
+    "llama": "Llama",
+    "mbart": "MBart",
+    "mpnet": "MPNet",
+    "qwen2": "Qwen2",
+    "roberta": "Roberta",
+    "t5": "T5",
+    "whisper": "Whisper",
+    "xlm_roberta": "XLMRoberta",
+}
+"""The first part of the name of a class, by the folder of its model."""
+
+
+@FIX.adds_modules(*[(f"transformers.models.{model}:tokenization_{model}_fast", ">=5.0.0") for model in NAMES])
+def module_of(package: Any) -> ModuleType:
+    """The module with the class, which imports nothing until it is asked."""
+    model = package.__name__.rpartition(".")[2]
+
+    def find(name: str) -> Any:
+        return getattr(import_module("transformers"), name)
+
+    name = f"{package.__name__}.tokenization_{model}_fast"
+    return given_back(name, [f"{NAMES[model]}TokenizerFast"], "transformers", find)

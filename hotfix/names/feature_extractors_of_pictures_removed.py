@@ -1,0 +1,76 @@
+"""``CLIPFeatureExtractor`` and its like, the feature extractors of pictures, are gone.
+
+Symptom   ``AttributeError: module transformers has no attribute CLIPFeatureExtractor`` from diffusers, where
+          ``model_index.json`` of a Stable Diffusion names it; ``ImportError: cannot import name 'CLIPFeatureExtractor'
+          from 'transformers'`` from sd-scripts, ComfyUI-FluxTrainer and others; the same of ``ViTFeatureExtractor``.
+Cause     They were deprecated names of the image processors, in modules of their own, and 5.0.0 removed them.
+Releases  5.0.0 to 5.23.0
+Upstream  transformers#41174 (not put back)
+Here      Ten that are used much, and their modules. Each is the image processor that computes with pillow, as it was:
+          what goes by that name since 5.4.0 computes with torchvision, and gives slightly other pixels. It warns when
+          one is made, as it did. Not those of BEiT and Donut, which make something else of a picture since 5.4.0.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.names.modules import given_back
+
+FIX = Fix(
+    id="feature-extractors-of-pictures-removed",
+    title="ImportError: cannot import name 'CLIPFeatureExtractor' from 'transformers'",
+    kind="removed-api",
+    upstream=("transformers#41174",),
+    optin=True,
+    group="removed-names",
+)
+
+NAMES = {
+    "clip": "CLIP",
+    "deit": "DeiT",
+    "detr": "Detr",
+    "dpt": "DPT",
+    "layoutlmv3": "LayoutLMv3",
+    "owlvit": "OwlViT",
+    "segformer": "Segformer",
+    "videomae": "VideoMAE",
+    "vit": "ViT",
+    "yolos": "Yolos",
+}
+"""The first part of the name of a class, by the folder of its model."""
+
+V5 = ">=5.0.0"
+
+
+@FIX.adds_modules(*[(f"transformers.models.{model}:feature_extraction_{model}", V5) for model in NAMES])
+def module_of(package: Any) -> ModuleType:
+    """The module with the class, which imports nothing until it is asked."""
+    model = package.__name__.rpartition(".")[2]
+    name = f"{package.__name__}.feature_extraction_{model}"
+    processor = f"{NAMES[model]}ImageProcessor"
+
+    def make(extractor: str) -> type:
+        transformers: Any = import_module("transformers")
+        base: Any = getattr(transformers, f"{processor}Pil", None) or getattr(transformers, processor)
+
+        def made(self: Any, *args: Any, **kwargs: Any) -> None:
+            import warnings
+
+            warnings.warn(f"{extractor} is an old name of {processor}.", FutureWarning, stacklevel=2)
+            base.__init__(self, *args, **kwargs)
+
+        kind: type = type(base)(extractor, (base,), {"__init__": made, "__module__": name, "__doc__": base.__doc__})
+        return kind
+
+    return given_back(name, [f"{NAMES[model]}FeatureExtractor"], "transformers", make)
+
+
+for _model, _name in NAMES.items():
+    FIX.exports(
+        (f"transformers:{_name}FeatureExtractor", V5),
+        leaf=f"transformers.models.{_model}.feature_extraction_{_model}",
+    )

@@ -1,0 +1,64 @@
+"""The proof: each class is imported in each way, and makes the pixels of 4.57.6."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.names.feature_extractors_of_pictures_removed import FIX, NAMES
+from hotfix.proofs.names.asking import same_when_pickled, words
+from hotfix.proofs.processing._pictures import PACKAGES
+from hotfix.proofs.zoo import picture
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+# So that nothing is as large as it is by default, or asks for another program.
+EDGES = {"size": {"shortest_edge": 32, "longest_edge": 48}}
+SQUARE = {"size": {"height": 32, "width": 24}}
+SMALLER: dict[str, dict[str, Any]] = {
+    "Detr": EDGES,
+    "DPT": SQUARE,
+    "LayoutLMv3": {**SQUARE, "apply_ocr": False},
+    "OwlViT": SQUARE,
+    "Yolos": EDGES,
+}
+
+
+@FIX.case(raises="ModuleNotFoundError: No module named|ImportError: cannot import name '", packages=PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Import the class, make one, save it and read it, and show it a picture."""
+    import tempfile
+    import warnings
+    from importlib import import_module
+
+    import torch
+
+    model = next(
+        one for one in NAMES if target.qualname in (f"feature_extraction_{one}", f"{NAMES[one]}FeatureExtractor")
+    )
+    name = f"{NAMES[model]}FeatureExtractor"
+    module = "transformers" if target.module == "transformers" else f"{target.module}.{target.qualname}"
+    namespace: dict[str, Any] = {}
+    results = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(f"from {module} import {name}", namespace)
+        found = namespace[name]
+        extractor = found(**SMALLER.get(NAMES[model], {}))
+        with tempfile.TemporaryDirectory() as folder:
+            extractor.save_pretrained(folder)
+            again = found.from_pretrained(folder)
+        images = [picture(), picture()] if model == "videomae" else picture()
+        for key, one in (("made", extractor), ("read", again)):
+            results[key] = one(images, return_tensors="pt")["pixel_values"]
+        home = import_module(f"transformers.models.{model}.feature_extraction_{model}")
+        one_class = [found is getattr(home, name), found is getattr(import_module("transformers"), name)]
+    return {
+        **results,
+        "one class": torch.tensor(one_class),
+        "called": words(found.__module__, found.__name__),
+        "pickled": same_when_pickled(found),
+    }
