@@ -1,14 +1,12 @@
-"""Configurations of remote code with layer types of their day are refused, and names cannot be registered.
+"""Configurations of remote code with layer types of their day are refused.
 
 Symptom   ``ValueError: The layer_types entries must be in (...) but got ['mamba', 'attention']`` while a
-          configuration of remote code is built; ``AttributeError: 'str' object has no attribute '__module__'`` from
-          the ``register`` of an auto mapping that is given a model type.
-Cause     Two kinds of layers got other names, in the configurations of the library alone. What is registered was taken
-          for a class.
+          configuration of remote code is built.
+Cause     Two kinds of layers got other names, in the configurations of the library alone.
 Releases  5.13.0
 Upstream  fixed in 5.13.1
-Here      Old kinds are translated where a class was not written in transformers, before they are compared, and a name
-          is registered, as in 5.13.1.
+Here      Old kinds are translated where a class was not written in transformers, before they are compared, as in
+          5.13.1.
 """
 
 from __future__ import annotations
@@ -35,11 +33,6 @@ FIX.edits(
     unless="self.is_custom_code()",
     # Up to 5.12.1 the old kinds were allowed.
     fingerprint_of=("PreTrainedConfig.validate_layer_type", "remap_legacy_layer_types"),
-)
-FIX.edits(
-    ("transformers.models.auto.auto_factory:_LazyAutoMapping.register", "==5.13.0"),
-    old="key.__module__.startswith('transformers.')",
-    new="getattr(key, '__module__', '').startswith('transformers.')",
 )
 
 
