@@ -66,7 +66,7 @@ def module_of(package: Any) -> ModuleType:
         kind: type = type(base)(extractor, (base,), {"__init__": made, "__module__": name, "__doc__": base.__doc__})
         return kind
 
-    return given_back(name, [f"{NAMES[model]}FeatureExtractor"], "transformers", make)
+    return given_back(name, [f"{NAMES[model]}FeatureExtractor"], f"transformers ({processor})", make)
 
 
 for _model, _name in NAMES.items():
