@@ -121,6 +121,7 @@ class Message:
         key: what it quotes as missing.
         owner: whose it is, as far as the message says.
         words: all words, in lower case.
+        anybodys: whether anybody's code may raise it.
         aside: whether it is one of many messages of a bug, and not its first.
     """
 
@@ -130,6 +131,7 @@ class Message:
     key: str = ""
     owner: str = ""
     words: tuple[str, ...] = ()
+    anybodys: bool = False
     aside: bool = False
 
 
@@ -229,6 +231,7 @@ def _message(text: str) -> Message:
     # A lazy module raises an error of its own and quotes the first one, without its type.
     error = named[1].rpartition(".")[2] if named and _QUOTES not in text else ""
     words = tuple(word.lower() for word in _WORD.findall(text))
+    anybodys = bool(_ANYBODYS.search(text))
     for form, pattern in _FORMS.items():
         said = pattern.search(text)
         if said:
@@ -236,8 +239,8 @@ def _message(text: str) -> Message:
             owner = re.sub(r"(?<=\.)init$", "__init__", owner)  # where a page took the underscores for bold type
             if form == "attribute" and owner.split(".")[0] == "transformers":
                 form = "import"  # of a module that gives its names when they are asked for
-            return Message(text, error, form, said["key"], owner, words)
-    return Message(text, error, words=words)
+            return Message(text, error, form, said["key"], owner, words, anybodys)
+    return Message(text, error, words=words, anybodys=anybodys)
 
 
 @memo
@@ -390,7 +393,7 @@ def _compare(
 ) -> Optional[Match]:
     if asked.error and known.error and asked.error != known.error and not _are_relatives(asked.error, known.error):
         return None
-    anybodys = bool(_ANYBODYS.search(known.text) or _ANYBODYS.search(asked.text))
+    anybodys = known.anybodys or asked.anybodys
     if asked.form or known.form:
         if asked.form != known.form or not _keys_agree(asked, known):
             return None

@@ -19,7 +19,7 @@ from tools import evidence, matrix
 
 pytestmark = pytest.mark.testbed
 
-SAMPLE = 25  # about a minute on two cores
+SAMPLE = 15  # about a minute on two cores
 
 
 def every_cell() -> list[matrix.Cell]:
