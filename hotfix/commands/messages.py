@@ -66,6 +66,7 @@ _FORMS = {
         "argument": r"(?P<owner>[\w.]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: ~(?P<key>\w+)",
         "defined": r"name ~(?P<key>\w+)~ is not defined",
         "key": r"^(?:KeyError: ~|(?=['\"]))['\"]?(?P<key>[\w.-]+)~$",
+        "task": r"(?:Unknown|The) task ~(?P<key>[\w-]+?)(?:_\w+_to_\w+)?~(?:,| has been removed)",
         "type": r"has model type ~(?P<key>[\w.-]+)",
         "tokenizer": r"Tokenizer class ~(?P<key>\w+)~ does not exist",
     }.items()
@@ -259,19 +260,22 @@ def known_messages(bug: Bug) -> Iterator[Message]:
     )
     if not texts:
         texts = quoted
-    for text in texts:
-        text = re.sub(r"\s*\((?:InternVL|in |at |\.\.\.)[^)]*\)$|\s*…$", "", text)
-        yield _message(text)
-    # Names beside the first one: ``'x'`` in a list of names, and what a fix adds.
-    first = _message(next(iter(texts), ""))
+    told = [_message(re.sub(r"\s*\((?:InternVL|in |at |\.\.\.)[^)]*\)$|\s*…$", "", text)) for text in texts]
+    yield from told
+    # Names beside those: ``'x'`` in a list of names, and what a fix adds.
+    keys = {form: {one.key for one in told if one.form == form} for form in ("import", "module", "task")}
     added = bug.where if bug.repaired and bug.kind == "removed-api" else ()
-    if first.form == "import":
+    if keys["import"]:
         names = {*re.findall(r"``'?(\w+)'?``", bug.error), *(re.split("[:.]", target)[-1] for target in added)}
-        for name in sorted(names - {first.key}):
+        for name in sorted(names - keys["import"]):
             yield replace(_message(f"ImportError: cannot import name '{name}'"), aside=True)
-    if first.form == "module":
-        for name in sorted({target.replace(":", ".") for target in added} - {first.key}):
+    if keys["module"]:
+        for name in sorted({target.replace(":", ".") for target in added} - keys["module"]):
             yield replace(_message(f"ModuleNotFoundError: No module named '{name}'"), aside=True)
+    if keys["task"]:
+        tasks = {name for target in added for name in re.findall(r"TASKS\['([\w-]+)'\]", target)}
+        for name in sorted(tasks - keys["task"]):
+            yield replace(_message(f'KeyError: "Unknown task {name}, available tasks are'), aside=True)
 
 
 def _places(text: str) -> set[tuple[str, str]]:

@@ -77,6 +77,42 @@ assert not hasattr(transformers, "EncoderDecoderCache") and "HybridCache" not in
 print("gone")
 """
 
+SUMMARIES = """
+import hotfix.auto, tempfile, transformers
+import hotfix
+from hotfix.proofs.names.seq2seq_pipelines_removed import TEXTS, save
+from hotfix.proofs.testbed import Testbed
+from transformers import GenerationConfig, pipeline
+
+with tempfile.TemporaryDirectory() as folder, Testbed("cpu") as testbed:
+    save(testbed, folder)
+    def length(run, **options):
+        [result] = run(TEXTS[0], return_tensors=True, **options)
+        return len(result["summary_token_ids"])
+    run = pipeline("summarization", model=folder, max_length=7)
+    assert type(run) is transformers.SummarizationPipeline and isinstance(run, transformers.Text2TextGenerationPipeline)
+    assert length(run) == 7, "what was said when it was made"
+    assert length(run, max_length=6) == 6
+    assert length(run, generation_config=GenerationConfig(max_length=5, decoder_start_token_id=0)) == 5
+    run = pipeline("summarization", model=folder)
+    run._of_task = {"max_length": 8, "min_length": 8}
+    assert length(run) == 8, "what the configuration says of the task"
+    assert length(run, max_length=9, min_length=9) == 9, "whoever calls is stronger"
+    run.model.generation_config.max_length, run._of_task = 6, {}
+    assert length(run) == 6, ("what the model says", length(run))
+    assert length(pipeline("summarization", model=folder)) == 257, "and what 4.57.6 says by itself"
+for task in ("image-to-text", "translation_en_fr", "other"):
+    try:
+        transformers.pipelines.PIPELINE_REGISTRY.check_task(task)
+    except KeyError:
+        continue
+    raise AssertionError(task)
+assert transformers.pipelines.check_task("translation_en_to_fr")[2] == ("en", "fr")
+hotfix.revert()
+assert not {"summarization", "translation", "text2text-generation"} & transformers.pipelines.SUPPORTED_TASKS.keys()
+print("gone")
+"""
+
 WHAT_WAS_DONE = """
 import hotfix.auto, json
 import transformers, transformers.deepspeed, transformers.image_utils, transformers.modeling_utils
@@ -106,6 +142,13 @@ OF_MINE = (
 def test_they_are_found_and_go_away() -> None:
     everything = {"HOTFIX_OPTIN": "removed-names", "PYTHONWARNINGS": "ignore::FutureWarning"}
     result = run_script("-c", [FOUND + GONE], transformers="5.23.0", flash_attn=None, env=everything)
+    assert result.require().stdout == "gone\n"
+
+
+@pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
+def test_whoever_says_how_long_a_summary_may_be_is_obeyed(release: str) -> None:
+    optin = {"HOTFIX_OPTIN": "seq2seq-pipelines-removed"}
+    result = run_script("-c", [SUMMARIES], transformers=release, flash_attn=None, env=optin)
     assert result.require().stdout == "gone\n"
 
 
