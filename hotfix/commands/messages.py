@@ -267,8 +267,9 @@ def known_messages(bug: Bug) -> Iterator[Message]:
     added = bug.where if bug.repaired and bug.kind == "removed-api" else ()
     if keys["import"]:
         names = {*re.findall(r"``'?(\w+)'?``", bug.error), *(re.split("[:.]", target)[-1] for target in added)}
+        owner = next(one.owner for one in told if one.form == "import")
         for name in sorted(names - keys["import"]):
-            yield replace(_message(f"ImportError: cannot import name '{name}'"), aside=True)
+            yield replace(_message(f"ImportError: cannot import name '{name}'"), owner=owner, aside=True)
     if keys["module"]:
         for name in sorted({target.replace(":", ".") for target in added} - keys["module"]):
             yield replace(_message(f"ModuleNotFoundError: No module named '{name}'"), aside=True)

@@ -283,6 +283,17 @@ def prompts_of_one_length(testbed: Any, target: Any) -> dict[str, Any]:
     return {"tokens": tokens}
 
 
+@of("v5-model-max-length-extended")
+def a_caller_who_says_how_long(testbed: Any, target: Any) -> dict[str, Any]:
+    model = zoo.small_llama(testbed).eval()
+    model.generation_config.max_length = 12
+    prompt = testbed.randint(3, 32, 2, 5, seed=1)
+    return {
+        str(number): model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)
+        for number, said in enumerate(({"max_new_tokens": 4}, {"max_length": 8}))
+    }
+
+
 @of("qwen2vl-text-position-ids-from-mrope")
 def words_alone(testbed: Any, target: Any) -> dict[str, Any]:
     import torch

@@ -174,7 +174,10 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "5.2.0": (
         LATER,
-        {"v5-missing-bias-not-initialised": "transformers.modeling_utils:PreTrainedModel._initialize_weights"},
+        {
+            "v5-missing-bias-not-initialised": "transformers.modeling_utils:PreTrainedModel._initialize_weights",
+            "v5-model-max-length-extended": "transformers.generation.utils:GenerationMixin.generate",
+        },
     ),
     "5.4.0": (
         LATER,

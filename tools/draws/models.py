@@ -299,3 +299,22 @@ def windows(draw: Draw) -> Tensors:
     prompt = draw.number("prompt", 1, 10)
     steps = [prompt] + [1] * draw.number("tokens", 0, 8)
     return hybrid_cache_window_hole.steps(draw.testbed, zoo.class_of(draw.target), steps)
+
+
+@of("v5-model-max-length-extended")
+def model_that_says_how_long(draw: Draw) -> Tensors:
+    """What a tiny Llama writes, which may say how long a text is, for a caller who may say it, too."""
+    from transformers import GenerationConfig
+
+    model = zoo.small_llama(draw.testbed).eval()
+    model.generation_config.max_length = draw.of("length of the model", None, 10, 14, 20)
+    said: dict[str, Any] = {"num_beams": draw.number("beams", 1, 2)}
+    asked = draw.of("asked for", "nothing", "nothing", "nothing", "max_length", "max_new_tokens", "both", "beams")
+    if asked in ("max_length", "both"):
+        said["max_length"] = draw.number("max_length", 9, 16)
+    if asked in ("max_new_tokens", "both"):
+        said["max_new_tokens"] = draw.number("max_new_tokens", 1, 6)
+    if asked == "beams":
+        said = {"generation_config": GenerationConfig(num_beams=2)}
+    prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
+    return {"tokens": model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)}

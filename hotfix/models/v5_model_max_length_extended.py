@@ -1,0 +1,37 @@
+"""``generate()`` writes more than the model's own ``max_length`` allows.
+
+Symptom   Texts are longer than ``max_length`` in ``generation_config.json``: by the prompt in a language model (Llama 3
+          with 4096 writes 4096 tokens behind it), by one token in BART, T5 or NLLB.
+Cause     The length is taken for a default, to which the prompt is added, unless the caller gives one. That the model's
+          file may have it is not asked.
+Releases  5.0.0 to 5.2.0
+Upstream  fixed in 5.3.0
+Here      As in 5.3.0: only a length that nobody has said is extended by the prompt.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    id="v5-model-max-length-extended",
+    title="generate() adds the length of the prompt to the max_length of the model's generation_config",
+    kind="silent",
+    fixed_in="5.3.0",
+)
+
+FIX.edits(
+    ("transformers.generation.utils:GenerationMixin.generate", ">=5.0.0,<=5.2.0"),
+    old="""
+        has_default_max_length = kwargs.get("max_length") is None and (
+            generation_config is None or generation_config.max_length is None
+        )
+    """,
+    new="""
+        has_default_max_length = (
+            kwargs.get("max_length") is None
+            and (generation_config is None or generation_config.max_length is None)
+            and self.generation_config.max_length is None
+        )
+    """,
+)

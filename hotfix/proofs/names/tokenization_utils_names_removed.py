@@ -1,0 +1,37 @@
+"""The proof: each name is imported from the old module, and used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.names.tokenization_utils_names_removed import FIX, OF_ALL
+from hotfix.proofs.names.asking import same_when_pickled, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+CHARACTERS = "a9 \t\n\u00a0\u2003\u0000\u200b.,!-_~$`\u00bf\u3002\u4e2d"
+
+
+@FIX.case(raises="ImportError: cannot import name '", oracles={"*": "4.57.6"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Import one as a framework does."""
+    from importlib import import_module
+
+    import torch
+
+    name, namespace = target.qualname, dict[str, Any]()
+    exec(f"from transformers.tokenization_utils import {name}", namespace)
+    found = namespace[name]
+    if name in OF_ALL:
+        of_base = getattr(import_module("transformers.tokenization_utils_base"), name)
+        return {"one": torch.tensor(found is of_base), "called": words(getattr(found, "__name__", "a text"))}
+    if name == "Trie":
+        trie = found()
+        for word in ("[CLS]", "extra_id_1", "extra_id_100"):
+            trie.add(word)
+        return {"parts": words(*trie.split("[CLS] This is a extra_id_100")), "pickled": same_when_pickled(found)}
+    return {"told": torch.tensor([bool(found(one)) for one in CHARACTERS]), "pickled": same_when_pickled(found)}

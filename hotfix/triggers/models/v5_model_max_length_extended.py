@@ -1,0 +1,22 @@
+"""Every text of a model whose file says how long it may be, unless the caller says how long this one may be."""
+
+from __future__ import annotations
+
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "v5-model-max-length-extended",
+    when="the generation_config of the model has a max_length, and the caller gives no length",
+    wrong="texts may be longer than that, by the length of the prompt",
+)
+
+
+@TRIGGER.strikes()
+def goes_by_the_models_length(call: Call) -> bool:
+    """Nobody else has said one."""
+    model, given = call.owner.generation_config, call.get("generation_config")
+    if model.max_length is None or call.get("max_length") is not None or call.get("max_new_tokens") is not None:
+        return False
+    if given is not None and given.max_length is not None:
+        return False
+    return all(one is None or one.max_new_tokens is None for one in (model, given))
