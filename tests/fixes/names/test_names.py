@@ -80,7 +80,7 @@ print("gone")
 SUMMARIES = """
 import hotfix.auto, tempfile, transformers
 import hotfix
-from hotfix.proofs.names.seq2seq_pipelines_removed import TEXTS, save
+from hotfix.proofs.names.pipelines_removed import TEXTS, save
 from hotfix.proofs.testbed import Testbed
 from transformers import GenerationConfig, pipeline
 
@@ -111,6 +111,48 @@ assert transformers.pipelines.check_task("translation_en_to_fr")[2] == ("en", "f
 hotfix.revert()
 assert not {"summarization", "translation", "text2text-generation"} & transformers.pipelines.SUPPORTED_TASKS.keys()
 print("gone")
+"""
+
+QUESTIONS = """
+import hotfix.auto, tempfile, transformers
+from hotfix.proofs.names.pipelines_removed import CONTEXT, QUESTION, save_bert
+from hotfix.proofs.testbed import Testbed
+from transformers import pipeline
+
+with tempfile.TemporaryDirectory() as folder, Testbed("cpu") as testbed:
+    save_bert(testbed, folder)
+    run = pipeline("question-answering", model=folder)
+assert type(run) is transformers.QuestionAnsweringPipeline
+for said in (
+    {"question": "", "context": CONTEXT}, {"question": QUESTION}, {"question": ["a", "b"], "context": ["c"]},
+    {"question": QUESTION, "context": CONTEXT, "top_k": 0},
+    {"question": QUESTION, "context": CONTEXT, "doc_stride": 40, "max_seq_len": 30},
+):
+    try:
+        run(**said)
+    except ValueError as error:
+        print(error)
+    else:
+        raise AssertionError(said)
+try:
+    run("no question")
+except KeyError as error:
+    print(error.args[0])
+assert run(QUESTION, CONTEXT) == run(iter([{"question": QUESTION, "context": CONTEXT}]))
+run.tokenizer.padding_side = "left"  # of models that read the context first
+plain = run(question=QUESTION, context=CONTEXT, top_k=5, max_seq_len=48)
+padded = run(question=QUESTION, context=CONTEXT, top_k=5, max_seq_len=48, padding="max_length")
+for answer in (*plain, *padded):
+    assert answer["answer"] == CONTEXT[answer["start"]:answer["end"]] != "", answer
+short = {"question": QUESTION, "context": CONTEXT[:30]}
+batch = run([short, {"question": QUESTION, "context": CONTEXT}], batch_size=2)
+assert all(one["answer"] == CONTEXT[one["start"]:one["end"]] != "" for one in batch) and batch[0]["end"] <= 30, batch
+class Slow:
+    is_fast = False
+try:
+    pipeline("question-answering", model=run.model, tokenizer=Slow())
+except ValueError as error:
+    print(error)
 """
 
 WHAT_WAS_DONE = """
@@ -147,9 +189,25 @@ def test_they_are_found_and_go_away() -> None:
 
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
 def test_whoever_says_how_long_a_summary_may_be_is_obeyed(release: str) -> None:
-    optin = {"HOTFIX_OPTIN": "seq2seq-pipelines-removed"}
+    optin = {"HOTFIX_OPTIN": "pipelines-removed"}
     result = run_script("-c", [SUMMARIES], transformers=release, flash_attn=None, env=optin)
     assert result.require().stdout == "gone\n"
+
+
+def test_what_is_no_question_is_said_in_one_line() -> None:
+    result = run_script(
+        "-c", [QUESTIONS], transformers="5.23.0", flash_attn=None, env={"HOTFIX_OPTIN": "pipelines-removed"}
+    )
+    assert result.require().stdout.splitlines() == [
+        "`question` is empty",
+        "`context` is missing",
+        "there are 2 questions and 1 contexts",
+        "top_k is 0; it must be at least 1",
+        "`doc_stride` (40) is larger than `max_seq_len` (30)",
+        "a sample is a dictionary with the keys question and context",
+        "Slow does not tell where its tokens stand in a text, which question answering needs: take the fast tokenizer "
+        "of the model, or transformers before 5.3.0",
+    ]
 
 
 def test_newer_peft_finds_the_caches_that_it_asks_for() -> None:

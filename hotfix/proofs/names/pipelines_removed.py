@@ -1,11 +1,11 @@
-"""The proof: a tiny T5 summarizes, translates and answers, asked in the ways of old."""
+"""The proof: a tiny T5 summarizes, translates and answers, and a tiny BERT finds answers, asked in the ways of old."""
 
 from __future__ import annotations
 
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from hotfix.names.seq2seq_pipelines_removed import FIX
+from hotfix.names.pipelines_removed import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled, words
 
 if TYPE_CHECKING:
@@ -17,6 +17,26 @@ if TYPE_CHECKING:
 SPECIAL = ["<pad>", "</s>", "<unk>"]
 WORDS = ["a", "cat", "sat", "on", "the", "mat", "and", "slept", "summarize", "translate", "en", "fr", "de", ":", "."]
 TEXTS = ["a cat sat on the mat .", "the cat slept ."]
+PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "who",
+    "slept",
+    "where",
+    "the",
+    "a",
+    "cat",
+    "##s",
+    "dog",
+    "##gy",
+    ".",
+    "on",
+]
+PIECES += ["mat", "##tress", "sat", "and", "black", "##ish"]
+CONTEXT = "The blackish cats sat on a mattress. a doggy slept, and the cat sat on the mat."
+QUESTION = "where sat the cats"
 OF_TASKS = {
     "summarization": {"min_length": 4, "num_beams": 2, "prefix": "summarize : "},
     "translation_en_to_fr": {"num_beams": 3, "prefix": "translate en fr : "},
@@ -38,6 +58,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         found = ask(target)
         results["pickled"] = same_when_pickled(found)
         results["one class"] = torch.tensor(found is getattr(pipelines, target.qualname))
+    if "question" in target.qualname.lower():
+        return {**results, **found_answers(testbed)}
     with TemporaryDirectory() as folder:
         save(testbed, folder)
         asked: dict[str, tuple[str, Any, dict[str, Any]]] = {
@@ -64,6 +86,60 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results["languages of the task"] = words(str(told(TEXTS[1])))
         results["languages of the call"] = words(str(told(TEXTS[1], src_lang="de", tgt_lang="fr")))
     return results
+
+
+def found_answers(testbed: Testbed) -> dict[str, torch.Tensor]:
+    """Score, place and text of each answer: of one piece of a text and of several, alone and in a batch."""
+    import torch
+    from transformers import pipeline
+
+    long = " ".join([CONTEXT] * 3)
+    one = {"question": QUESTION, "context": CONTEXT}
+    asked: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+        "best": ((), one),
+        "a dictionary": ((one,), {}),
+        "several": ((), {**one, "top_k": 4}),
+        "parts of words": ((), {**one, "top_k": 4, "align_to_words": False}),
+        "short": ((), {**one, "max_answer_len": 1}),
+        "none": ((), {**one, "handle_impossible_answer": True, "top_k": 3}),
+        "in pieces": ((), {**one, "context": long, "max_seq_len": 22, "doc_stride": 6, "top_k": 3}),
+        "of one context": ((), {"question": [QUESTION, "who slept"], "context": CONTEXT}),
+        "in a batch": (([one, {**one, "context": long}],), {"max_seq_len": 24, "doc_stride": 8, "batch_size": 3}),
+        "padded": ((), {**one, "padding": "max_length", "max_seq_len": 48}),
+    }
+    results = {}
+    with TemporaryDirectory() as folder:
+        save_bert(testbed, folder)
+        run = pipeline("question-answering", model=folder, device="cpu")
+        for key, (args, kwargs) in asked.items():
+            answers = run(*args, **kwargs)
+            rows = answers if isinstance(answers, list) else [answers]
+            results[key] = words(*(str([one["start"], one["end"], one["answer"]]) for one in rows))
+            results[f"{key}: scores"] = torch.tensor([one["score"] for one in rows], dtype=torch.float64)
+    results["made by"] = words(type(run).__name__, run.task)
+    return results
+
+
+def save_bert(testbed: Testbed, folder: str) -> None:
+    """Write a model that finds answers, and its tokenizer, to a folder."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertForQuestionAnswering, PreTrainedTokenizerFast
+
+    core = Tokenizer(models.WordPiece({one: number for number, one in enumerate(PIECES)}, unk_token="[UNK]"))
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    core.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    inputs = {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}
+    PreTrainedTokenizerFast(tokenizer_object=core, model_max_length=48, **special, **inputs).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(PIECES),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+    )
+    testbed.fill(BertForQuestionAnswering(config), scale=2.0).save_pretrained(folder)
 
 
 def save(testbed: Testbed, folder: str) -> None:

@@ -1,37 +1,10 @@
-"""``pipeline("summarization")``, ``"translation"`` and ``"text2text-generation"`` are gone.
-
-Symptom   ``KeyError: "Unknown task summarization, available tasks are [...]"``, and since 5.19.0 ``KeyError: 'The task
-          summarization has been removed from transformers. ...'``; the same of ``translation``,
-          ``translation_en_to_fr`` and ``text2text-generation``; ``ImportError: cannot import name
-          'SummarizationPipeline' from 'transformers'``.
-Cause     5.0.0 removed the pipelines of models that read one text and write another; these models are still there.
-Releases  5.0.0 to 5.23.0
-Upstream  transformers#43256 (not put back)
-Here      The three tasks and their classes: what 4.57.6 returns, by its defaults (4 beams, 256 new tokens) and by what
-          the configuration of a T5 or BART says of a task. A ``max_length`` of the caller or of the configuration is
-          obeyed; 4.57.6 preferred its own 256. It does not advise on lengths, and a model that assists in generating
-          is given as one, not by its name.
-"""
+"""What the pipelines do that read one text and write another: summarize, translate, answer."""
 
 from __future__ import annotations
 
 from typing import Any, Optional
 
-from hotfix.fix import Fix
-
-FIX = Fix(
-    id="seq2seq-pipelines-removed",
-    title='KeyError: "Unknown task summarization" from pipeline(); translation and text2text-generation are gone, too',
-    kind="removed-api",
-    upstream=("transformers#43256",),
-    optin=True,
-    group="removed-names",
-)
-
-V5 = ">=5.0.0"
-LEAF = "transformers.pipelines"
 DEFAULTS = {"max_new_tokens": 256, "num_beams": 4}
-T5_BASE = "google-t5/t5-base", "a9723ea"
 
 
 class Text2Text:
@@ -155,74 +128,3 @@ def languages(task: str) -> Optional[tuple[str, str]]:
 
 def _given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Below: the names and the tasks.
-
-
-@FIX.adds_made((f"{LEAF}:Text2TextGenerationPipeline", V5), exported_by=("transformers",))
-def text2text_generation(pipelines: Any) -> type:
-    """The class of all three."""
-    base = pipelines.Pipeline
-    made: type = type(base)("Text2TextGenerationPipeline", (Text2Text, base), {"__module__": LEAF})
-    return made
-
-
-@FIX.adds_made((f"{LEAF}:SummarizationPipeline", V5), exported_by=("transformers",))
-def summarization(pipelines: Any) -> type:
-    """The one that summarizes."""
-    base = pipelines.Text2TextGenerationPipeline
-    made: type = type(base)("SummarizationPipeline", (base,), {"__module__": LEAF, "return_name": "summary"})
-    return made
-
-
-@FIX.adds_made((f"{LEAF}:TranslationPipeline", V5), exported_by=("transformers",))
-def translation(pipelines: Any) -> type:
-    """The one that translates."""
-    base = pipelines.Text2TextGenerationPipeline
-    made: type = type(base)("TranslationPipeline", (Translation, base), {"__module__": LEAF})
-    return made
-
-
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['text2text-generation']", V5))
-def task_of_text2text_generation(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("text2text-generation")`` loads."""
-    return _task(pipelines.Text2TextGenerationPipeline, {"model": T5_BASE})
-
-
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['summarization']", V5))
-def task_of_summarization(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("summarization")`` loads."""
-    return _task(pipelines.SummarizationPipeline, {"model": ("sshleifer/distilbart-cnn-12-6", "a4f8f3e")})
-
-
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['translation']", V5))
-def task_of_translation(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("translation_en_to_fr")`` loads; there is no default for other languages than T5's."""
-    return _task(pipelines.TranslationPipeline, {("en", to): {"model": T5_BASE} for to in ("fr", "de", "ro")})
-
-
-def _task(pipeline: type, default: Any) -> dict[str, Any]:
-    from transformers.models.auto.modeling_auto import AutoModelForSeq2SeqLM
-
-    return {"impl": pipeline, "pt": (AutoModelForSeq2SeqLM,), "default": default, "type": "text"}
-
-
-FIX.edits(
-    (f"{LEAF}.base:PipelineRegistry.check_task", ">=5.3.0"),  # until then it knew of languages
-    old="raise KeyError(__X)",
-    new="""
-        from hotfix.names.seq2seq_pipelines_removed import languages
-        if languages(task) and "translation" in self.supported_tasks:
-            return "translation", self.supported_tasks["translation"], languages(task)
-        raise KeyError(__X)
-    """,
-    unless="task.startswith('translation')",
-)
-
-FIX.edits(
-    (f"{LEAF}:_resolve_deprecated_task", ">=5.19.0"),
-    old="removed_task in REMOVED_TASKS",
-    new="removed_task in REMOVED_TASKS and removed_task not in SUPPORTED_TASKS",
-)
