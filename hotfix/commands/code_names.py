@@ -32,6 +32,8 @@ _INHERITED = {
     "PreTrainedTokenizerFast": ("PreTrainedTokenizerFast", "PreTrainedTokenizerBase"),
 }
 """What a class has whose base has a name that ends so."""
+_ALIASES = {"transformers.tokenization_utils_sentencepiece": ("transformers.tokenization_utils",)}
+"""The modules that 5.x makes of another one, with its names."""
 _KEYWORD_BUGS = {
     "TrainingArguments(evaluation_strategy=)": "training-args-evaluation-strategy-removed",
     "TrainingArguments(eval_strategy=)": "training-args-eval-strategy-missing",
@@ -334,8 +336,9 @@ def _targets() -> dict[str, tuple[Bug, SpecifierSet]]:
             continue
         for target in entry.load().targets:
             if target.method == "add" and target.module.partition(".")[0] == bugs.PACKAGE:
-                full = f"{target.module}:{target.qualname}"
-                found[full] = bugs.known()[entry.id], SpecifierSet(target.releases)
+                for module in (target.module, *_ALIASES.get(target.module, ())):
+                    full = f"{module}:{target.qualname}"
+                    found[full] = bugs.known()[entry.id], SpecifierSet(target.releases)
     return found
 
 

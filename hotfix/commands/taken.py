@@ -1,8 +1,9 @@
 """What a Python file takes from transformers, read from its syntax tree; nothing is imported or executed.
 
-Taken are names that are imported, attributes of the package and its modules, arguments by name, and members of classes
-of the package that a class of the file inherits. Each knows the line, whether it is needed when the file is imported
-or only when something is called, and whether a guard stands before it: a `try` that goes on without it, an `if`.
+Taken are names that are imported, attributes of the package and its modules, arguments by name, tasks of pipelines, and
+members of classes of the package that a class of the file inherits. Each knows the line, whether it is needed when the
+file is imported or only when something is called, and whether a guard stands before it: a `try` that goes on without
+it, an `if`.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ class _Origin:
     @property
     def dotted(self) -> str:
         return f"{self.module}.{self.name}".rstrip(".")
+
+
+_PIPELINE = (_Origin(PACKAGE, "pipeline"), _Origin(f"{PACKAGE}.pipelines", "pipeline"))
 
 
 def taken(tree: ast.Module) -> list[Taken]:
@@ -246,10 +250,20 @@ class _Reader:
         if called in ("import_module", "__import__") and isinstance(first, ast.Constant) and _is_ours(str(first.value)):
             self._take(str(first.value), "", node.lineno, place)
         origin = self._origin_of(node.func)
+        if origin in _PIPELINE:
+            self._task(node, place)
         if origin is not None and origin.name:
             for keyword in node.keywords:
                 if keyword.arg:
                     self._take(origin.module, f"{origin.name}({keyword.arg}=)", node.lineno, place)
+
+    def _task(self, node: ast.Call, place: _Place) -> None:
+        """What ``pipeline("summarization")`` looks up."""
+        said = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "task")]
+        for one in said:
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                task = "translation" if one.value.startswith("translation_") else one.value
+                self._take(f"{PACKAGE}.pipelines", f"SUPPORTED_TASKS[{task!r}]", node.lineno, place)
 
     def _origin_of(self, node: ast.AST) -> Optional[_Origin]:
         if isinstance(node, ast.Name):

@@ -106,6 +106,40 @@ def test_what_is_everywhere_or_unknown_or_own_is_no_finding(scan):
         assert not any(name.endswith((f":{quiet}", f".{quiet}")) for name in names), quiet
 
 
+APPLICATION = """
+    from transformers import pipeline as make
+    import transformers.pipelines
+    from transformers.tokenization_utils import PreTrainedTokenizer, TextInput
+
+    make("summarization", model="t5-small")
+    make(task="translation_en_to_fr")
+    transformers.pipelines.pipeline("question-answering")
+    make("text-generation")
+    make(["translation"])
+    make()
+
+
+    def pipeline(task):
+        return task
+
+
+    pipeline("text2text-generation")
+"""
+
+
+def test_tasks_of_pipelines_and_names_of_a_module_that_is_an_alias_are_found(tmp_path):
+    (tmp_path / "app.py").write_text(textwrap.dedent(APPLICATION))
+    names = found(hotfix("scan-code", "--json", str(tmp_path)).json["scans"][0])
+    task = ".pipelines:SUPPORTED_TASKS['{}']"
+    assert {name: (one["gone"], one["uses"][0]["line"]) for name, one in names.items()} == {
+        task.format("summarization"): ("from 5.0.0 on", 6),
+        task.format("translation"): ("from 5.0.0 on", 7),
+        task.format("question-answering"): ("from 5.3.0 on", 8),
+        ".tokenization_utils:TextInput": ("from 5.0.0 on", 4),
+    }
+    assert {one["fix"] for one in names.values()} == {"pipelines-removed", "tokenization-utils-names-removed"}
+
+
 def test_it_says_where_the_code_runs(scan):
     assert scan["newest"] == "4.45.2"  # transformers.deepspeed
     assert scan["imports_on"][-1] == "4.47.1"
