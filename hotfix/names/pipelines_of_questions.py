@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional
 
+from hotfix.names.pipelines_of_text import given
+
 LONGEST = 384  # tokens of a question and a piece of its context
 OVERLAP = 128  # tokens of two pieces
 
@@ -30,19 +32,27 @@ class QuestionAnswering:
             )
 
     def _sanitize_parameters(
-        self, top_k: Optional[int] = None, max_answer_len: Optional[int] = None, **kwargs: Any
+        self,
+        padding: Any = None,
+        doc_stride: Optional[int] = None,
+        max_question_len: Optional[int] = None,
+        max_seq_len: Optional[int] = None,
+        top_k: Optional[int] = None,
+        max_answer_len: Optional[int] = None,
+        handle_impossible_answer: Optional[bool] = None,
+        align_to_words: Optional[bool] = None,
+        **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """Who gets which argument: what cuts the context into pieces, or what chooses the answers."""
-        counts = {"top_k": top_k, "max_answer_len": max_answer_len}
+        counts = given(top_k=top_k, max_answer_len=max_answer_len)
         for name, value in counts.items():
-            if value is not None and value < 1:
+            if value < 1:
                 raise ValueError(f"{name} is {value}; it must be at least 1")
-        reading = _chosen(kwargs, "padding", "doc_stride", "max_question_len", "max_seq_len")
-        return (
-            reading,
-            {},
-            {**_chosen(counts, *counts), **_chosen(kwargs, "handle_impossible_answer", "align_to_words")},
+        reading = given(
+            padding=padding, doc_stride=doc_stride, max_question_len=max_question_len, max_seq_len=max_seq_len
         )
+        choosing = given(handle_impossible_answer=handle_impossible_answer, align_to_words=align_to_words)
+        return reading, {}, {**counts, **choosing}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Find answers, and return for each of them its text, its place in the context and its score.
@@ -208,7 +218,3 @@ def _place(encoding: Any, start: int, end: int, part: int, whole_words: bool) ->
         if None not in spans:
             return spans[0][0], spans[1][1]
     return first, last
-
-
-def _chosen(arguments: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: arguments[name] for name in names if arguments.get(name) is not None}

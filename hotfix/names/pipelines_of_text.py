@@ -40,7 +40,7 @@ class Text2Text:
         if stop_sequence is not None:
             generating["eos_token_id"] = self.tokenizer.encode(stop_sequence, add_special_tokens=False)[0]
         written = {"return_tensors": return_tensors, "clean_up_tokenization_spaces": clean_up_tokenization_spaces}
-        return _given(truncation=truncation), generating, _given(**written)
+        return given(truncation=truncation), generating, given(**written)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Read texts, and return what the model writes, in a list of dictionaries.
@@ -108,7 +108,7 @@ class Translation:
             src_lang, tgt_lang = languages(self.task) or (None, None)
         call: Any = super()
         reading, generating, writing = call._sanitize_parameters(**kwargs)
-        return {**reading, **_given(src_lang=src_lang, tgt_lang=tgt_lang)}, generating, writing
+        return {**reading, **given(src_lang=src_lang, tgt_lang=tgt_lang)}, generating, writing
 
     def preprocess(self: Any, texts: Any, truncation: Any = False, **of_languages: Any) -> Any:
         """Tokens, of shape (batch, length)."""
@@ -126,5 +126,6 @@ def languages(task: str) -> Optional[tuple[str, str]]:
     return (parts[1], parts[3]) if len(parts) == 4 and parts[::2] == ["translation", "to"] else None
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
+def given(**arguments: Any) -> dict[str, Any]:
+    """The arguments that are not None."""
     return {name: value for name, value in arguments.items() if value is not None}
