@@ -28,7 +28,7 @@ import json, pathlib, sys, time
 import packaging.specifiers  # the line has loaded it when the first package was imported
 from hotfix import session
 from hotfix.versions import installed, verdict
-entry = session.current().catalogue.entries[sys.argv[1]]
+entry = session.current().catalogue.entry(sys.argv[1])
 marks = [time.perf_counter()]
 fix = entry.load()
 marks.append(time.perf_counter())

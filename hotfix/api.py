@@ -87,7 +87,7 @@ def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
     environment = watch.environment()
     if not Policy.from_environment(environment).enabled:
         return Handle()
-    session.current(environment).catalogue.entries  # noqa: B018  # imports the plugins, which is not done under a lock
+    session.current(environment).catalogue.ids  # noqa: B018  # imports the plugins, which is not done under a lock
     with _arming:
         request = session.current(environment).request(only, skip)
         watch.arm(automatic=False, look=False)

@@ -5,7 +5,7 @@ changed. `current` is the one behind the public functions and the import watcher
 
     watch -> Session.root_imported    select what the switches allow; at which modules fixes aim
           -> Session.matters          whether the installed release has one of these right
-          -> Session.module_imported  load the fixes of the module; judge, change, write down (engine.apply)
+          -> Session.module_imported  load the fixes of the module; judge, change, write down (engine.repairs)
           -> Session.publish          the record of this process, the pin
 """
 
@@ -21,21 +21,19 @@ from typing import TYPE_CHECKING, Optional
 from . import memo
 from .engine.catalogue import Catalogue
 from .engine.entry import Entry
-from .engine.ledger import Ledger, Outcome, State
-from .engine.log import Log
 from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
 from .locks import Lock
-from .patching import compiled, presence
+from .patching import presence
 from .patching.hints import Hints, is_hinting
 from .versions import installed
-from .versions.judgement import Verdict
-from .words import covers
 
 if TYPE_CHECKING:
-    from .engine.apply import Applier
+    from .engine.ledger import Ledger, Outcome
+    from .engine.log import Log
     from .engine.observer import Observer
+    from .engine.repairs import Repairs
     from .fix import Fix, Target
     from .patching.journal import Journal
     from .reports.record import Record
@@ -56,60 +54,71 @@ class Session:
         catalogue: the fixes that there are; those of hotfix and of plugins if None.
 
     Attributes:
-        policy, catalogue, selection, ledger, journal, hints, log: see the modules in `hotfix.engine` and
+        policy, catalogue, selection, repairs, ledger, journal, hints, log: see the modules in `hotfix.engine` and
             `hotfix.patching`.
-        observer: counts calls, where that is asked for; else None.
     """
 
     def __init__(self, switches: Policy, catalogue: Optional[Catalogue] = None) -> None:
         self.policy = switches
-        self.log = Log(switches)
-        self.catalogue = catalogue or Catalogue(self.log.warn_or_raise)
+        self.catalogue = catalogue or Catalogue(lambda sentence: self.log.warn_or_raise(sentence))
         self.selection = Selection()
-        self.ledger = Ledger(switches, self.log)
         self.hints = Hints()
         # What is asked for, what is in place and what is written down change together under it. Nothing is imported
         # under it: what is imported may be waiting for it in another thread.
         self._lock = Lock()
-        self._journal: Optional[Journal] = None
-        self.observer = self._make_observer()
+        self._log: Optional[Log] = None
+        self._repairs: Optional[Repairs] = None
         self._speaks_at_exit = False
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
-        self._stopped: set[tuple[str, str]] = set()
         self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
         self._roots: dict[str, int] = {}
         self._settled: dict[str, frozenset[str]] = {}  # the modules that are done with, and what was selected then
 
+        if (switches.observes or switches.counts) and switches.enabled and not switches.problem:
+            self.repairs.observe(self._counted)
+
     @property
-    def journal(self) -> Journal:
-        """What was changed. It is loaded when something is to be: most releases have most of it right."""
-        if self._journal is None:
-            from .patching.journal import Journal
+    def log(self) -> Log:
+        """What is said. Made, as the repairs are, when there is something to say."""
+        if self._log is None:
+            from .engine.log import Log
 
             with self._lock:
-                if self._journal is None:
-                    self._journal = Journal()
-        return self._journal
+                if self._log is None:
+                    self._log = Log(self.policy)
+        return self._log
+
+    @property
+    def repairs(self) -> Repairs:
+        """What was changed, and what became of each target. Made when there is something to judge."""
+        if self._repairs is None:
+            from .engine.repairs import Repairs
+
+            log = self.log
+            with self._lock:
+                if self._repairs is None:
+                    self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
+        return self._repairs
+
+    @property
+    def journal(self) -> Journal:
+        """What was changed."""
+        return self.repairs.journal
+
+    @property
+    def ledger(self) -> Ledger:
+        """What became of each target."""
+        return self.repairs.ledger
+
+    @property
+    def observer(self) -> Optional[Observer]:
+        """What counts calls, where that is asked for; else None."""
+        return self._repairs.observer if self._repairs else None
 
     def _steps(self) -> int:
         """How many changes there are."""
-        return 0 if self._journal is None else len(self._journal)
-
-    def _applier(self) -> Applier:
-        from .engine.apply import Applier
-
-        return Applier(self.policy, self.journal, self.observer)
-
-    def _make_observer(self) -> Optional[Observer]:
-        """What counts calls; nothing of it is loaded where nobody asks for it."""
-        if not (self.policy.observes or self.policy.counts) or self.policy.problem or not self.policy.enabled:
-            return None
-        from .engine.observer import Observer
-
-        observer = Observer(self.catalogue, self.journal, self.log)
-        observer.on_strike = self._counted
-        return observer
+        return len(self._repairs.journal) if self._repairs else 0
 
     # -- which fixes are on --------------------------------------------------------------------------------------------
 
@@ -121,10 +130,10 @@ class Session:
         """
         if self._from_environment is not None:
             return
-        entries = self._allowed(self.policy)
+        ids = self._allowed(self.policy)
         with self._lock:
             if self._from_environment is None:
-                self._from_environment = self.selection.request(entries)
+                self._from_environment = self.selection.request(ids)
 
     def request(self, only: Iterable[str] = (), skip: Iterable[str] = ()) -> Request:
         """Select what the switches allow, narrowed by patterns of ids.
@@ -133,11 +142,11 @@ class Session:
             PolicyError: a pattern matches no fix.
         """
         only, skip = tuple(only), tuple(skip)
-        for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.entries, ()):
+        for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.ids, ()):
             raise PolicyError(sentence.replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
-        entries = self._allowed(narrowed(self.policy, only, skip))
+        ids = self._allowed(narrowed(self.policy, only, skip))
         with self._lock:
-            return self.selection.request(entries)
+            return self.selection.request(ids)
 
     def release(self, request: Request) -> None:
         """Take a request back, and out of the process what nobody else asks for."""
@@ -162,12 +171,12 @@ class Session:
             changed = self._steps() != before
         self._after_uninstalling(changed, stranded)
 
-    def _allowed(self, switches: Policy) -> list[Entry]:
-        """The fixes that switches allow; what is wrong with the switches is said."""
+    def _allowed(self, switches: Policy) -> list[str]:
+        """The ids of the fixes that switches allow; what is wrong with the switches is said."""
         if switches.problem:
             self.log.warn_or_raise(f"nothing is changed: {switches.problem}")
             return []
-        unmatched = switches.unmatched(self.catalogue.entries, self.catalogue.groups)
+        unmatched = switches.unmatched(self.catalogue.ids, self.catalogue.groups)
         for sentence in [*unmatched, *switches.unknown_variables()]:
             if sentence.startswith("HOTFIX_REQUIRE="):
                 raise HotfixError(sentence)
@@ -175,25 +184,14 @@ class Session:
         return allowed(switches, self.catalogue)
 
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
-        """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
+        """Take fixes (all, if None) out of the process. Returns what cannot be taken out."""
         self._settled.clear()
-        undone = [] if self._journal is None else self._journal.uninstall(ids)
-        kept = {(one.fix, one.target.qualname): one for one in undone}
-        if self.observer:
-            self.observer.forget(ids)
-        stranded = []
-        for (fix, name), outcome in self.ledger.outcomes().items():
-            if ids is not None and fix not in ids:
-                continue
-            self.ledger.forget(fix, name)
-            left = kept.get((fix, name.partition(":")[2]))
-            if left is not None and outcome.state in (State.APPLIED, State.OBSERVED):
-                stranded.append(outcome._replace(reason=f"It cannot be taken out: {left.reason}."))
-                self.ledger.keep(stranded[-1])
-        return stranded
+        return self._repairs.uninstall(ids) if self._repairs else []
 
     def _after_uninstalling(self, changed: bool, stranded: list[Outcome]) -> None:
         if changed:
+            from .patching import compiled
+
             compiled.forget_graphs()
         for outcome in stranded:
             self.log.warn_once(f"{outcome.fix}: {outcome.target}: {outcome.reason}")
@@ -235,7 +233,7 @@ class Session:
         ranges: set[str] = set()
         for entry in self.catalogue.aiming_at(module):
             if entry.id in ids or (ids and self._is_waiting(entry)):
-                ranges.update(self._ranges(entry, module))
+                ranges.update(entry.in_module(module).values())
         return bool(ranges) and not self.catalogue.is_known_good(module, *ranges)
 
     def module_imported(self, name: str, late: bool = False) -> None:
@@ -285,59 +283,19 @@ class Session:
 
     def _is_left(self, entry: Entry, module: str) -> bool:
         """Whether a fix still has something to do in a module."""
-        return not (self._is_handled(entry, module) or self._is_known_good(entry, module))
+        return not (self._is_known_good(entry, module) or self.repairs.is_handled(entry, module))
 
     def _handle(self, module: ModuleType, late: bool) -> None:
-        name, applied = module.__name__, list[Outcome]()
-        ids = self.selection.ids
-        for entry in self._selected_for(name):
-            if self._is_known_good(entry, name) or (late and self._is_handled(entry, name)):
-                continue
-            self._stopped.add((name, entry.id))  # until it is through: what stops once has to stop again
-            with self.ledger.contained(entry.id, name, late):
-                fix = entry.load()
-                for target in fix.targets:
-                    if target.covers(name):
-                        with self.ledger.contained(entry.id, str(target.in_module(name)), late):
-                            self._handle_target(fix, target, module, late)
-            mine = [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
-            self.ledger.say_applied(entry.id, entry.title, entry.kind, mine)
-            applied += mine
-            if self.policy.requires(entry.id):
-                self._check_required(entry.id, name)
-            self._stopped.discard((name, entry.id))
+        name, ids = module.__name__, self.selection.ids
+        entries = [entry for entry in self._selected_for(name) if not self._is_known_good(entry, name)]
+        if late:
+            entries = [entry for entry in entries if not self.repairs.is_handled(entry, name)]
+        if entries:
+            self.repairs.handle(entries, module, late)
         self._settled[name] = ids
         if self.observer:
             self.observer.module_loaded(module)
             self._say_at_exit()
-        if applied:
-            if late and compiled.forget_graphs():
-                for one in applied:
-                    self.ledger.amend(one, "What torch.compile had made before was dropped.")
-            warning = compiled.stale_graphs()
-            if warning:
-                self.log.warn_or_raise(warning)
-
-    def _handle_target(self, fix: Fix, target: Target, module: ModuleType, late: bool) -> None:
-        applier = self._applier()
-        judgement = applier.judge(fix, target, module)
-        with self._lock:
-            if fix.id not in self.selection:
-                return  # whoever asked for it has taken that back
-            outcome = applier.apply(fix, target, judgement, module, late)
-            self.ledger.keep(outcome)
-        self.ledger.say(outcome)
-
-    def _is_handled(self, entry: Entry, module: str) -> bool:
-        """Whether it is known what became of all targets of a fix in a module."""
-        if (module, entry.id) in self._stopped:
-            return False
-        names = (key.partition(":") for key in entry.targets)
-        return all(
-            self.ledger.has(entry.id, f"{module}:{qualname}")
-            for pattern, _, qualname in names
-            if covers(pattern, module)
-        )
 
     def _selected_for(self, module: str) -> list[Entry]:
         """The selected fixes that aim at a module."""
@@ -345,26 +303,19 @@ class Session:
 
     def _is_known_good(self, entry: Entry, module: str) -> bool:
         """Whether the installed release is known to have all of a module right at which a fix aims."""
-        ranges = self._ranges(entry, module)
+        ranges = set(entry.in_module(module).values())
         return bool(ranges) and self.catalogue.is_known_good(module, *ranges)
-
-    def _ranges(self, entry: Entry, module: str) -> set[str]:
-        """The broken releases of what a fix aims at in a module of just this name."""
-        return {releases for key, releases in entry.targets.items() if key.partition(":")[0] == module}
 
     def _aimed(self) -> tuple[frozenset[str], set[str], set[str]]:
         """What is selected, the modules that are watched, and those of them that are watched whatever they have right.
 
-        The first are those at which the selected fixes aim, and those that lack a name which a fix that is off, and
-        only for want of an opt-in, would give back; the second those in which calls are counted.
+        The first are those at which fixes aim, on or off, where anything is on; the second those in which calls are
+        counted.
         """
         ids, found = self.selection.ids, self._aims
         if found is None or found[0] is not ids:
-            waiting = (one for one in self.catalogue.entries.values() if one.id not in ids and self._is_waiting(one))
-            aiming = [*self.selection.entries, *(waiting if ids else ())]
-            names = {key.partition(":")[0] for entry in aiming for key in entry.targets}
             places = self._places()
-            names = {name for name in names if "*" not in name} | places
+            names = {name for name in (self.catalogue.modules if ids else ()) if "*" not in name} | places
             if names:
                 names.add(EXECUTES_AGAIN)
             found = self._aims = ids, names, places  # another thread may forget it at any time
@@ -375,7 +326,7 @@ class Session:
         if self.observer is None:
             return set()
         needed = []
-        for entry in self.selection.entries:
+        for entry in map(self.catalogue.entry, self.selection.ids):
             modules = {key.partition(":")[0] for key in entry.targets}
             if any("*" not in one and not self._is_known_good(entry, one) for one in modules):
                 needed.append(entry.id)
@@ -395,27 +346,16 @@ class Session:
         waiting = [one for one in aiming if one.id not in self.selection and self._is_waiting(one)]
         if not waiting:
             return
-        lines = {}
+        lines, there, later = {}, vars(module), presence.lazy_names(module)
         for entry in waiting:
-            for key, releases in entry.targets.items():
-                there, _, qualname = key.partition(":")
-                if there != name or not qualname.isidentifier() or presence.has(module, qualname):
+            for qualname, releases in entry.in_module(name).items():
+                if qualname in there or qualname in later or not qualname.isidentifier():
                     continue
                 if not self.catalogue.is_known_good(name, releases):
                     lines[qualname] = HINT.format(entry.group or entry.id)
         with self._lock:
             if not self.selection.is_empty:
                 self.hints.put(module, lines)
-
-    def _check_required(self, id: str, module: str) -> None:
-        in_place = [Verdict.FIXED, Verdict.ABSENT]
-        if not self.policy.insists_on(id):
-            in_place.append(Verdict.UNAFFECTED)
-        for outcome in self.ledger.of_module(id, module):
-            if outcome.state is not State.APPLIED and (
-                outcome.state is State.FAILED or outcome.verdict not in in_place
-            ):
-                raise HotfixError(f"HOTFIX_REQUIRE={id}: not in place in {module}: {outcome.reason}")
 
     # -- what is told --------------------------------------------------------------------------------------------------
 
@@ -428,29 +368,8 @@ class Session:
         return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off, counted)
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
-        """The ledger, as it is true now: what was repaired may have been replaced since."""
-        found = self.ledger.outcomes()
-        for key, outcome in found.items():
-            if self.observer and outcome.state is State.OBSERVED:
-                reason = self.observer.lost(*key)
-                if reason:
-                    found[key] = outcome._replace(state=State.SKIPPED, reason=reason)
-                continue
-            if outcome.state is not State.APPLIED or outcome.fix not in self.selection:
-                continue
-            module, _, qualname = outcome.target.partition(":")
-            targets = self.catalogue.entries[outcome.fix].load().targets
-            target = next(one for one in targets if one.qualname == qualname and one.covers(module))
-            reason = self.journal.replaced_since(target, module)
-            if reason:
-                found[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
-            elif self.journal.is_scripted(target):
-                reason = (
-                    f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
-                    "it has made is not repaired."
-                )
-                found[key] = outcome._replace(state=State.FAILED, reason=reason)
-        return found
+        """What became of each target, by fix and target, as it is true now."""
+        return self._repairs.outcomes() if self._repairs else {}
 
     def publish(self, pinned: bool = False) -> None:
         """Something has changed: write the record of this process, hold it to its pin, where the user asked for them.

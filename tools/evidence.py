@@ -22,7 +22,9 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from hotfix.engine.catalogue import INDEX, Entry
+from hotfix.engine.catalogue import INDEX
+from hotfix.engine.index import completed
+from hotfix.engine.index import render as render_index
 from hotfix.fix import Fix, Target
 from hotfix.proofs import load as load_proof
 
@@ -167,7 +169,9 @@ def write(path: Path, data: Mapping[str, Any]) -> bool:
 
 
 def render(data: Mapping[str, Any]) -> str:
-    """The text of a file of evidence."""
+    """The text of a file of evidence, or of the index."""
+    if "examined" in data:
+        return render_index(data)
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -186,19 +190,20 @@ def examined_releases(index: Mapping[str, Any], package: str = "transformers") -
 
 def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> dict[str, Any]:
     """What ``index.json`` has to say."""
-    return {
+    content = {
         "format": FORMAT,
         "examined": {package: [str(version) for version in versions] for package, versions in examined.items()},
         "fixes": {
             fix.id: entry_of(fix, module) for module, fix in sorted(modules.items(), key=lambda item: item[1].id)
         },
     }
+    return completed(content)
 
 
 def entry_of(fix: Fix, module: str) -> dict[str, Any]:
     """What the index says of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
     special = {"module": module, "targets": {target.key: target.releases for target in fix.targets}}
-    names = [name for name in Entry._fields if name not in ("id", "fix")]  # that is a plugin's
+    names = ("title", "kind", "module", "optin", "group", "fixed_in", "targets")
     entry = {name: special.get(name, getattr(fix, name, None)) for name in names}
     data: dict[str, Any] = json.loads(json.dumps(entry, default=_plain))
     return data

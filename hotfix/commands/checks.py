@@ -164,7 +164,7 @@ def switches() -> Iterator[Finding]:
         yield Finding("problem", "switches", str(error), "correct it; until then nothing is repaired")
         return
     catalogue = session.current().catalogue
-    for sentence in policy.unmatched(catalogue.entries, catalogue.groups):
+    for sentence in policy.unmatched(catalogue.ids, catalogue.groups):
         yield Finding("warning", "switches", sentence, "`hotfix list` shows the ids")
     for sentence in policy.unknown_variables():
         yield Finding("warning", "switches", sentence, "correct its name; it has no effect")

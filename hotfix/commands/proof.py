@@ -21,7 +21,7 @@ def main(folder: str) -> None:
 
     at = Path(folder)
     order = json.loads((at / "order.json").read_text(encoding="utf-8"))
-    entry = session.current().catalogue.entries[order["fix"]]
+    entry = session.current().catalogue.entry(order["fix"])
     case: Any = proofs.load(entry.module, entry.load())
     import torch
 

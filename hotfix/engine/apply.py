@@ -16,7 +16,7 @@ from ..versions import installed
 from ..versions.judgement import Judgement, Verdict
 from ..versions.verdict import Reader, judge, read_installed
 from .ledger import Outcome, State
-from .policy import Policy, Unknown
+from .policy import Policy
 
 if TYPE_CHECKING:
     from .observer import Observer
@@ -102,7 +102,7 @@ class Applier:
         return Outcome(fix.id, name, *found, converts=target.converts)
 
     def _calls_for_a_change(self, judgement: Judgement) -> bool:
-        forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.APPLY
+        forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown == "apply"
         return judgement.verdict is Verdict.BROKEN or (forced and not judgement.harmless)
 
     def _bring_companions(self, fix: Fix) -> None:

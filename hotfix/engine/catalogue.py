@@ -1,21 +1,21 @@
 """Which fixes there are, and which of them aim at a module.
 
 A fix lives in a module of its own (`hotfix.models` and its siblings) that is imported only when one of its targets
-is. What must be known before that stands in ``versions/evidence/index.json``, which the sweep writes from the fixes.
+is. What must be known before that stands in the index (`hotfix.engine.index`).
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 from ..versions import installed, ranges
 from ..words import covers
 from . import plugins
 from .entry import Entry
+from .index import Index
 
 __all__ = ["INDEX", "Catalogue", "Entry"]
 
@@ -32,42 +32,73 @@ class Catalogue:
 
     def __init__(self, warn: Callable[[str], None], entries: Optional[Iterable[Entry]] = None) -> None:
         self._warn = warn
-        self._given = None if entries is None else {entry.id: entry for entry in entries}
+        self._others = None if entries is None else {entry.id: entry for entry in entries}
+        self._has_own = entries is None
         self._known_good: dict[tuple[str, str], bool] = {}
         self._are_examined: dict[str, bool] = {}
         self._aiming: dict[str, list[Entry]] = {}
-        self._read: Optional[dict[str, Any]] = None
-        self._modules: Optional[tuple[dict[str, list[str]], list[tuple[str, str]]]] = None
+        self._made: dict[str, Entry] = {}
+        self._read: Optional[Index] = None
+        self._modules: Optional[dict[str, list[str]]] = None
 
     # What is computed once is computed without a lock, twice at worst: plugins are imported on the way, and what they
     # import may be waiting for us in another thread.
 
     @property
     def entries(self) -> Mapping[str, Entry]:
-        """The fixes by id."""
-        if self._given is None:
-            own = {id: Entry(id=id, **entry) for id, entry in self._index["fixes"].items()}
-            self._given = {**own, **plugins.entries(self._warn)}
-        return self._given
+        """The fixes by id. It reads of all of them; `entry` reads of one."""
+        return {id: self.entry(id) for id in self.ids}
+
+    def entry(self, id: str) -> Entry:
+        """One fix.
+
+        Raises:
+            KeyError: there is none.
+        """
+        if id in self._of_plugins:
+            return self._of_plugins[id]
+        if id not in self._made:
+            self._made[id] = Entry(id, **self._index.facts(id))
+        return self._made[id]
+
+    @property
+    def ids(self) -> Collection[str]:
+        """The ids of the fixes."""
+        return [*(self._index.kinds if self._has_own else ()), *self._of_plugins]
+
+    @property
+    def classes(self) -> Iterator[tuple[str, str, bool, str]]:
+        """Of each fix what switches go by: its id, its kind, whether it is off by default, and its group."""
+        if self._has_own:
+            optin = self._index.optin
+            for id, kind in self._index.kinds.items():
+                yield id, kind, id in optin, optin.get(id, "")
+        for entry in self._of_plugins.values():
+            yield entry.id, entry.kind, entry.optin, entry.group
 
     @property
     def groups(self) -> set[str]:
         """The names under which several opt-in fixes are asked for."""
-        return {entry.group for entry in self.entries.values() if entry.group}
+        return {group for *_, group in self.classes if group}
+
+    @property
+    def modules(self) -> Collection[str]:
+        """The names and patterns of the modules at which fixes aim."""
+        return self._by_module.keys()
 
     def examined(self, package: str = "transformers") -> tuple[str, ...]:
         """The releases of a package that the sweep has examined, oldest first."""
-        return tuple(self._index["examined"].get(package, ()))
+        return tuple(self._index.examined.get(package, ()))
 
     def aiming_at(self, module: str) -> list[Entry]:
         """The fixes that have a target in a module of this name."""
         if module not in self._aiming:
-            exact, patterns = self._by_module
-            entries, ids = self.entries, exact.get(module, [])
-            others = {id for name, id in patterns if covers(name, module)}
-            if others:
-                ids = [id for id in entries if id in others or id in ids]
-            self._aiming[module] = [entries[id] for id in ids]
+            ids = set(self._by_module.get(module, ()))
+            for pattern in self._by_module:
+                if "*" in pattern and covers(pattern, module):
+                    ids.update(self._by_module[pattern])
+            own = sorted(ids - self._of_plugins.keys())
+            self._aiming[module] = [self.entry(id) for id in (*own, *(id for id in self._of_plugins if id in ids))]
         return self._aiming[module]
 
     def is_known_good(self, module: str, *releases: str) -> bool:
@@ -114,28 +145,26 @@ class Catalogue:
         return str(installed.version(package)) in self.examined(package)
 
     @property
-    def _by_module(self) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
-        """The ids of the fixes by module, and the patterns with their ids."""
-        if self._modules is not None:
-            return self._modules
-        exact: dict[str, list[str]] = {}
-        patterns = []
-        for entry in self.entries.values():
-            for module in dict.fromkeys(key.partition(":")[0] for key in entry.targets):
-                if "*" in module:
-                    patterns.append((module, entry.id))
-                else:
-                    exact.setdefault(module, []).append(entry.id)
-        self._modules = exact, patterns
+    def _by_module(self) -> Mapping[str, list[str]]:
+        """The ids of the fixes by name or pattern of the module."""
+        if self._modules is None:
+            found = dict(self._index.modules) if self._has_own else {}
+            for entry in self._of_plugins.values():
+                for module in {key.partition(":")[0] for key in entry.targets}:
+                    found[module] = [*found.get(module, ()), entry.id]
+            self._modules = found
         return self._modules
 
     @property
-    def _index(self) -> dict[str, Any]:
+    def _of_plugins(self) -> Mapping[str, Entry]:
+        if self._others is None:
+            self._others = plugins.entries(self._warn)
+        return self._others
+
+    @property
+    def _index(self) -> Index:
         if self._read is None:
-            try:
-                self._read = json.loads(INDEX.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                raise ValueError(f"{INDEX} cannot be read as the index of the fixes: {error}") from error
+            self._read = Index(INDEX)
         return self._read
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, Optional
 
 from ..versions import ranges
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MODELS = "transformers.models."
 
 
-class Entry(NamedTuple):
+class Entry:
     """What the index knows of a fix without importing its module.
 
     Attributes:
@@ -26,15 +26,34 @@ class Entry(NamedTuple):
         fix: that of a plugin, under its full name: only it can say what it aims at, so that it is at hand.
     """
 
-    id: str
-    title: str
-    kind: str
-    module: str
-    optin: bool
-    group: str
-    fixed_in: str
-    targets: Mapping[str, str]
-    fix: Optional[Fix] = None
+    # Neither a dataclass nor a named tuple: to make such a class takes longer than all else that is done with it.
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        kind: str,
+        module: str,
+        optin: bool,
+        group: str,
+        fixed_in: str,
+        targets: Mapping[str, str],
+        fix: Optional[Fix] = None,
+    ) -> None:
+        self.id = id
+        self.title = title
+        self.kind = kind
+        self.module = module
+        self.optin = optin
+        self.group = group
+        self.fixed_in = fixed_in
+        self.targets = targets
+        self.fix = fix
+
+    def in_module(self, module: str) -> dict[str, str]:
+        """The broken releases by qualified name, of the targets in a module of just this name."""
+        begin = f"{module}:"
+        return {key[len(begin) :]: releases for key, releases in self.targets.items() if key.startswith(begin)}
 
     def load(self) -> Fix:
         """The fix; its module is imported for it."""

@@ -16,7 +16,7 @@ from ..locks import Lock
 from ..versions import installed
 from ..versions.judgement import Verdict
 from .log import Log
-from .policy import Policy, Unknown
+from .policy import Policy
 
 
 class State(str, Enum):
@@ -104,7 +104,7 @@ class Ledger:
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
         if outcome.state is State.APPLIED:  # that is one line for all of them: `say_applied`
             log.log(logging.DEBUG, f"{what}: applied{' (late)' * outcome.late}. {outcome.reason}")
-        elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown is Unknown.RAISE:
+        elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown == "raise":
             raise HotfixError(f"{what}: {outcome.reason}")
         elif outcome.is_news:
             sentence = f"{outcome.fix}: {outcome.reason} `hotfix explain {outcome.fix}` says more."

@@ -13,13 +13,10 @@ import time
 
 from ..errors import HotfixError
 from ..locks import Lock
-from . import job, policy
+from . import job
+from .policy import Policy
 
-_LEVELS = {
-    policy.Verbosity.QUIET: logging.ERROR,
-    policy.Verbosity.INFO: logging.INFO,
-    policy.Verbosity.DEBUG: logging.DEBUG,
-}
+_LEVELS = {"quiet": logging.ERROR, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 class Log:
@@ -29,7 +26,7 @@ class Log:
         switches: what is said, and whether a warning is raised instead.
     """
 
-    def __init__(self, switches: policy.Policy) -> None:
+    def __init__(self, switches: Policy) -> None:
         self._policy = switches
         self._said: set[tuple[str, ...]] = set()
         self._lock = Lock()
@@ -37,11 +34,11 @@ class Log:
     def log(self, level: int, sentence: str) -> None:
         """One line: on the first rank only, unless it is an error or everything is wanted."""
         chosen = self._policy.log
-        if level < logging.ERROR and chosen is not policy.Verbosity.DEBUG and job.rank() not in (None, 0):
+        if level < logging.ERROR and chosen != "debug" and job.rank() not in (None, 0):
             return
         logger = logging.getLogger("hotfix")
         if not logger.handlers:
-            if self._policy.log_format is policy.LogFormat.JSON:
+            if self._policy.log_format == "json":
                 logger.addHandler(_JsonLines())
                 logger.propagate = False  # what the program does with other lines would be a second one
             else:

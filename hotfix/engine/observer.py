@@ -57,7 +57,7 @@ class Observer:
         """
         if fix not in self._triggers:
             try:
-                found = trigger.load(fix, self._catalogue.entries[fix].module)
+                found = trigger.load(fix, self._catalogue.entry(fix).module)
             except Exception as error:  # of this one alone
                 self._log.warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
                 found = None

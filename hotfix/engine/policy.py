@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from enum import Enum
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import NamedTuple, Optional, TypeVar
+from typing import Any, Literal, Optional, get_args
 
 from ..errors import PolicyError
 from ..words import KINDS
-from . import settings
 
 GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
 VARIABLES = (
@@ -39,45 +37,31 @@ VARIABLES = (
 OFF_BY_DEFAULT = "Off by default"
 
 
-class Unknown(str, Enum):
-    """What to do with source that nobody has seen."""
+# Not enums: making five of them costs more than reading all the switches, and this is imported by every program.
 
-    SKIP = "skip"  #: leave it alone and say so once
-    APPLY = "apply"  #: apply the fix all the same, as far as the function's shape allows it
-    RAISE = "raise"  #: raise HotfixError where the module is imported
+Unknown = Literal["skip", "apply", "raise"]
+"""What to do with source that nobody has seen: leave it alone and say so once; apply the fix all the same, as far as
+the function's shape allows it; raise HotfixError where the module is imported."""
 
+Verbosity = Literal["quiet", "info", "debug"]
+"""How much is written to stderr: only what was asked for and is not done; one line for each applied fix, and warnings;
+everything that was looked at."""
 
-class Verbosity(str, Enum):
-    """How much is written to stderr."""
+LogFormat = Literal["text", "json"]
+"""How it is written: lines for people, on stderr; one JSON object a line, on stdout, for what collects the logs of
+containers."""
 
-    QUIET = "quiet"  #: only what was asked for and is not done
-    INFO = "info"  #: one line for each applied fix, and warnings
-    DEBUG = "debug"  #: everything that was looked at
+Mode = Literal["repair", "observe"]
+"""What is done about a function that has a known bug: it is repaired; it computes what it computes, and its calls are
+counted, and those on which the bug strikes."""
 
-
-class LogFormat(str, Enum):
-    """How it is written."""
-
-    TEXT = "text"  #: lines for people, on stderr
-    JSON = "json"  #: one JSON object a line, on stdout, for what collects the logs of containers
-
-
-class Mode(str, Enum):
-    """What is done about a function that has a known bug."""
-
-    REPAIR = "repair"  #: it is repaired
-    OBSERVE = "observe"  #: it computes what it computes; its calls are counted, and those on which the bug strikes
+Padding = Literal["raise", "warn"]
+"""What ``generate()`` does with a right-padded batch where the padding check was: ValueError, as the release did; one
+warning, as newer releases do."""
 
 
-class Padding(str, Enum):
-    """What ``generate()`` does with a right-padded batch where the padding check was."""
-
-    RAISE = "raise"  #: ValueError, as the release did
-    WARN = "warn"  #: one warning, as newer releases do
-
-
-class Policy(NamedTuple):
-    """The switches of one process.
+class Policy:
+    """The switches of one process: read once, and not changed.
 
     Attributes:
         enabled: False under ``HOTFIX=0``.
@@ -107,16 +91,21 @@ class Policy(NamedTuple):
     optin: tuple[str, ...] = ()
     strict: bool = False
     require: tuple[str, ...] = ()
-    unknown: Unknown = Unknown.SKIP
-    log: Verbosity = Verbosity.INFO
-    log_format: LogFormat = LogFormat.TEXT
-    padding: Padding = Padding.RAISE
-    mode: Mode = Mode.REPAIR
+    unknown: Unknown = "skip"
+    log: Verbosity = "info"
+    log_format: LogFormat = "text"
+    padding: Padding = "raise"
+    mode: Mode = "repair"
     counts: bool = False
     record: str = ""
     pin: str = ""
     problem: str = ""
     environment: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, **switches: Any) -> None:
+        for name in switches.keys() - Policy.__annotations__:
+            raise TypeError(f"{name} is no switch")
+        vars(self).update(switches)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Policy:
@@ -129,7 +118,10 @@ class Policy(NamedTuple):
             PolicyError: a value cannot be read.
         """
         values = {name: value.strip() for name, value in environment.items()}
-        values = {**settings.of_file(environment, VARIABLES), **values}
+        if values.get("HOTFIX_CONFIG"):
+            from . import settings  # here, because most programs have no such file
+
+            values = {**settings.of_file(environment, VARIABLES), **values}
 
         def get(name: str) -> str:
             return values.get(name, "")
@@ -148,11 +140,11 @@ class Policy(NamedTuple):
             optin=_split(get("HOTFIX_OPTIN")),
             strict=_flag(values, "HOTFIX_STRICT", default=False),
             require=_split(get("HOTFIX_REQUIRE")),
-            unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), Unknown.SKIP),
-            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), Verbosity.INFO),
-            log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), LogFormat.TEXT),
-            padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), Padding.RAISE),
-            mode=_choice(Mode, "HOTFIX_MODE", get("HOTFIX_MODE"), Mode.REPAIR),
+            unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), "skip"),
+            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), "info"),
+            log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), "text"),
+            padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), "raise"),
+            mode=_choice(Mode, "HOTFIX_MODE", get("HOTFIX_MODE"), "repair"),
             counts=_flag(values, "HOTFIX_COUNT", default=False),
             record=_record(values),
             pin=get("HOTFIX_PIN"),
@@ -169,6 +161,8 @@ class Policy(NamedTuple):
         try:
             return cls.from_environment(environment)
         except PolicyError as error:
+            from . import settings
+
             if (
                 any(environment.get(name, "").strip() not in ("", "0") for name in GUARDS)
                 or "HOTFIX_PIN" in environment
@@ -208,18 +202,18 @@ class Policy(NamedTuple):
             return "HOTFIX=0 turns hotfix off."
         if self.only and not _matches(fix_id, self.only):
             return "Not among HOTFIX_ONLY (or only=...)."
-        if _matches(fix_id, self.skip):
+        if self.skip and _matches(fix_id, self.skip):
             return "Named in HOTFIX_SKIP (or skip=...)."
         if self.kinds and kind not in self.kinds:
             return f"Its kind, {kind}, is not among HOTFIX_KINDS."
-        if optin and not (_matches(fix_id, self.optin) or (group and _matches(group, self.optin))):
+        if optin and not (self.optin and (_matches(fix_id, self.optin) or (group and _matches(group, self.optin)))):
             return f"{OFF_BY_DEFAULT}; HOTFIX_OPTIN={fix_id} turns it on."
         return None
 
     @property
     def observes(self) -> bool:
         """Whether nothing is repaired, and calls are counted."""
-        return self.mode is Mode.OBSERVE
+        return self.mode == "observe"
 
     def requires(self, fix_id: str) -> bool:
         """Whether ``HOTFIX_REQUIRE`` names this fix."""
@@ -233,7 +227,7 @@ class Policy(NamedTuple):
 def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy:
     """The same switches with the arguments of `hotfix.apply` on top."""
     only = tuple(only)
-    return policy._replace(only=only or policy.only, skip=(*policy.skip, *skip))
+    return Policy(**{**vars(policy), "only": only or policy.only, "skip": (*policy.skip, *skip)})
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -249,16 +243,10 @@ def _record(values: Mapping[str, str]) -> str:
     return "" if sys.flags.isolated else values.get("HOTFIX_RECORD", "").strip()
 
 
-_Choice = TypeVar("_Choice", bound=Enum)
-
-
-def _choice(kind: type[_Choice], variable: str, value: str, default: _Choice) -> _Choice:
-    if not value:
-        return default
-    allowed = [member.value for member in kind]
-    if value not in allowed:
-        raise _unreadable(variable, value, allowed)
-    return kind(value)
+def _choice(kind: Any, variable: str, value: str, default: str) -> Any:
+    if value and value not in get_args(kind):
+        raise _unreadable(variable, value, get_args(kind))
+    return value or default
 
 
 def _flag(values: Mapping[str, str], variable: str, default: bool) -> bool:

@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from hotfix import session
-from hotfix.engine.policy import Padding
 from hotfix.fix import Fix, Target
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def refuse_padding_on_the_right(model: Any, mask: Optional[torch.Tensor]) -> Non
         f"tokenizer.padding_side = 'left' before tokenizing, or move the padding of input_ids and attention_mask. "
         f"(hotfix: {FIX.id}; HOTFIX_PADDING=warn makes this a warning.)"
     )
-    if session.current().policy.padding is Padding.RAISE:
+    if session.current().policy.padding == "raise":
         raise ValueError(sentence)
     session.current().log.warn_once(sentence)
 

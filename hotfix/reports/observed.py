@@ -40,8 +40,8 @@ def _say(
     parent = getattr(sys.modules.get("multiprocessing"), "parent_process", None)
     is_child = os.getpid() != pid or (parent is not None and parent() is not None)
     if not is_child and job.rank() in (None, 0):
-        for one in sentences(counted(), mode.value, entries()):
-            log.log(logging.INFO if mode is Mode.REPAIR else logging.WARNING, one)
+        for one in sentences(counted(), mode, entries()):
+            log.log(logging.INFO if mode == "repair" else logging.WARNING, one)
 
 
 def sentences(counted: Iterable[Counted], mode: str, entries: Mapping[str, Entry]) -> list[str]:
@@ -64,7 +64,7 @@ def sentence(one: Counted, mode: str, entry: Any = None) -> str:
         entry: what is known of the fix.
     """
     calls = times(one)
-    if mode == Mode.REPAIR.value:
+    if mode == "repair":
         return f"{one.fix}: spared {calls}: unrepaired, {one.wrong}."
     first = f", first in {one.first.place} at {clock(one.first.time)}" if one.first else ""
     return f"{one.fix} struck on {calls}{first}: {one.wrong}. {switch(one.fix, entry)}"

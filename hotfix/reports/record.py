@@ -113,7 +113,7 @@ class Record:
         self._content.update(job.place(os.environ))  # Ray Train gives the rank after the start of the process
         self._content["written"] = round(time.time(), 3)
         if self._counted is not None:
-            self._content["mode"] = self._policy.mode.value
+            self._content["mode"] = self._policy.mode
             self._content["observed"] = [one.to_dict() for one in self._counted()]
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from ..engine.catalogue import Catalogue
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..engine.log import Log
-from ..engine.policy import OFF_BY_DEFAULT, Policy, Unknown
+from ..engine.policy import OFF_BY_DEFAULT, Policy
 from ..fix import Fix, Target
 from ..memo import memo
 from ..version import __version__
@@ -210,7 +210,7 @@ def of_environment(switches: Policy) -> Report:
     """What would happen in a process that arms hotfix with these switches. Nothing is imported."""
     warn = Log(switches).warn_or_raise
     catalogue = Catalogue(warn)
-    for sentence in [*switches.unmatched(catalogue.entries, catalogue.groups), *switches.unknown_variables()]:
+    for sentence in [*switches.unmatched(catalogue.ids, catalogue.groups), *switches.unknown_variables()]:
         warn(sentence)
     on = {
         entry.id
@@ -298,7 +298,7 @@ def make(
             yield from at_work.get(entry.id) or outcomes_of(entry)
 
     unexamined = tuple(_unexamined((one for outcomes in at_work.values() for one in outcomes), catalogue))
-    digest, mode = patch_set_digest(patches), switches.mode.value
+    digest, mode = patch_set_digest(patches), switches.mode
     entries = catalogue.entries
     return Report(_Later(every), packages, digest, tuple(patches), entries, unexamined, counted, mode)
 
@@ -378,7 +378,7 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         if judgement.verdict is Verdict.BROKEN:
             state, reason = State.OBSERVED, f"{reason} It is not repaired; it is observed when the module is imported."
     elif judgement.verdict is Verdict.BROKEN or (
-        judgement.verdict is Verdict.UNKNOWN and switches.unknown is Unknown.APPLY and not judgement.harmless
+        judgement.verdict is Verdict.UNKNOWN and switches.unknown == "apply" and not judgement.harmless
     ):
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
         if installed.is_executed(target.module):

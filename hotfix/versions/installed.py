@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import re
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -19,7 +18,6 @@ from packaging.version import InvalidVersion, Version
 
 from ..memo import memo
 
-_VERSION = re.compile(r"""^__version__(?:\s*:\s*str)?\s*=\s*["']([^"']+)["']""", re.M)
 _VERSION_FILES = ("version.py", "_version.py", "_version/__init__.py")
 _SECONDS = 2.0  # between what an installer writes first and its list of it
 
@@ -58,6 +56,14 @@ def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
     return text
 
 
+def normal(distribution: str) -> str:
+    """The name of a distribution, normalised as PEP 503 says; of the folder of its metadata, too."""
+    name = distribution.lower().replace("_", "-").replace(".", "-")
+    while "--" in name:
+        name = name.replace("--", "-")
+    return name
+
+
 def is_executed(module: str) -> bool:
     """Whether a module was imported and has got its functions: not one that is being executed."""
     loaded = sys.modules.get(module)
@@ -78,11 +84,10 @@ def version(distribution: str) -> Optional[Version]:
     if spec is not None and spec.submodule_search_locations:
         folder = Path(next(iter(spec.submodule_search_locations)))
         for text in _own_words(spec, folder):
-            said = _VERSION.search(text)
-            if said and (parsed := _parsed(said[1])):
+            if parsed := _parsed(_assigned(text)):
                 return parsed
         beside = str(folder.parent)
-    wanted = _normal(distribution)
+    wanted = normal(distribution)
     for place in dict.fromkeys([*([beside] if beside else []), *sys.path]):
         metadata = _metadata_folders(place or ".").get(wanted)
         if metadata is None or (spec is None and not _has_code(place, metadata)):
@@ -134,6 +139,16 @@ def _own_words(spec: ModuleSpec, folder: Path) -> list[str]:
     return texts
 
 
+def _assigned(text: str) -> str:
+    """What the first line of a file that assigns a text to ``__version__`` assigns; empty without such a line."""
+    for line in f"\n{text}".split("\n__version__")[1:]:  # a regular expression takes longer to be made than to be used
+        annotation, _, value = line.partition("\n")[0].partition("=")
+        value = value.strip()
+        if value[:1] in ("'", '"') and annotation.replace(" ", "") in ("", ":str"):
+            return value[1:].partition(value[0])[0]
+    return ""
+
+
 @memo
 def _metadata_folders(folder: str) -> dict[str, str]:
     """The metadata folders in a folder of the path, by normalised name of the distribution."""
@@ -142,7 +157,7 @@ def _metadata_folders(folder: str) -> dict[str, str]:
     except OSError:  # a zip file, or a folder that does not exist
         return {}
     return {
-        _normal(name.rpartition(".")[0].partition("-")[0]): name
+        normal(name.rpartition(".")[0].partition("-")[0]): name
         for name in names
         if name.endswith((".dist-info", ".egg-info"))
     }
@@ -169,7 +184,7 @@ def _record(package: str) -> Optional[tuple[str, float, str]]:
         return None
     folder = next(iter(spec.submodule_search_locations))
     place = os.path.dirname(folder)
-    metadata = _metadata_folders(place).get(_normal(package))
+    metadata = _metadata_folders(place).get(normal(package))
     path = os.path.join(place, metadata or "", "RECORD")
     try:
         return (folder, os.stat(path).st_mtime, path) if metadata else None
@@ -177,6 +192,7 @@ def _record(package: str) -> Optional[tuple[str, float, str]]:
         return None
 
 
+@memo
 def _listed(list_file: str, path: str) -> str:
     """Hash and size, as ``HASH,SIZE``, of a file in an installer's list; empty where it is not in it."""
     text = _text(list_file)
@@ -198,10 +214,6 @@ def _has_hash(path: str, listed: str) -> bool:
         return False
     digest = hashlib.sha256(Path(path).read_bytes()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == listed[len("sha256=") :]
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _parsed(text: str) -> Optional[Version]:

@@ -8,7 +8,7 @@ comparisons with final releases, which is what the evidence consists of. All els
 from __future__ import annotations
 
 import operator
-import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Callable, Optional
 
 from ..memo import memo
@@ -16,8 +16,8 @@ from ..memo import memo
 if TYPE_CHECKING:
     from packaging.version import Version
 
-_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|<|>)\s*([0-9]+(?:\.[0-9]+)*)\s*")
-_COMPARISONS = {
+_Numbers = tuple[int, ...]
+_COMPARISONS: dict[str, Callable[[_Numbers, _Numbers], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -35,19 +35,32 @@ def contains(releases: str, release: Version, prereleases: Optional[bool] = None
         release: the release.
         prereleases: whether pre-releases are counted in, as `packaging.specifiers.SpecifierSet.contains` has it.
     """
-    clauses = [_read(clause) for clause in releases.split(",")]
-    is_final = not (release.is_prerelease or release.is_postrelease or release.local)
-    if is_final and all(clauses):
-        return all(compare(release, bound) for compare, bound in filter(None, clauses))
+    bounds = _bounds(releases)
+    is_final = not (release.is_prerelease or release.is_postrelease or release.local or release.epoch)
+    if is_final and bounds is not None:
+        numbers = _without_zeros(release.release)
+        return all(compare(numbers, bound) for compare, bound in bounds)
     from packaging.specifiers import SpecifierSet
 
     return SpecifierSet(releases).contains(release, prereleases)
 
 
 @memo
-def _read(clause: str) -> Optional[tuple[Callable[[Version, Version], bool], Version]]:
-    """How a release has to compare with which one; None if the clause is not that simple."""
-    from packaging.version import Version
+def _bounds(releases: str) -> Optional[list[tuple[Callable[[_Numbers, _Numbers], bool], _Numbers]]]:
+    """How a final release has to compare with which ones; None if the range is not that simple."""
+    bounds = []
+    for clause in map(str.strip, releases.split(",")):
+        sign = clause[:2] if clause[:2] in _COMPARISONS else clause[:1]
+        parts = clause[len(sign) :].strip().split(".")
+        if sign not in _COMPARISONS or not all(part.isascii() and part.isdigit() for part in parts):
+            return None
+        bounds.append((_COMPARISONS[sign], _without_zeros([int(part) for part in parts])))
+    return bounds
 
-    found = _CLAUSE.fullmatch(clause)
-    return (_COMPARISONS[found[1]], Version(found[2])) if found else None
+
+def _without_zeros(numbers: Sequence[int]) -> _Numbers:
+    """4.48 for 4.48.0, which is the same release."""
+    end = len(numbers)
+    while end and not numbers[end - 1]:
+        end -= 1
+    return tuple(numbers[:end])

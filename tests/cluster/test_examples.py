@@ -37,7 +37,7 @@ def test_every_switch_in_the_examples_exists():
 
 def test_the_settings_of_the_image_are_settings():
     read = Policy.from_environment({settings.VARIABLE: str(EXAMPLES / "hotfix.toml")})
-    assert read.log.value == "info"
+    assert read.log == "info"
 
 
 def test_the_kubernetes_job_is_one_and_its_command_exists():

@@ -29,9 +29,9 @@ def settings(tmp_path):
 def test_a_file_sets_switches_and_a_variable_is_stronger(settings):
     variables = settings('[tool.hotfix]\nskip = ["one", "two-*"]\nstrict = true\nlog = "quiet"\npin = "0123456789ab"\n')
     read = Policy.from_environment(variables)
-    assert (read.skip, read.strict, read.log.value, read.pin) == (("one", "two-*"), True, "quiet", "0123456789ab")
+    assert (read.skip, read.strict, read.log, read.pin) == (("one", "two-*"), True, "quiet", "0123456789ab")
     read = Policy.from_environment({**variables, "HOTFIX_LOG": "debug", "HOTFIX_STRICT": "0", "HOTFIX_SKIP": ""})
-    assert (read.skip, read.strict, read.log.value) == ((), False, "debug")
+    assert (read.skip, read.strict, read.log) == ((), False, "debug")
     assert Policy.from_environment(settings("enabled = false\n")).enabled is False
 
 

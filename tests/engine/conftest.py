@@ -109,14 +109,15 @@ class World:
         file.write_text(textwrap.dedent(text), encoding="utf-8")
         return file
 
-    def plant(self, id: str, text: str, aims: dict[str, str], broken: dict[str, str]) -> None:
+    def plant(self, id: str, text: str, aims: dict[str, str], broken: dict[str, str], **facts: object) -> None:
         """Add a fix: its module, its line in the index, and evidence that today's source of `broken` is broken."""
+        from hotfix.engine import index
         from hotfix.versions import source
 
         home = id.replace("-", "_")
         self.write(f"{home}.py", text)
         entry = {"title": id, "kind": "silent", "module": home, "optin": False, "group": "", "fixed_in": "2.0"}
-        self.fixes[id] = {**entry, "targets": aims}
+        self.fixes[id] = {**entry, **facts, "targets": aims}
         targets = {}
         for key, qualname in broken.items():
             file = self.folder / (key.partition(":")[0].replace(".", "/") + ".py")
@@ -124,7 +125,7 @@ class World:
             assert found is not None
             targets[key] = {"broken": {source.digest(found.node): ["1.0"]}}
         self.write(f"evidence/{id}.json", json.dumps({"targets": targets}))
-        self.write("evidence/index.json", json.dumps({"examined": {"transformers": []}, "fixes": self.fixes}))
+        self.write("evidence/index.json", index.render({"examined": {"transformers": []}, "fixes": self.fixes}))
 
     @overload
     def run(

@@ -80,9 +80,9 @@ def test_an_opt_in_fix_is_off_until_it_is_asked_for_by_id_or_group(world: World)
         FIX.replace('kind="silent"', 'kind="silent", optin=True, group="toys"'),
         {"transformers.toy:scale": "==1.0"},
         {"transformers.toy:scale": "scale"},
+        optin=True,
+        group="toys",
     )
-    index = world.folder / "evidence/index.json"
-    index.write_text(index.read_text().replace('"optin": false, "group": ""', '"optin": true, "group": "toys"'))
     assert world.run(IMPORT).stdout == "7\n"
     assert world.run(IMPORT, HOTFIX_OPTIN="toy-scale").stdout == "10\n"
     assert world.run(IMPORT, HOTFIX_OPTIN="toys").stdout == "10\n"

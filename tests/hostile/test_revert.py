@@ -23,7 +23,6 @@ from pathlib import Path
 import pytest
 
 from hotfix.engine.ledger import State
-from hotfix.engine.policy import Verbosity
 from hotfix.patching import live
 
 from .conftest import FIX, Lab, World, handled, said
@@ -375,7 +374,7 @@ def test_a_thousand_times_in_and_out_leave_the_identical_objects_and_no_more_of_
     before = {**vars(toy)}, toy.scale.__code__, vars(toy.Layer)["forward"]
     session = lab.session(
         editing(lab), editing(lab, "another", "y - 0", "y - 1"), wrapping(lab, "Layer.forward"),
-        wrapping(lab, "Layer.forward", "a-wrap-around-that"), log=Verbosity.QUIET,
+        wrapping(lab, "Layer.forward", "a-wrap-around-that"), log="quiet",
     )  # fmt: skip
     session.reset()
     counts = []

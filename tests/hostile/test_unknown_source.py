@@ -27,6 +27,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from hotfix.engine import index
 from tests.commands import schemas
 from tests.commands.cli_runs import ROOT, stack
 from tests.engine.conftest import TOY, World
@@ -46,8 +47,8 @@ def tomorrow(world: World) -> World:
     """The next release: the evidence ends before it, and it has the bug no more."""
     world.write("transformers/__init__.py", '__version__ = "1.1"\n')
     world.write("transformers/toy.py", GOOD)
-    index = world.folder / "evidence" / "index.json"
-    index.write_text(json.dumps({**json.loads(index.read_text()), "examined": {"transformers": ["0.9", "1.0"]}}))
+    file = world.folder / "evidence" / "index.json"
+    file.write_text(index.render({**json.loads(file.read_text()), "examined": {"transformers": ["0.9", "1.0"]}}))
     return world
 
 
@@ -164,7 +165,7 @@ def test_a_maintainer_gets_what_is_needed(tomorrow: World) -> None:
 
 CUT = """
 import json, pathlib, sys, tempfile
-import hotfix.engine.catalogue as catalogue, hotfix.versions.verdict as verdict
+import hotfix.engine.catalogue as catalogue, hotfix.engine.index as index, hotfix.versions.verdict as verdict
 folder = pathlib.Path(tempfile.mkdtemp())
 for file in verdict.EVIDENCE.glob("*.json"):
     content = json.loads(file.read_text())
@@ -174,7 +175,8 @@ for file in verdict.EVIDENCE.glob("*.json"):
         for verdicts in (entry[name] for name in ("broken", "fixed") if name in entry):
             for digest in [one for one in verdicts if RELEASE in str(verdicts[one]) or "later" in str(verdicts[one])]:
                 del verdicts[digest]
-    (folder / file.name).write_text(json.dumps(content))
+    text = index.render(content) if "examined" in content else json.dumps(content)
+    (folder / file.name).write_text(text)
 catalogue.INDEX, verdict.EVIDENCE = folder / "index.json", folder
 """
 STATUS_OF_THIS = """

@@ -120,7 +120,7 @@ def _module_of(fix: str) -> Any:
     """The module with the proof of a fix."""
     from hotfix import proofs, session
 
-    entry = session.current().catalogue.entries[fix]
+    entry = session.current().catalogue.entry(fix)
     case: Any = proofs.load(entry.module, entry.load())
     return import_module(case.__module__)
 

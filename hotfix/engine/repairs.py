@@ -1,0 +1,172 @@
+"""What was changed in loaded modules, and what became of each target that was looked at.
+
+A session makes this when there is something to judge: a process in which the installed release has everything right
+that it imports never loads what judges, changes and keeps the books.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Callable, Optional
+
+from ..errors import HotfixError
+from ..fix import Fix, Target
+from ..locks import Lock
+from ..patching import compiled
+from ..patching.journal import Journal
+from ..versions.judgement import Verdict
+from ..words import covers
+from .apply import Applier
+from .catalogue import Catalogue
+from .entry import Entry
+from .ledger import Ledger, Outcome, State
+from .log import Log
+from .policy import Policy
+from .selection import Selection
+
+if TYPE_CHECKING:
+    from .observer import Observer
+
+
+class Repairs:
+    """The repairs of one session.
+
+    Args:
+        switches: what is to be done.
+        catalogue: the fixes that there are.
+        selection: those that are on.
+        log: says what is worth a line.
+        lock: of the session. What is asked for, what is in place and what is written down change together under it.
+            Nothing is imported under it: what is imported may be waiting for it in another thread.
+
+    Attributes:
+        journal, ledger: what was changed; what became of each target.
+        observer: counts calls, where `observe` was asked for that; else None.
+    """
+
+    def __init__(self, switches: Policy, catalogue: Catalogue, selection: Selection, log: Log, lock: Lock) -> None:
+        self._policy = switches
+        self._catalogue = catalogue
+        self._selection = selection
+        self._log = log
+        self._lock = lock
+        self._stopped: set[tuple[str, str]] = set()
+        self.journal = Journal()
+        self.ledger = Ledger(switches, log)
+        self.observer: Optional[Observer] = None
+
+    def observe(self, on_strike: Callable[[], None]) -> None:
+        """Count calls from now on.
+
+        Args:
+            on_strike: is called when a bug strikes, or would have.
+        """
+        from .observer import Observer  # nothing of it is loaded where nobody asks for it
+
+        self.observer = Observer(self._catalogue, self.journal, self._log)
+        self.observer.on_strike = on_strike
+
+    def handle(self, entries: Iterable[Entry], module: types.ModuleType, late: bool) -> None:
+        """Judge the targets of fixes in a loaded module, and do what the verdicts call for.
+
+        Raises:
+            HotfixError: the user asked to be stopped by what was found.
+        """
+        name, applied = module.__name__, list[Outcome]()
+        for entry in entries:
+            self._stopped.add((name, entry.id))  # until it is through: what stops once has to stop again
+            with self.ledger.contained(entry.id, name, late):
+                fix = entry.load()
+                for target in fix.targets:
+                    if target.covers(name):
+                        with self.ledger.contained(entry.id, str(target.in_module(name)), late):
+                            self._handle_target(fix, target, module, late)
+            mine = [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
+            self.ledger.say_applied(entry.id, entry.title, entry.kind, mine)
+            applied += mine
+            if self._policy.requires(entry.id):
+                self._check_required(entry.id, name)
+            self._stopped.discard((name, entry.id))
+        if applied:
+            if late and compiled.forget_graphs():
+                for one in applied:
+                    self.ledger.amend(one, "What torch.compile had made before was dropped.")
+            warning = compiled.stale_graphs()
+            if warning:
+                self._log.warn_or_raise(warning)
+
+    def is_handled(self, entry: Entry, module: str) -> bool:
+        """Whether it is known what became of all targets of a fix in a module."""
+        if (module, entry.id) in self._stopped:
+            return False
+        names = (key.partition(":") for key in entry.targets)
+        return all(
+            self.ledger.has(entry.id, f"{module}:{qualname}")
+            for pattern, _, qualname in names
+            if covers(pattern, module)
+        )
+
+    def outcomes(self) -> dict[tuple[str, str], Outcome]:
+        """The ledger, as it is true now: what was repaired may have been replaced since."""
+        found = self.ledger.outcomes()
+        for key, outcome in found.items():
+            if self.observer and outcome.state is State.OBSERVED:
+                reason = self.observer.lost(*key)
+                if reason:
+                    found[key] = outcome._replace(state=State.SKIPPED, reason=reason)
+                continue
+            if outcome.state is not State.APPLIED or outcome.fix not in self._selection:
+                continue
+            module, _, qualname = outcome.target.partition(":")
+            targets = self._catalogue.entry(outcome.fix).load().targets
+            target = next(one for one in targets if one.qualname == qualname and one.covers(module))
+            reason = self.journal.replaced_since(target, module)
+            if reason:
+                found[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+            elif self.journal.is_scripted(target):
+                reason = (
+                    f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
+                    "it has made is not repaired."
+                )
+                found[key] = outcome._replace(state=State.FAILED, reason=reason)
+        return found
+
+    def uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
+        """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
+        undone = self.journal.uninstall(ids)
+        kept = {(one.fix, one.target.qualname): one for one in undone}
+        if self.observer:
+            self.observer.forget(ids)
+        stranded = []
+        for (fix, name), outcome in self.ledger.outcomes().items():
+            if ids is not None and fix not in ids:
+                continue
+            self.ledger.forget(fix, name)
+            left = kept.get((fix, name.partition(":")[2]))
+            if left is not None and outcome.state in (State.APPLIED, State.OBSERVED):
+                stranded.append(outcome._replace(reason=f"It cannot be taken out: {left.reason}."))
+                self.ledger.keep(stranded[-1])
+        return stranded
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _handle_target(self, fix: Fix, target: Target, module: types.ModuleType, late: bool) -> None:
+        applier = Applier(self._policy, self.journal, self.observer)
+        judgement = applier.judge(fix, target, module)
+        with self._lock:
+            if fix.id not in self._selection:
+                return  # whoever asked for it has taken that back
+            outcome = applier.apply(fix, target, judgement, module, late)
+            self.ledger.keep(outcome)
+        self.ledger.say(outcome)
+
+    def _check_required(self, id: str, module: str) -> None:
+        in_place = [Verdict.FIXED, Verdict.ABSENT]
+        if not self._policy.insists_on(id):
+            in_place.append(Verdict.UNAFFECTED)
+        for outcome in self.ledger.of_module(id, module):
+            if outcome.state is not State.APPLIED and (
+                outcome.state is State.FAILED or outcome.verdict not in in_place
+            ):
+                raise HotfixError(f"HOTFIX_REQUIRE={id}: not in place in {module}: {outcome.reason}")
