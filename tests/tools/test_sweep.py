@@ -480,7 +480,8 @@ def test_a_new_release_in_which_nothing_happens_changes_one_line_of_the_index(co
     after = written(command.output)
     assert after["rotary.json"] == before["rotary.json"]
     (new,) = set(after["index.json"].splitlines()) - set(before["index.json"].splitlines())
-    assert new.startswith(' "examined": {') and '"4.42.0", "4.43.0"]' in new
+    assert new.startswith(' "examined": {')
+    assert '"4.42.0", "4.43.0"]' in new
 
 
 def test_report_new_says_which_fixes_change(command, three, capsys):
