@@ -315,7 +315,7 @@ class Session:
         ids, found = self.selection.ids, self._aims
         if found is None or found[0] is not ids:
             places = self._places()
-            names = {name for name in (self.catalogue.modules if ids else ()) if "*" not in name} | places
+            names = {*(self.catalogue.modules if ids else ()), *places}
             if names:
                 names.add(EXECUTES_AGAIN)
             found = self._aims = ids, names, places  # another thread may forget it at any time

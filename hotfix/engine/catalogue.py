@@ -40,6 +40,7 @@ class Catalogue:
         self._made: dict[str, Entry] = {}
         self._read: Optional[Index] = None
         self._modules: Optional[dict[str, list[str]]] = None
+        self._aims: Optional[tuple[Collection[str], Collection[str]]] = None
 
     # What is computed once is computed without a lock, twice at worst: plugins are imported on the way, and what they
     # import may be waiting for us in another thread.
@@ -83,8 +84,8 @@ class Catalogue:
 
     @property
     def modules(self) -> Collection[str]:
-        """The names and patterns of the modules at which fixes aim."""
-        return self._by_module.keys()
+        """The modules at which fixes aim by name, not by a pattern."""
+        return self._names_and_patterns[0]
 
     def examined(self, package: str = "transformers") -> tuple[str, ...]:
         """The releases of a package that the sweep has examined, oldest first."""
@@ -93,10 +94,10 @@ class Catalogue:
     def aiming_at(self, module: str) -> list[Entry]:
         """The fixes that have a target in a module of this name."""
         if module not in self._aiming:
-            ids = set(self._by_module.get(module, ()))
-            for pattern in self._by_module:
-                if "*" in pattern and covers(pattern, module):
-                    ids.update(self._by_module[pattern])
+            ids: set[str] = set()
+            for name in (module, *(one for one in self._names_and_patterns[1] if covers(one, module))):
+                ids.update(self._index.aiming_at(name) if self._has_own else ())
+                ids.update(self._of_plugins_by_module.get(name, ()))
             own = sorted(ids - self._of_plugins.keys())
             self._aiming[module] = [self.entry(id) for id in (*own, *(id for id in self._of_plugins if id in ids))]
         return self._aiming[module]
@@ -145,13 +146,21 @@ class Catalogue:
         return str(installed.version(package)) in self.examined(package)
 
     @property
-    def _by_module(self) -> Mapping[str, list[str]]:
-        """The ids of the fixes by name or pattern of the module."""
+    def _names_and_patterns(self) -> tuple[Collection[str], Collection[str]]:
+        if self._aims is None:
+            aims = {*(self._index.modules if self._has_own else ()), *self._of_plugins_by_module}
+            patterns = {one for one in aims if "*" in one}
+            self._aims = aims - patterns, patterns
+        return self._aims
+
+    @property
+    def _of_plugins_by_module(self) -> Mapping[str, list[str]]:
+        """Their ids by name or pattern of the module."""
         if self._modules is None:
-            found = dict(self._index.modules) if self._has_own else {}
+            found: dict[str, list[str]] = {}
             for entry in self._of_plugins.values():
                 for module in {key.partition(":")[0] for key in entry.targets}:
-                    found[module] = [*found.get(module, ()), entry.id]
+                    found.setdefault(module, []).append(entry.id)
             self._modules = found
         return self._modules
 

@@ -1,18 +1,18 @@
 """The index of the fixes, ``versions/evidence/index.json``: what is known of them before their modules are imported.
 
-The sweep writes it. It is JSON with one line for each fix below a head, and a process reads the head and the lines of
-the few fixes that aim at what it imports: whoever imports transformers does not pay for every fix that there is. What
-the head says by module and by kind is taken from the lines.
+The sweep writes it. It is JSON with one line for each module at which fixes aim and one for each fix, and a process
+reads the lines that it needs: whoever imports transformers does not pay for every fix that there is.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-_FIXES = ',\n "fixes": {\n'
+_MODULES = ',\n "modules": {\n'
+_FIXES = '\n },\n "fixes": {\n'
 _END = "\n }\n}\n"
 
 
@@ -26,7 +26,6 @@ class Index:
         examined: the examined releases of each package, oldest first.
         kinds: the kind of each fix, by id.
         optin: the group of each fix that is off by default, by id; empty for one without.
-        modules: the ids of the fixes that aim at a module, by its name or pattern.
 
     Raises:
         ValueError: it cannot be read.
@@ -34,29 +33,41 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         try:
-            head, mark, lines = path.read_text(encoding="utf-8").partition(_FIXES)
-            if not (mark and lines.endswith(_END)):
+            head, _, lines = path.read_text(encoding="utf-8").partition(_MODULES)
+            modules, _, fixes = lines.partition(_FIXES)
+            if not fixes.endswith(_END):
                 raise ValueError("it is not laid out as the sweep writes it")
             known = json.loads(f"{head}}}")
             self.examined: dict[str, list[str]] = known["examined"]
             self.kinds: dict[str, str] = known["kinds"]
             self.optin: dict[str, str] = known["optin"]
-            self.modules: dict[str, list[str]] = known["modules"]
-            each = [line for line in lines[: -len(_END)].split(",\n") if line]
-            if len(each) != len(self.kinds):
+            self._modules = _by_name(modules)
+            self._fixes = _by_name(fixes[: -len(_END)])
+            if self._fixes.keys() != self.kinds.keys():
                 raise ValueError("its head is of other fixes than its lines")
-            self._lines = dict(zip(self.kinds, each))
         except (OSError, ValueError, KeyError) as error:
             raise ValueError(f"{path} cannot be read as the index of the fixes: {error}") from error
 
-    def facts(self, id: str) -> dict[str, Any]:
-        """What it says of one fix.
+    @property
+    def modules(self) -> Collection[str]:
+        """The names and patterns of the modules at which fixes aim."""
+        return self._modules.keys()
 
-        Raises:
-            KeyError: it has no such fix.
-        """
-        facts: dict[str, Any] = json.loads(f"{{{self._lines[id]}}}")[id]
+    def aiming_at(self, module: str) -> list[str]:
+        """The ids of the fixes that aim at a module of this name or pattern."""
+        ids: list[str] = json.loads(self._modules.get(module, "[]"))
+        return ids
+
+    def facts(self, id: str) -> dict[str, Any]:
+        """What it says of one fix."""
+        facts: dict[str, Any] = json.loads(self._fixes[id])
         return facts
+
+
+def _by_name(lines: str) -> dict[str, str]:
+    """What stands in each line, unread, by the name before it."""
+    pairs = (line.partition('": ') for line in lines.split(",\n") if line)
+    return {name.lstrip(' "'): value for name, _, value in pairs}
 
 
 def render(content: Mapping[str, Any]) -> str:
@@ -66,10 +77,13 @@ def render(content: Mapping[str, Any]) -> str:
         content: ``examined``, ``fixes``, and what else stands in the head. What is taken from the fixes is made anew.
     """
     content = completed(content)
-    fixes = content.pop("fixes")
+    fixes, modules = content.pop("fixes"), content.pop("modules")
     head = ",\n".join(f" {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items())
-    lines = ",\n".join(f"  {json.dumps(id)}: {json.dumps(fix)}" for id, fix in fixes.items())
-    return f"{{\n{head}{_FIXES}{lines}{_END}"
+    return f"{{\n{head}{_MODULES}{_lines(modules)}{_FIXES}{_lines(fixes)}{_END}"
+
+
+def _lines(content: Mapping[str, Any]) -> str:
+    return ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items())
 
 
 def completed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,8 +93,9 @@ def completed(content: Mapping[str, Any]) -> dict[str, Any]:
     for id, fix in fixes.items():
         for module in dict.fromkeys(key.partition(":")[0] for key in fix["targets"]):
             modules.setdefault(module, []).append(id)
+    derived = ("kinds", "optin", "modules", "fixes")
     return {
-        **{name: value for name, value in content.items() if name != "fixes"},
+        **{name: value for name, value in content.items() if name not in derived},
         "kinds": {id: fix["kind"] for id, fix in fixes.items()},
         "optin": {id: fix["group"] for id, fix in fixes.items() if fix["optin"]},
         "modules": dict(sorted(modules.items())),

@@ -49,7 +49,9 @@ def test_its_head_says_what_switches_and_imports_go_by(tmp_path: Path) -> None:
     index = Index(written(tmp_path, FIXES))
     assert index.kinds == {"first": "crash", "names": "removed-api", "pattern": "crash"}
     assert index.optin == {"names": "group", "pattern": ""}
-    assert index.modules == {"*.var": ["pattern"], "a.b": ["first"], "c": ["first", "names"]}
+    aiming = {module: index.aiming_at(module) for module in index.modules}
+    assert aiming == {"*.var": ["pattern"], "a.b": ["first"], "c": ["first", "names"]}
+    assert index.aiming_at("elsewhere") == []
 
 
 def test_a_head_of_other_fixes_is_refused_and_so_is_another_layout(tmp_path: Path) -> None:
