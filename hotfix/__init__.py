@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from .errors import HotfixError, PolicyError
     from .fix import CaseSpec, Fix, Target
     from .reports.report import Report
-    from .version import __version__
     from .versions.judgement import Verdict
+
+__version__ = "0.1.0"
 
 __all__ = [
     "CaseSpec",
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 _MODULES = {
-    "__version__": "version",
     "CaseSpec": "fix",
     "Fix": "fix",
     "Handle": "api",

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Optional
 
 from . import session, watch
+from ._support.locks import Lock
 from .engine.policy import Policy
 from .engine.selection import Request
 from .errors import PolicyError
-from .locks import Lock
 
 if TYPE_CHECKING:
     import torch.distributed
@@ -107,6 +107,7 @@ def report() -> Report:
     if watch.is_automatic():
         here.ensure_selected()  # nothing watched may have been imported yet
     here.catch_up()
+    here.check_artifacts()
     return here.report()
 
 

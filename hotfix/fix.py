@@ -6,18 +6,53 @@ the methods of `Fix`; `hotfix.versions.verdict` judges it and `hotfix.patching` 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union, overload
 
+from ._support import parsing
+from ._support.words import KINDS, covers
 from .pattern import Rewrite
-from .words import KINDS, covers
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Named = Union[str, "tuple[str, str]"]
 """``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``)."""
+
+
+class Condition(NamedTuple):
+    """When the repaired code of a target runs; otherwise the release's own code does.
+
+    Attributes:
+        fix: id of the fix.
+        on_error: errors that the release's own code raises where the bug is triggered: ``TypeName: message``, with
+            ``…`` for any text. Its own code runs first, the repaired code only after such an error.
+        when: an expression over the arguments of the function, evaluated when it is called; imports may precede it.
+        own: participants that must be the library's own code: ``self.compute_loss`` for what that attribute holds in
+            this call, ``self`` for its class.
+        along: other places, ``module:qualname``, that must be repaired at this moment, too.
+    """
+
+    fix: str = ""
+    on_error: tuple[str, ...] = ()
+    when: str = ""
+    own: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether something is evaluated before the repaired code runs."""
+        return bool(self.when or self.own or self.along)
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """What is part of the cure, as text."""
+        return tuple(filter(None, (*self.on_error, self.when, *self.own, *self.along)))
+
+
+ALWAYS = Condition()
 
 
 class Target(NamedTuple):
@@ -39,6 +74,8 @@ class Target(NamedTuple):
             put around this one target, and no other.
         converts: whether it only brings what is read into the form of the release (`Fix.converts`): where nothing such
             is read, nothing changes and nothing is said.
+        condition: when the repaired code runs.
+        optin: why it is changed only if the fix is asked for, although the fix is on by default; see `Fix.optin`.
     """
 
     module: str
@@ -51,6 +88,8 @@ class Target(NamedTuple):
     key: str = ""
     decorator: str = ""
     converts: bool = False
+    condition: Condition = ALWAYS
+    optin: str = ""
 
     def __str__(self) -> str:
         return f"{self.module}:{self.qualname}"
@@ -83,6 +122,8 @@ class Addition(NamedTuple):
         home: the module that defines `value`; empty where the leaf has the name without this.
         leaf: the module in which the name is added itself; where that is another one, this is one that exports it.
         is_module: whether it is a module of the package in which it is added.
+        only_needed: whether it is for code that would end without it, whatever was asked for: the object is not what
+            it was, or code that does without it does something else.
     """
 
     value: Any
@@ -90,6 +131,7 @@ class Addition(NamedTuple):
     home: str
     leaf: str
     is_module: bool = False
+    only_needed: bool = False
 
 
 class CaseSpec(NamedTuple):
@@ -125,8 +167,12 @@ class Fix:
         needs: version specifiers of the other packages that the bug needs, by distribution name.
         upstream: issues and pull requests.
         fixed_in: first releases in which upstream has fixed it.
-        optin: off unless asked for, by id or by `group`.
-        group: name under which several opt-in fixes are asked for.
+        optin: why it is off unless asked for by id or by `group`, as a sentence; empty if it is on by default.
+        group: name under which ``HOTFIX_OPTIN`` and ``HOTFIX_SKIP`` mean several fixes. The names that a fix restores
+            by default, for code that would end, are there for every program if its group is asked for.
+        errors: what the user sees where the bug raises: ``TypeName: message``, with ``…`` for any text.
+        on_error, when, own, along: the condition of every target that declares none itself; see `Condition`.
+        everyone: why every caller is affected, for a fix that needs no condition.
         order: where several fixes meet on one target, the lower one is applied first.
         matcher_decides: whether source that is not in the evidence is judged by the matcher.
         evidence: the evidence file of a fix that comes from a plugin.
@@ -144,8 +190,14 @@ class Fix:
     needs: Mapping[str, str] = field(default_factory=dict)
     upstream: tuple[str, ...] = ()
     fixed_in: str = ""
-    optin: bool = False
+    optin: str = ""
     group: str = ""
+    errors: tuple[str, ...] = ()
+    on_error: bool = False
+    when: str = ""
+    own: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
+    everyone: str = ""
     order: int = 0
     matcher_decides: bool = False
     evidence: Optional[Path] = None
@@ -161,17 +213,21 @@ class Fix:
 
     # -- the cure ------------------------------------------------------------------------------------------------------
 
-    def replaces(self, *targets: Named, fingerprint_of: tuple[str, ...] = ()) -> Callable[[_Function], _Function]:
+    def replaces(
+        self, *targets: Named, fingerprint_of: tuple[str, ...] = (), **condition: Any
+    ) -> Callable[[_Function], _Function]:
         """The decorated function becomes the body of the targets.
 
         Args:
             targets: ``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``).
             fingerprint_of: what the verdict is made on, if not the target itself.
+            condition: ``on_error``, ``when``, ``own``, ``along``, if not as the fix says; see `Condition`. ``optin``
+                says why these targets are changed only if the fix is asked for, where the rest of it is on by default.
         """
-        return self._decorator("replace", targets, fingerprint_of)
+        return self._decorator("replace", targets, fingerprint_of, condition=condition)
 
     def wraps(
-        self, *targets: Named, fingerprint_of: tuple[str, ...] = (), converts: bool = False
+        self, *targets: Named, fingerprint_of: tuple[str, ...] = (), converts: bool = False, **condition: Any
     ) -> Callable[[_Function], _Function]:
         """The decorated function takes the original and returns the closure that takes its place.
 
@@ -179,10 +235,12 @@ class Fix:
             targets: as in `replaces`.
             fingerprint_of: as in `replaces`.
             converts: whether it only brings what is read into the form of the release, where `converts` does not fit.
+            condition: as in `replaces`; a wrapper takes ``on_error`` and ``along``, and paths of ``own`` that begin
+                with ``self``.
         """
 
         def decorate(implementation: _Function) -> _Function:
-            self._add("wrap", targets, implementation, fingerprint_of, converts=converts)
+            self._add("wrap", targets, implementation, fingerprint_of, converts=converts, condition=condition)
             return implementation
 
         return decorate
@@ -204,6 +262,7 @@ class Fix:
         fingerprint_of: tuple[str, ...] = ...,
         count: int = ...,
         decorator: str = ...,
+        **condition: Any,
     ) -> None: ...
 
     def edits(
@@ -217,6 +276,7 @@ class Fix:
         fingerprint_of: tuple[str, ...] = (),
         count: int = 1,
         decorator: str = "",
+        **condition: Any,
     ) -> Optional[Callable[[_Function], _Function]]:
         """What stands in the targets, and what should: a semantic patch (see `hotfix.pattern`).
 
@@ -235,17 +295,18 @@ class Fix:
             count: how often each piece must occur; else nothing is touched.
             decorator: ``module:qualname`` of a decorator of the targets: what it has put around each of them is edited,
                 not the target itself.
+            condition: as in `replaces`.
 
         Raises:
             ValueError: a piece is no Python, or there are not as many new ones as old ones.
         """
         if not old:
-            return self._decorator("edit", targets, fingerprint_of, count, decorator)
+            return self._decorator("edit", targets, fingerprint_of, count, decorator, condition)
         try:
             rewrite = Rewrite(old, new, beside, alternatives, unless)
         except (SyntaxError, ValueError) as error:
             raise ValueError(f"{self.id}: {error}") from error
-        self._add("edit", targets, rewrite, fingerprint_of, count, decorator)
+        self._add("edit", targets, rewrite, fingerprint_of, count, decorator, condition=condition)
         return None
 
     def adds(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
@@ -262,12 +323,19 @@ class Fix:
         """
         return self._addition(targets, exported_by, is_made=False)
 
-    def adds_made(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
+    def adds_made(
+        self, *targets: Named, exported_by: tuple[Named, ...] = (), only_needed: bool = False
+    ) -> Callable[[_Function], _Function]:
         """Like `adds`; the decorated function takes the loaded module, and returns what the name stands for.
 
         For what is made of what the release has: another name for it, a constant.
+
+        Args:
+            targets: as in `adds`.
+            exported_by: as in `adds`.
+            only_needed: see `Addition`.
         """
-        return self._addition(targets, exported_by, is_made=True)
+        return self._addition(targets, exported_by, is_made=True, only_needed=only_needed)
 
     def adds_modules(self, *targets: Named) -> Callable[[_Function], _Function]:
         """Like `adds_made`; the decorated function takes the loaded package, and returns the module that is gone.
@@ -277,20 +345,21 @@ class Fix:
         """
         return self._addition(targets, (), is_made=True, is_module=True)
 
-    def exports(self, *targets: Named, leaf: str) -> None:
+    def exports(self, *targets: Named, leaf: str, only_needed: bool = False) -> None:
         """A lazy package is to have a name that another module has anyway, or that comes with one that is added.
 
         Args:
             targets: ``package:name``, or a pair of that and the releases that lack it.
             leaf: the module.
+            only_needed: see `Addition`.
         """
-        self._add("add", targets, Addition(None, False, "", leaf))
+        self._add("add", targets, Addition(None, False, "", leaf, only_needed=only_needed))
 
     def converts(
         self,
         *targets: Named,
         name: str,
-        at: str,
+        at: Union[str, Sequence[str]],
         given: tuple[str, ...] = (),
         unless: Union[str, Sequence[str]] = (),
         fingerprint_of: tuple[str, ...] = (),
@@ -305,7 +374,7 @@ class Fix:
         Args:
             targets: as in `replaces`.
             name: the local variable that has the value.
-            at: a statement of the target, as Python; where it assigns to `name`, the call stands behind it.
+            at: a statement of the target, as Python, or several; behind one that assigns to `name` stands the call.
             given: local variables that the function takes as well, by position.
             unless: what does not stand there as long as the release does not understand it; see `Rewrite`.
             fingerprint_of: as in `replaces`.
@@ -317,9 +386,11 @@ class Fix:
         def decorate(converter: _Function) -> _Function:
             values = ", ".join((name, *given))
             call = f"from {converter.__module__} import {converter.__name__}\n{name} = {converter.__name__}({values})"
-            reads = at.partition("=")[0].strip() == name
+            statements = (at,) if isinstance(at, str) else tuple(at)
+            reads = (one.partition("=")[0].strip() == name for one in statements)
+            new = [f"{one}\n{call}" if read else f"{call}\n{one}" for one, read in zip(statements, reads)]
             try:
-                rewrite = Rewrite(at, f"{at}\n{call}" if reads else f"{call}\n{at}", unless=unless)
+                rewrite = Rewrite(statements, new, unless=unless)
             except (SyntaxError, ValueError) as error:
                 raise ValueError(f"{self.id}: {error}") from error
             self._add("edit", targets, rewrite, fingerprint_of, converts=True)
@@ -327,15 +398,19 @@ class Fix:
 
         return decorate
 
-    def accompanies(self, *targets: str) -> Callable[[_Function], _Function]:
+    def accompanies(self, *targets: str, optin: str = "") -> Callable[[_Function], _Function]:
         """Like `wraps`, for what must change together with the targets although it is not broken itself.
 
         A companion is put in place before the first target that is repaired; if it cannot be, neither is the target.
         Its module must have been imported by the target's.
+
+        Args:
+            targets: ``module:qualname``.
+            optin: why it is changed only if the fix is asked for, although the fix is on by default.
         """
 
         def decorate(implementation: _Function) -> _Function:
-            self._add("wrap", targets, implementation, table=self.companions)
+            self._add("wrap", targets, implementation, table=self.companions, condition={"optin": optin})
             return implementation
 
         return decorate
@@ -436,21 +511,27 @@ class Fix:
         fingerprint_of: tuple[str, ...],
         count: int = 1,
         decorator: str = "",
+        condition: Mapping[str, Any] = MappingProxyType({}),
     ) -> Callable[[_Function], _Function]:
         def decorate(implementation: _Function) -> _Function:
-            self._add(method, targets, implementation, fingerprint_of, count, decorator)
+            self._add(method, targets, implementation, fingerprint_of, count, decorator, condition=condition)
             return implementation
 
         return decorate
 
     def _addition(
-        self, targets: Iterable[Named], exported_by: tuple[Named, ...], is_made: bool, is_module: bool = False
+        self,
+        targets: Iterable[Named],
+        exported_by: tuple[Named, ...],
+        is_made: bool,
+        is_module: bool = False,
+        only_needed: bool = False,
     ) -> Callable[[_Function], _Function]:
         def decorate(value: _Function) -> _Function:
             for one in targets:
                 name, releases = (one, "") if isinstance(one, str) else one
                 module, _, qualname = name.partition(":")
-                addition = Addition(value, is_made, value.__module__, module, is_module)
+                addition = Addition(value, is_made, value.__module__, module, is_module, only_needed)
                 for place in (module, *exported_by):
                     where, when = (place, releases) if isinstance(place, str) else place
                     self._add("add", [(f"{where}:{qualname}", when)], addition)
@@ -468,11 +549,36 @@ class Fix:
         decorator: str = "",
         table: Optional[list[Target]] = None,
         converts: bool = False,
+        condition: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        asked = {name: value for name, value in condition.items() if name != "optin"}
+        acting = self._condition(asked) if method in ("replace", "edit", "wrap") and not converts else ALWAYS
         for one in targets:
             name, releases = (one, "") if isinstance(one, str) else one
             module, _, qualname = name.partition(":")
             on = fingerprint_of or ((qualname, decorator) if decorator else ())
+            how = count, name, decorator, converts, acting, str(condition.get("optin", ""))
             (self.targets if table is None else table).append(
-                Target(module, qualname, releases, on, method, implementation, count, name, decorator, converts)
+                Target(module, qualname, releases, on, method, implementation, *how)
             )
+
+    def _condition(self, declared: Mapping[str, Any]) -> Condition:
+        """The condition of a target: what it declares itself, else what the fix declares.
+
+        Raises:
+            ValueError: it is to act on an error, and the fix declares none; `when` is not Python.
+        """
+        unknown = sorted(set(declared) - {"on_error", "when", "own", "along"})
+        if unknown:
+            raise ValueError(f"{self.id}: {', '.join(unknown)} is not a part of a condition")
+        on_error = declared.get("on_error", self.on_error)
+        errors = tuple(self.errors) if on_error is True else tuple(on_error or ())
+        if on_error and not errors:
+            raise ValueError(f"{self.id} acts on its error and declares none: errors=(...)")
+        when, own, along = (declared.get(name, getattr(self, name)) for name in ("when", "own", "along"))
+        try:
+            parsing.parse(textwrap.dedent(when))
+        except SyntaxError as error:
+            raise ValueError(f"{self.id}: `when` is not Python ({error.msg}): {when!r}") from None
+        condition = Condition(self.id, errors, when, tuple(own), tuple(along))
+        return condition if condition.pieces else ALWAYS

@@ -21,9 +21,9 @@ import copy
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
-from . import parsing
+from ._support import parsing
 
 _PLACEHOLDER = re.compile(r"__[A-Z]([A-Z0-9_]*[A-Z0-9])?$")
 _NOT_COMPARED = {"ctx", "kind", "type_comment"}
@@ -84,15 +84,20 @@ class Rewrite:
             one.may_occur_in(text) for one in self._beside
         )
 
-    def apply(self, tree: Any) -> tuple[Any, list[int]]:
+    def apply(self, tree: Any, choose: Optional[Callable[[Any, Any], Any]] = None) -> tuple[Any, list[int]]:
         """Change a tree in place.
+
+        Args:
+            tree: the source.
+            choose: takes what was found, an expression or statements, and the new piece; returns what takes its place.
+                Without it, that is the new piece.
 
         Returns:
             The tree, and how often each piece was found; one number for all of them if they are alternatives.
         """
         counts = []
         for piece in self.pieces:
-            search = _Search(piece, change=True)
+            search = _Search(piece, change=True, choose=choose)
             tree = search.through(tree)
             counts.append(search.matches)
         return tree, [sum(counts)] if self.alternatives else counts
@@ -159,9 +164,10 @@ class _Search:
     What was put in is not searched: the new piece may contain the old one.
     """
 
-    def __init__(self, piece: _Piece, change: bool) -> None:
+    def __init__(self, piece: _Piece, change: bool, choose: Optional[Callable[[Any, Any], Any]] = None) -> None:
         self.piece = piece
         self.change = change
+        self.choose = choose or (lambda old, new: new)
         self.matches = 0
 
     def through(self, node: Any) -> Any:
@@ -176,7 +182,7 @@ class _Search:
                 return node
             if _same(wanted, node, found):
                 self.matches += 1
-                return _built(new_one, found, node) if self.change else node
+                return self.choose(node, _built(new_one, found, node)) if self.change else node
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
                 new: Any = self.through(value)
@@ -210,7 +216,8 @@ class _Search:
 
     def _in_place_of(self, window: list[ast.stmt], found: dict[str, Any]) -> list[ast.stmt]:
         new = [_built(one, found, window[0], window) for one in self.piece.new]
-        return new or [ast.copy_location(ast.Pass(), window[0])]
+        chosen = self.choose(window, new or [ast.copy_location(ast.Pass(), window[0])])
+        return chosen if isinstance(chosen, list) else [chosen]
 
 
 def _begin(block: list[ast.stmt], pattern: list[ast.stmt], found: dict[str, Any]) -> bool:

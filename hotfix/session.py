@@ -18,23 +18,24 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
-from . import memo
+from ._support import memo
+from ._support.locks import Lock
+from ._support.words import covers
 from .engine.catalogue import Catalogue
 from .engine.entry import Entry
 from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
-from .locks import Lock
-from .patching import presence
+from .patching import asked, presence
 from .patching.hints import Hints, is_hinting
 from .versions import installed
 
 if TYPE_CHECKING:
     from .engine.ledger import Ledger, Outcome
     from .engine.log import Log
-    from .engine.observer import Observer
     from .engine.repairs import Repairs
     from .fix import Fix, Target
+    from .observing.observer import Observer
     from .patching.journal import Journal
     from .reports.record import Record
     from .reports.report import Report
@@ -73,6 +74,7 @@ class Session:
         self._record: Optional[Record] = None
         self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
         self._roots: dict[str, int] = {}
+        self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that nothing looked at before the end
         self._settled: dict[str, frozenset[str]] = {}  # the modules that are done with, and what was selected then
 
         if (switches.observes or switches.counts) and switches.enabled and not switches.problem:
@@ -99,6 +101,7 @@ class Session:
             with self._lock:
                 if self._repairs is None:
                     self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
+                    asked.on_first(self._say_restored_at_exit)
         return self._repairs
 
     @property
@@ -142,7 +145,7 @@ class Session:
             PolicyError: a pattern matches no fix.
         """
         only, skip = tuple(only), tuple(skip)
-        for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.ids, ()):
+        for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.ids, self.catalogue.groups):
             raise PolicyError(sentence.replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
         ids = self._allowed(narrowed(self.policy, only, skip))
         with self._lock:
@@ -176,6 +179,11 @@ class Session:
         if switches.problem:
             self.log.warn_or_raise(f"nothing is changed: {switches.problem}")
             return []
+        if switches.is_guarded:
+            try:
+                self.catalogue.check()
+            except ValueError as error:
+                raise HotfixError(str(error)) from error
         unmatched = switches.unmatched(self.catalogue.ids, self.catalogue.groups)
         for sentence in [*unmatched, *switches.unknown_variables()]:
             if sentence.startswith("HOTFIX_REQUIRE="):
@@ -228,6 +236,9 @@ class Session:
         module is wanted, and not sooner: of the hundreds at which fixes aim a program imports a few.
         """
         ids, _, places = self._aimed()
+        original = _served_as(module)
+        if original and self.matters(original):
+            return True
         if module in places or (module == EXECUTES_AGAIN and (self._steps() or len(self.hints))):
             return True
         ranges: set[str] = set()
@@ -245,6 +256,9 @@ class Session:
             if "." not in name:
                 self._roots[name] = id(module)
             self._handle(module, late)
+            original = sys.modules.get(_served_as(name) or name)
+            if original is not None and original is not module:
+                self.repairs.restore_in_copy(original, module)
             self._handle_again(name.partition(".")[0])
             self._hint(name)
             self._catch_up()
@@ -260,6 +274,11 @@ class Session:
         self._roots[root] = id(module)
         self._handle(module, late=False)
         self._hint(root)
+
+    @property
+    def names(self) -> set[str]:
+        """The modules that are watched."""
+        return self._aimed()[1]
 
     def catch_up(self) -> None:
         """Repair what was loaded past the watcher, by a finder that answers first: late, and said so."""
@@ -280,6 +299,62 @@ class Session:
             if installed.is_executed(name):
                 self._handle(sys.modules[name], late=True)
         return bool(found)
+
+    def look_at_the_end(self) -> None:
+        """Record what hotfix never saw of the loaded modules, and repair nothing: the process has run without it."""
+        for name in self._aimed_at_loaded():
+            entries = [entry for entry in self._selected_for(name) if self._is_left(entry, name)]
+            if entries and installed.is_executed(name):
+                self.repairs.overlooked(entries, sys.modules[name])
+                self._overlooked.update((entry.id, name) for entry in entries)
+
+    def overlooked(self) -> list[str]:
+        """What a guard asks for and was not in place while the process ran, in sentences."""
+        policy = self.policy
+        if policy.observes or not policy.is_guarded:
+            return []
+        self.look_at_the_end()
+        sentences = self._unchecked_artifacts()
+        for (id, _), outcome in self.outcomes().items():
+            module = outcome.target.partition(":")[0]
+            wanted = policy.strict or policy.pin or policy.requires(id)
+            if wanted and outcome.state.value == "failed" and (id, module) in self._overlooked:
+                sentences.append(f"{id}: {outcome.target}: {outcome.reason}")
+        if sentences:
+            self.publish()
+        return sentences
+
+    def check_artifacts(self) -> None:
+        """With a guard on, accept no artifact that may have been compiled from unrepaired functions.
+
+        Raises:
+            HotfixError: there is one.
+        """
+        for sentence in self._unchecked_artifacts():
+            raise HotfixError(sentence)
+
+    def _unchecked_artifacts(self) -> list[str]:
+        if self.policy.observes or not self.policy.is_guarded or "torch" not in sys.modules:
+            return []
+        from .patching import compiled
+
+        roots = {module.partition(".")[0] for module in self.names}
+        names = compiled.unchecked(lambda module: module.partition(".")[0] in roots, lambda: self.report().digest)
+        return [
+            f"{name} is loaded, and whether it has the repairs cannot be checked; compile it here" for name in names
+        ]
+
+    def _aimed_at_loaded(self) -> list[str]:
+        """The loaded modules at which fixes aim, by name or by a pattern, and that are not settled."""
+        ids, names, _ = self._aimed()
+        patterns = self.catalogue.patterns if ids else ()
+        return [
+            name
+            for name in list(sys.modules)
+            if self._settled.get(name) is not ids
+            and (name in names or any(covers(pattern, name) for pattern in patterns))
+            and self.matters(name)
+        ]
 
     def _is_left(self, entry: Entry, module: str) -> bool:
         """Whether a fix still has something to do in a module."""
@@ -333,9 +408,11 @@ class Session:
         return self.observer.modules(needed)
 
     def _is_waiting(self, entry: Entry) -> bool:
-        """Whether a fix gives a name back as soon as the user asks for it."""
-        is_name = entry.optin and entry.kind == "removed-api"
-        return is_name and self.policy.disabled(entry.id, entry.kind, False, "") is None
+        """Whether a fix would give names to more programs if the user asked for it."""
+        if entry.kind != "removed-api" or self.policy.asks_for(entry.id, entry.group):
+            return False
+        is_name = entry.optin or (entry.group and entry.id in self.selection)
+        return bool(is_name) and self.policy.disabled(entry.id, entry.kind, False, entry.group) is None
 
     def _hint(self, name: str) -> None:
         """Have a module say of the names that it lacks which fix gives them back."""
@@ -343,7 +420,7 @@ class Session:
         if module is None or is_hinting(module) or self.selection.is_empty:
             return
         aiming = self.catalogue.aiming_at(name)
-        waiting = [one for one in aiming if one.id not in self.selection and self._is_waiting(one)]
+        waiting = [one for one in aiming if self._is_waiting(one)]
         if not waiting:
             return
         lines, there, later = {}, vars(module), presence.lazy_names(module)
@@ -365,7 +442,10 @@ class Session:
 
         off = "hotfix is not switched on in this process."
         counted = self.observer.results() if self.observer else ()
-        return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off, counted)
+        left_alone = self._repairs.left_alone(self.selection.ids) if self._repairs else {}
+        restored = self._repairs.restored(self.selection.ids) if self._repairs else {}
+        happened = counted, left_alone, restored
+        return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off, *happened)
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
         """What became of each target, by fix and target, as it is true now."""
@@ -387,7 +467,7 @@ class Session:
                     from .reports.record import Record
 
                     counted = self.observer.results if self.observer else None
-                    self._record = Record(self.policy, self.log, self.publish, counted)
+                    self._record = Record(self.policy, self.log, self._publish_at_exit, counted)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # Keeping the books may not stop the work; not being able to keep a promise must.
@@ -400,6 +480,10 @@ class Session:
                 f"HOTFIX_PIN={pin}, but the patch set of this process is {report.digest}. `hotfix lock --check` "
                 "says what has changed since hotfix.lock was written."
             )
+
+    def _publish_at_exit(self) -> None:
+        self.look_at_the_end()
+        self.publish()
 
     def _counted(self) -> None:
         """A bug has struck: for the first time, or again after a while."""
@@ -418,16 +502,33 @@ class Session:
 
         say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)
 
+    def _say_restored_at_exit(self) -> None:
+        """A name was received, as the first of this process: one line at its end names all of them."""
+        from .reports import restored
+
+        restored.say_at_exit(self.log, lambda: self.repairs.restored(self.selection.ids))
+
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""
         return self.journal.is_in_place(target)
 
 
+def _served_as(module: str) -> str:
+    """The module of which transformers 5 makes a copy under an old path; empty where it does not."""
+    if not module.startswith("transformers."):
+        return ""
+    for finder in sys.meta_path:
+        if type(finder).__name__ == "_LegacyModuleAliasFinder":
+            return str(finder.resolve(module) or "")  # type: ignore[attr-defined]
+    return ""
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: the session of this process.
 
-_current: Optional[Session] = None
-_lock = Lock()
+# What was changed stays known if this file is executed again: `importlib.reload` keeps the names of a module.
+_current: Optional[Session] = globals().get("_current")
+_lock: Lock = globals().get("_lock") or Lock()
 
 
 def current(environment: Optional[Mapping[str, str]] = None) -> Session:
@@ -445,6 +546,9 @@ def current(environment: Optional[Mapping[str, str]] = None) -> Session:
         stale = _current is not None and environment is not None and _current.is_idle
         if _current is None or (stale and _current.policy.environment != environment):
             _current = Session(Policy.lenient(os.environ if environment is None else environment))
+        for finder in sys.meta_path:
+            if getattr(finder, "is_hotfix", False) and overlooked not in finder.asks_at_exit:  # type: ignore[attr-defined]
+                finder.asks_at_exit.append(overlooked)  # type: ignore[attr-defined]
         return _current
 
 
@@ -478,6 +582,32 @@ def root_imported(name: str, environment: Mapping[str, str], automatic: bool) ->
 def matters(name: str, environment: Mapping[str, str], automatic: bool) -> bool:
     """What the watcher asks: see `Session.matters`."""
     return current(environment).matters(name)
+
+
+def overtaken(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
+    """What the watcher reports with a guard on: another finder answers before it, and may have loaded modules.
+
+    Args:
+        name: the module that is wanted now.
+        environment: the switches at arming.
+        automatic: whether hotfix was armed for what the environment allows, not for `hotfix.apply` alone.
+
+    Returns:
+        The modules at which fixes aim.
+    """
+    session = current(environment)
+    if automatic:
+        session.ensure_selected()
+    session.catch_up()
+    return session.names
+
+
+def overlooked(environment: Mapping[str, str], automatic: bool) -> list[str]:
+    """What the watcher asks at the end of the process: see `Session.overlooked`."""
+    session = current(environment)
+    if automatic:
+        session.ensure_selected()
+    return session.overlooked()
 
 
 def module_imported(name: str, environment: Mapping[str, str], automatic: bool, late: bool = False) -> None:

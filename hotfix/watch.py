@@ -18,7 +18,8 @@ file loads it under no name, a program reloads it), and one finder watches in a 
 
 Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be watched; what it loads stays as it
 is. A module that was imported before hotfix is handled when hotfix is armed. What a finder loads that answers first is
-repaired late, when anything looks: the next watched import, a report, a digest.
+repaired late, when anything looks: the next watched import, a report, a digest. With a guard on, the next import that
+comes here looks as well, and at the end of the process `Watcher.at_exit` does, which depends on no finder.
 """
 
 import _thread
@@ -43,6 +44,10 @@ class Watcher:
         names: the modules that it waits for.
         automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
         environment: the switches, as they were at the moment of arming, whatever the program does to os.environ later.
+        guarded: whether a guard is on, or a file of settings may have one.
+        armed: False once it was taken out; not where somebody else dropped it from ``sys.meta_path``.
+        asks_at_exit: what `at_exit` asks: `overlooked` of each copy of `hotfix.session`, as a program may drop modules
+            and import them again.
     """
 
     is_hotfix = True
@@ -52,13 +57,18 @@ class Watcher:
         self.names = set(ROOTS)
         self.automatic = False
         self.searching: "set[tuple[int, int, str]]" = set()
+        self.armed = True
+        self.asks_at_exit: "list[Any]" = []
         # Not at the top: the finder outlives its module at exit, and would keep `os` for a second round of clearing.
         from os import environ
 
         self.environment = {name: environ[name] for name in environ if name.startswith("HOTFIX")}
+        self.guarded = _has_guards(self.environment) or "HOTFIX_CONFIG" in self.environment
 
     def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
         """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
+        if self.guarded and next(iter(sys.meta_path), None) is not self:
+            self.look_behind(name)
         if name not in self.names and name.rpartition(".")[2] not in TAILS:
             return None
         from os import getpid  # a forked child has new threads under the numbers of old ones
@@ -82,6 +92,45 @@ class Watcher:
         finally:
             self.searching.discard(here)
         return None
+
+    def look_behind(self, name: "str") -> "None":
+        """Handle what a finder loaded that answers before this one.
+
+        Args:
+            name: the module that is wanted.
+        """
+        from os import getpid
+
+        here = getpid(), _thread.get_ident(), ""
+        if here in self.searching or ROOTS.isdisjoint(sys.modules) or current() is not self or _is_at_work(name):
+            return
+        self.searching.add(here)
+        try:
+            self.names.update(notify("overtaken", name))
+        finally:
+            self.searching.discard(here)
+
+    def at_exit(self) -> "None":
+        """End the process with a failure if a guard is on and the repair of a loaded module was never looked at.
+
+        It is called after what the program has registered to be called at its end. An exception would not change the
+        exit status.
+        """
+        if not self.armed or (ROOTS.isdisjoint(sys.modules) and not any(map(_has_tail, list(sys.modules)))):
+            return
+        self.guarded = False  # from here on, what this imports needs no look
+        try:
+            if not self.asks_at_exit:
+                from . import session
+
+                self.asks_at_exit.append(session.overlooked)
+            # One copy of hotfix may have handled what another one does not know of.
+            each = [set(ask(self.environment, self.automatic)) for ask in self.asks_at_exit]
+            problems = sorted(each[0].intersection(*each[1:]))
+        except BaseException as error:
+            problems = [f"hotfix cannot check this process ({type(error).__name__}: {error})"]
+        if problems:
+            _fail(problems)
 
     def waits_for(self, name: "str") -> "bool":
         """Whether there may be something to do in a module of this name."""
@@ -132,6 +181,8 @@ def arm(automatic: bool = True, look: bool = True) -> None:
     if watcher is None:
         watcher = Watcher()
         sys.meta_path.insert(0, watcher)
+        if watcher.guarded:
+            _call_at_exit(watcher)
     elif watcher.automatic or not automatic:
         return
     watcher.automatic = automatic
@@ -141,6 +192,9 @@ def arm(automatic: bool = True, look: bool = True) -> None:
 
 def disarm() -> None:
     """Take the watcher out of ``sys.meta_path``."""
+    for finder in sys.meta_path:
+        if getattr(finder, "is_hotfix", False):
+            finder.armed = False  # type: ignore[attr-defined]
     sys.meta_path[:] = [finder for finder in sys.meta_path if not getattr(finder, "is_hotfix", False)]
 
 
@@ -193,8 +247,57 @@ def _give_up(error: Exception) -> None:
     why = f"{type(error).__name__}: {error}"
     if other.replace("\\", "/").rpartition("/")[0] != __file__.replace("\\", "/").rpartition("/")[0]:
         why = f"`import hotfix` gives {other}"
-    if any(switches.get(name, "").strip() not in ("", "0") for name in GUARDS):
+    if _has_guards(switches):
         # The watcher stays: a program may try the import again. No ImportError, with which programs do without.
         raise RuntimeError(f"hotfix can do nothing in this process ({why})") from error
     disarm()
     sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")
+
+
+def _has_guards(switches: "dict[str, str]") -> bool:
+    return any(switches.get(name, "").strip() not in ("", "0") for name in GUARDS)
+
+
+def _is_at_work(name: str) -> bool:
+    """Whether it is hotfix itself that imports a module in this thread."""
+    ours = tuple(f"{__package__}.{part}" for part in ("api", "engine", "patching", "reports", "session", "versions"))
+    frame = sys._getframe(2)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(ours):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return name.startswith(f"{__package__}.")
+
+
+def _has_tail(name: str) -> bool:
+    return name.rpartition(".")[2] in TAILS
+
+
+def _call_at_exit(watcher: Watcher) -> None:
+    import atexit
+    import os
+
+    atexit.register(watcher.at_exit)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _call_when_a_child_ends(watcher))
+
+
+def _call_when_a_child_ends(watcher: Watcher) -> None:
+    """A child of multiprocessing that was forked ends without what `atexit` would run."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        # What is to be done at the end is forgotten when a child begins; then the first of these is called.
+        util.register_after_fork(watcher, lambda one: util.Finalize(None, one.at_exit, exitpriority=-1))
+
+
+def _fail(problems: "list[str]") -> None:
+    from os import _exit
+
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            if stream is sys.stderr:
+                stream.write("".join(f"hotfix: {problem}\n" for problem in problems))
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # it is closed, or there is none
+            continue
+    _exit(1)

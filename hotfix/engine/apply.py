@@ -19,7 +19,7 @@ from .ledger import Outcome, State
 from .policy import Policy
 
 if TYPE_CHECKING:
-    from .observer import Observer
+    from ..observing.observer import Observer
 
 
 class Applier:
@@ -50,14 +50,23 @@ class Applier:
 
     def apply(self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool) -> Outcome:
         """Look who else is there, and do what the verdict calls for."""
+        judgement = self._of_what_runs(target, judgement, module)
+        return self._apply_verdict(fix, target, judgement, module, late)
+
+    def look(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
+        """Judge what runs, and change and import nothing."""
+        judgement = judge(fix, target.in_module(module.__name__), partial(_read_live, module))
+        return self._of_what_runs(target, judgement, module)
+
+    def _of_what_runs(self, target: Target, judgement: Judgement, module: types.ModuleType) -> Judgement:
         here = target.in_module(module.__name__)
         if target.method == "add":
             is_ours = self._journal.is_in_place(target)  # the module was executed again
             if judgement.verdict is Verdict.BROKEN and not is_ours and presence.has(module, target.qualname):
-                judgement = judgement._replace(verdict=Verdict.FIXED, reason="The name is there already.")
+                return judgement._replace(verdict=Verdict.FIXED, reason="The name is there already.")
         elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
-            judgement = self._as_it_stands(here, module, partial(_read_live, module), judgement)
-        return self._apply_verdict(fix, target, judgement, module, late)
+            return self._as_it_stands(here, module, partial(_read_live, module), judgement)
+        return judgement
 
     def _as_it_stands(self, target: Target, module: types.ModuleType, read: Reader, judgement: Judgement) -> Judgement:
         """The verdict on the source is one on what runs only where the source is what runs."""
@@ -81,13 +90,17 @@ class Applier:
         self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool
     ) -> Outcome:
         state, reason = State.SKIPPED, judgement.reason
+        is_asked_for = self._policy.asks_for(fix.id, fix.group)
         if self._policy.observes:
             if self._observer and judgement.verdict is Verdict.BROKEN:
                 state, reason = _observed(self._observer, fix, target, module)
+        elif judgement.verdict is Verdict.BROKEN and target.optin and not is_asked_for:
+            state, reason = State.DISABLED, self._policy.off_by_default(fix.id, target.optin)
         elif self._calls_for_a_change(judgement):
             try:
-                self._bring_companions(fix)
-                reason = self._journal.install(fix, target, module, late)
+                self._bring_companions(fix, is_asked_for)
+                plainly = bool(fix.optin) or is_asked_for
+                reason = self._journal.install(fix, target, module, late, plainly)
                 state = State.APPLIED
                 if fix.kind == "silent" and not target.converts:
                     reason += " Numbers change with it: those of this release are wrong."
@@ -99,16 +112,17 @@ class Applier:
                 self._observer.count(fix, target, module)
         name = str(target.in_module(module.__name__))
         found = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
-        return Outcome(fix.id, name, *found, converts=target.converts)
+        restores = self._policy.restores_on_demand(fix, target)
+        return Outcome(fix.id, name, *found, converts=target.converts, restores=restores)
 
     def _calls_for_a_change(self, judgement: Judgement) -> bool:
         forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown == "apply"
         return judgement.verdict is Verdict.BROKEN or (forced and not judgement.harmless)
 
-    def _bring_companions(self, fix: Fix) -> None:
+    def _bring_companions(self, fix: Fix, is_asked_for: bool) -> None:
         """Put in place what must change together with a target."""
         for companion in fix.companions:
-            if self._journal.is_in_place(companion):
+            if self._journal.is_in_place(companion) or (companion.optin and not is_asked_for):
                 continue
             try:
                 module = import_module(companion.module)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Callable, Optional
 
+from .._support.words import covers
 from ..versions import installed, ranges
-from ..words import covers
 from . import plugins
 from .entry import Entry
 from .index import Index
@@ -71,21 +71,35 @@ class Catalogue:
     def classes(self) -> Iterator[tuple[str, str, bool, str]]:
         """Of each fix what switches go by: its id, its kind, whether it is off by default, and its group."""
         if self._has_own:
-            optin = self._index.optin
+            optin, groups = self._index.optin, self._index.groups
             for id, kind in self._index.kinds.items():
-                yield id, kind, id in optin, optin.get(id, "")
+                yield id, kind, id in optin, groups.get(id, "")
         for entry in self._of_plugins.values():
             yield entry.id, entry.kind, entry.optin, entry.group
 
     @property
     def groups(self) -> set[str]:
-        """The names under which several opt-in fixes are asked for."""
+        """The names under which the switches mean several fixes."""
         return {group for *_, group in self.classes if group}
+
+    def check(self) -> None:
+        """Compare the index with its digest.
+
+        Raises:
+            ValueError: it is not what was released.
+        """
+        if self._has_own:
+            self._index.check()
 
     @property
     def modules(self) -> Collection[str]:
         """The modules at which fixes aim by name, not by a pattern."""
         return self._names_and_patterns[0]
+
+    @property
+    def patterns(self) -> Collection[str]:
+        """The patterns by which fixes aim at modules."""
+        return self._names_and_patterns[1]
 
     def examined(self, package: str = "transformers") -> tuple[str, ...]:
         """The releases of a package that the sweep has examined, oldest first."""

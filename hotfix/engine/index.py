@@ -2,6 +2,9 @@
 
 The sweep writes it. It is JSON with one line for each module at which fixes aim and one for each fix, and a process
 reads the lines that it needs: whoever imports transformers does not pay for every fix that there is.
+
+Its head has a digest of all the rest. A process with a guard on compares it: a line that is missing would be a fix that
+is not applied and of which nobody hears.
 """
 
 from __future__ import annotations
@@ -25,13 +28,15 @@ class Index:
     Attributes:
         examined: the examined releases of each package, oldest first.
         kinds: the kind of each fix, by id.
-        optin: the group of each fix that is off by default, by id; empty for one without.
+        optin: the ids of the fixes that are off by default.
+        groups: the group of each fix that has one, by id.
 
     Raises:
         ValueError: it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
             head, _, lines = path.read_text(encoding="utf-8").partition(_MODULES)
             modules, _, fixes = lines.partition(_FIXES)
@@ -40,13 +45,25 @@ class Index:
             known = json.loads(f"{head}}}")
             self.examined: dict[str, list[str]] = known["examined"]
             self.kinds: dict[str, str] = known["kinds"]
-            self.optin: dict[str, str] = known["optin"]
+            self.optin: frozenset[str] = frozenset(known["optin"])
+            self.groups: dict[str, str] = known["groups"]
             self._modules = _by_name(modules)
             self._fixes = _by_name(fixes[: -len(_END)])
             if self._fixes.keys() != self.kinds.keys():
                 raise ValueError("its head is of other fixes than its lines")
         except (OSError, ValueError, KeyError) as error:
             raise ValueError(f"{path} cannot be read as the index of the fixes: {error}") from error
+
+    def check(self) -> None:
+        """Compare the index with its digest.
+
+        Raises:
+            ValueError: it is not what the sweep has written.
+        """
+        text = self._path.read_text(encoding="utf-8")
+        digest = json.loads(f"{text.partition(_MODULES)[0]}}}").get("digest")
+        if not isinstance(digest, str) or digest != _digest(text, digest):
+            raise ValueError(f"{self._path} was edited, or is incomplete: its digest is another one. Reinstall hotfix.")
 
     @property
     def modules(self) -> Collection[str]:
@@ -76,10 +93,18 @@ def render(content: Mapping[str, Any]) -> str:
     Args:
         content: ``examined``, ``fixes``, and what else stands in the head. What is taken from the fixes is made anew.
     """
-    content = completed(content)
+    content = {**completed(content), "digest": ""}
     fixes, modules = content.pop("fixes"), content.pop("modules")
     head = ",\n".join(f" {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items())
-    return f"{{\n{head}{_MODULES}{_lines(modules)}{_FIXES}{_lines(fixes)}{_END}"
+    text = f"{{\n{head}{_MODULES}{_lines(modules)}{_FIXES}{_lines(fixes)}{_END}"
+    return text.replace('"digest": ""', f'"digest": "{_digest(text)}"', 1)
+
+
+def _digest(text: str, present: str = "") -> str:
+    """Digest of the text of an index in which no digest stands, or the one that is present."""
+    import hashlib  # for a process with a guard on
+
+    return hashlib.sha256(text.replace(f'"digest": "{present}"', '"digest": ""', 1).encode()).hexdigest()
 
 
 def _lines(content: Mapping[str, Any]) -> str:
@@ -93,11 +118,12 @@ def completed(content: Mapping[str, Any]) -> dict[str, Any]:
     for id, fix in fixes.items():
         for module in dict.fromkeys(key.partition(":")[0] for key in fix["targets"]):
             modules.setdefault(module, []).append(id)
-    derived = ("kinds", "optin", "modules", "fixes")
+    derived = ("kinds", "optin", "groups", "digest", "modules", "fixes")
     return {
         **{name: value for name, value in content.items() if name not in derived},
         "kinds": {id: fix["kind"] for id, fix in fixes.items()},
-        "optin": {id: fix["group"] for id, fix in fixes.items() if fix["optin"]},
+        "optin": [id for id, fix in fixes.items() if fix["optin"]],
+        "groups": {id: fix["group"] for id, fix in fixes.items() if fix["group"]},
         "modules": dict(sorted(modules.items())),
         "fixes": fixes,
     }

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import NamedTuple
 
+from .._support.locks import Lock
 from ..errors import HotfixError
-from ..locks import Lock
 from ..versions import installed
 from ..versions.judgement import Verdict
 from .log import Log
@@ -43,6 +43,8 @@ class Outcome(NamedTuple):
         source: digest of the source that was judged; empty where there was none.
         harmless: whether nothing in the source looks broken, so that it is no news that it was never examined.
         converts: whether what was put in place acts on what is read alone, and says so then.
+        restores: whether it serves code alone that would end without it, such as a removed name: it is in the report,
+            and the end of the process tells of the names that were received.
     """
 
     fix: str
@@ -54,6 +56,7 @@ class Outcome(NamedTuple):
     source: str = ""
     harmless: bool = False
     converts: bool = False
+    restores: bool = False
 
     @property
     def is_news(self) -> bool:
@@ -128,9 +131,10 @@ class Ledger:
             fix: its id.
             title: what the bug does.
             kind: of the bug.
-            outcomes: what was applied in one module. What only converts says so itself, where it converts something.
+            outcomes: what was applied in one module. What only converts says so itself, where it converts something;
+                what serves old code is said of where such code asks.
         """
-        outcomes = [one for one in outcomes if not one.converts]
+        outcomes = [one for one in outcomes if not (one.converts or one.restores)]
         if not outcomes or not self._log.is_news(fix, "applied"):
             return
         more = len(outcomes) - 1
@@ -178,13 +182,14 @@ class Ledger:
     def contained(self, fix: str, target: str, late: bool = False) -> Iterator[None]:
         """Turn whatever goes wrong inside of the block into a `failed` outcome; the user's import goes on.
 
-        Errors that are raised on purpose (`HotfixError`) pass, and so does what is no `Exception` (KeyboardInterrupt).
+        Errors that are raised on purpose (`HotfixError`) pass, and so does KeyboardInterrupt. SystemExit does not: the
+        code of a fix may not end the program that it was to repair.
         """
         try:
             yield
         except HotfixError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             reason = f"hotfix itself failed: {type(error).__name__}: {error}; the module is as its release left it."
             self.record(Outcome(fix, target, Verdict.UNKNOWN, State.FAILED, late, reason))
 

@@ -11,8 +11,8 @@ import socket
 import sys
 import time
 
+from .._support.locks import Lock
 from ..errors import HotfixError
-from ..locks import Lock
 from . import job
 from .policy import Policy
 
@@ -113,5 +113,5 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
 
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
-            self.setStream(sys.stderr)
+            self.stream = sys.stderr  # `setStream` would flush the last one, which may be closed
             super().emit(record)

@@ -16,6 +16,8 @@ are read directly, in a tenth of that.
 Only what is installed counts, or stands in a folder that PYTHONPATH names: nothing is loaded from the working
 directory.
 
+A plugin that takes long to import is named on stderr after some seconds (`_SECONDS`), so that one that hangs is known.
+
 Limits. Packages in zip files are not looked at. What a plugin repairs outside of ``transformers`` must be imported
 after it.
 """
@@ -25,7 +27,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import reduce
 from importlib import import_module
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from ..fix import Fix
 
 GROUP = "hotfix.fixes"
+_SECONDS = 10.0
 
 
 def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
@@ -50,7 +53,9 @@ def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     for distribution, name, value in declared(warn):
         try:
-            for fix in _fixes(value):
+            with _named_if_it_hangs(f"{name} = {value} of {distribution}"):
+                fixes = _fixes(value)
+            for fix in fixes:
                 entry = _entry(distribution, fix, value)
                 if entry.id in found:
                     raise ValueError(f"there are two fixes called {entry.id}")
@@ -99,6 +104,27 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: one plugin.
+
+
+@contextmanager
+def _named_if_it_hangs(plugin: str) -> Iterator[None]:
+    """Name a plugin on stderr if the block takes more than some seconds; the program waits all the same."""
+    from threading import Timer  # here, because most environments have no plugin
+
+    def tell() -> None:
+        if sys.stderr is not None:
+            sys.stderr.write(f"hotfix: still importing the plugin {plugin}, since {_SECONDS:g} seconds\n")
+
+    timer = Timer(_SECONDS, tell)
+    timer.daemon = True
+    try:
+        timer.start()
+    except RuntimeError:  # no more threads
+        timer.cancel()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _distribution(metadata: str) -> str:
@@ -151,7 +177,7 @@ def _entry(distribution: str, fix: Fix, value: str) -> Entry:
         title=fix.title,
         kind=fix.kind,
         module=value.partition(":")[0],
-        optin=fix.optin,
+        optin=bool(fix.optin),
         group=fix.group,
         fixed_in=fix.fixed_in,
         targets={target.key: target.releases for target in fix.targets},

@@ -10,10 +10,13 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import Any, Literal, Optional, get_args
+from typing import TYPE_CHECKING, Any, Literal, Optional, get_args
 
+from .._support.words import KINDS
 from ..errors import PolicyError
-from ..words import KINDS
+
+if TYPE_CHECKING:
+    from ..fix import Fix, Target
 
 GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
 VARIABLES = (
@@ -66,9 +69,9 @@ class Policy:
     Attributes:
         enabled: False under ``HOTFIX=0``.
         only: patterns of fix ids; empty means all.
-        skip: patterns of fix ids that are left out.
+        skip: patterns of ids or groups of fixes that are left out.
         kinds: kinds of bugs to repair; empty means all.
-        optin: patterns of ids or groups of fixes that are off by default.
+        optin: patterns of ids or groups of fixes that are off by default, or that do more where they are asked for.
         strict: raise what would be logged.
         require: ids that must be in place once their module is imported; one that ends in ``!`` must be there: what
             needs another package that is not installed does not do.
@@ -183,7 +186,7 @@ class Policy:
         """One sentence for each id or pattern in a switch that matches no fix."""
         switches = {
             "HOTFIX_ONLY": (self.only, ids),
-            "HOTFIX_SKIP": (self.skip, ids),
+            "HOTFIX_SKIP": (self.skip, {*ids, *groups}),
             "HOTFIX_REQUIRE": (tuple(one.removesuffix("!") for one in self.require), ids),
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
@@ -202,13 +205,37 @@ class Policy:
             return "HOTFIX=0 turns hotfix off."
         if self.only and not _matches(fix_id, self.only):
             return "Not among HOTFIX_ONLY (or only=...)."
-        if self.skip and _matches(fix_id, self.skip):
+        if _matches(fix_id, self.skip) or (group and _matches(group, self.skip)):
             return "Named in HOTFIX_SKIP (or skip=...)."
         if self.kinds and kind not in self.kinds:
             return f"Its kind, {kind}, is not among HOTFIX_KINDS."
-        if optin and not (self.optin and (_matches(fix_id, self.optin) or (group and _matches(group, self.optin)))):
-            return f"{OFF_BY_DEFAULT}; HOTFIX_OPTIN={fix_id} turns it on."
+        if optin and not self.asks_for(fix_id, group):
+            return self.off_by_default(fix_id)
         return None
+
+    @staticmethod
+    def off_by_default(fix_id: str, why: str = "") -> str:
+        """What is said of what only ``HOTFIX_OPTIN`` turns on.
+
+        Args:
+            fix_id: id of the fix.
+            why: the reason, as a sentence without a full stop.
+        """
+        return f"{OFF_BY_DEFAULT}{why and f', because {why}'}; HOTFIX_OPTIN={fix_id} turns it on."
+
+    def asks_for(self, fix_id: str, group: str) -> bool:
+        """Whether ``HOTFIX_OPTIN`` names this fix or its group."""
+        return _matches(fix_id, self.optin) or bool(group and _matches(group, self.optin))
+
+    def restores_on_demand(self, fix: Fix, target: Target) -> bool:
+        """Whether a target serves code alone that would end without it: a name, or a part of a fix of a group."""
+        serves = target.method == "add" or bool(fix.group)
+        return serves and not (fix.optin or self.asks_for(fix.id, fix.group))
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the user asked to be stopped: strict mode, a required fix, a pin."""
+        return self.strict or bool(self.require or self.pin)
 
     @property
     def observes(self) -> bool:

@@ -7,16 +7,16 @@ that it imports never loads what judges, changes and keeps the books.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Callable, Optional
 
+from .._support.locks import Lock
+from .._support.words import covers
 from ..errors import HotfixError
 from ..fix import Fix, Target
-from ..locks import Lock
-from ..patching import compiled
+from ..patching import asked, compiled, scope
 from ..patching.journal import Journal
 from ..versions.judgement import Verdict
-from ..words import covers
 from .apply import Applier
 from .catalogue import Catalogue
 from .entry import Entry
@@ -26,7 +26,7 @@ from .policy import Policy
 from .selection import Selection
 
 if TYPE_CHECKING:
-    from .observer import Observer
+    from ..observing.observer import Observer
 
 
 class Repairs:
@@ -62,9 +62,9 @@ class Repairs:
         Args:
             on_strike: is called when a bug strikes, or would have.
         """
-        from .observer import Observer  # nothing of it is loaded where nobody asks for it
+        from ..observing.observer import Observer  # nothing of it is loaded where nobody asks for it
 
-        self.observer = Observer(self._catalogue, self.journal, self._log)
+        self.observer = Observer(lambda fix: self._catalogue.entry(fix).module, self.journal, self._log.warn_once)
         self.observer.on_strike = on_strike
 
     def handle(self, entries: Iterable[Entry], module: types.ModuleType, late: bool) -> None:
@@ -93,8 +93,32 @@ class Repairs:
                 for one in applied:
                     self.ledger.amend(one, "What torch.compile had made before was dropped.")
             warning = compiled.stale_graphs()
+            if warning and self._policy.is_guarded:
+                raise HotfixError(warning)
             if warning:
                 self._log.warn_or_raise(warning)
+
+    def overlooked(self, entries: Iterable[Entry], module: types.ModuleType) -> None:
+        """Record what was not in place in a module that nothing looked at while the process ran. Nothing is changed."""
+        applier = Applier(self._policy, self.journal)
+        for entry in entries:
+            required = self._policy.requires(entry.id)
+            accepted = [Verdict.FIXED, Verdict.ABSENT, Verdict.UNAFFECTED][
+                : 2 if self._policy.insists_on(entry.id) else 3
+            ]
+            with self.ledger.contained(entry.id, module.__name__, late=True):
+                fix = entry.load()
+                for target in fix.targets:
+                    name = str(target.in_module(module.__name__))
+                    if not target.covers(module.__name__) or self.ledger.has(entry.id, name):
+                        continue
+                    judgement = applier.look(fix, target, module)
+                    state, reason = State.SKIPPED, judgement.reason
+                    if judgement.verdict not in accepted and (required or not judgement.harmless):
+                        state = State.FAILED
+                        reason = f"Another finder loaded it, and the process ended before hotfix looked. {reason}"
+                    facts = judgement.source, judgement.harmless
+                    self.ledger.keep(Outcome(entry.id, name, judgement.verdict, state, True, reason, *facts))
 
     def is_handled(self, entry: Entry, module: str) -> bool:
         """Whether it is known what became of all targets of a fix in a module."""
@@ -131,6 +155,19 @@ class Repairs:
                 )
                 found[key] = outcome._replace(state=State.FAILED, reason=reason)
         return found
+
+    def left_alone(self, ids: Collection[str]) -> dict[str, str]:
+        """Why repairs left calls to the release's own code, by id of the fix."""
+        return {fix: reason for fix, reason in scope.left_alone().items() if fix in ids}
+
+    def restore_in_copy(self, original: types.ModuleType, copy: types.ModuleType) -> None:
+        """Let a copy of a module have the names, too, that the original gives to who asks."""
+        with self._lock:
+            self.journal.restore_in_copy(original, copy)
+
+    def restored(self, ids: Collection[str]) -> dict[str, asked.Received]:
+        """The names that this process has received because it would have ended without them, by ``module:qualname``."""
+        return {name: one for name, one in asked.received().items() if one.fix in ids}
 
     def uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
         """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .._support.locks import Lock
 from ..errors import HotfixError
-from ..locks import Lock
 from .catalogue import Catalogue
 from .policy import Policy
 

@@ -8,20 +8,22 @@ import __future__
 
 import ast
 import builtins
+import copy
 import dis
 import inspect
 import linecache
 import sys
 import types
 from collections.abc import Iterable, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, Callable, NamedTuple, Optional, Union
 
+from .._support.memo import recent
 from ..errors import Refusal
-from ..fix import Target
-from ..memo import recent
+from ..fix import ALWAYS, Condition, Target
 from ..pattern import Rewrite
 from ..versions import source
+from . import binding, conditional, scope
 
 
 def replacement_code(
@@ -36,26 +38,54 @@ def replacement_code(
         Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks; an edit
             does not match ours.
     """
-    there, here = shape(function), shape(ours)
-    if there != here:
-        raise Refusal(f"its signature is {inspect.signature(function)}, the replacement's {inspect.signature(ours)}")
     code = ours.__code__
-    if edits:
+    if edits or binding.imports(code):
         text = "".join(linecache.getlines(code.co_filename, ours.__globals__))
-        code = edited_code(written(code, ours.__qualname__, text), edits)
-    if code.co_freevars or before.co_freevars:
-        raise Refusal("a replacement can neither close over variables nor use super()")
-    known = function.__globals__.keys() | vars(builtins).keys()
-    missing = sorted(global_names(code) - known)
-    if missing:
-        raise Refusal(f"the replacement uses {', '.join(missing)}, which {function.__module__} does not have")
+        if text or edits:  # in an installation of bytecode alone there is no text, and its imports stay
+            code = edited_code(written(code, ours.__qualname__, text), edits)
+    check_replacement(function, before, ours, code)
     if sys.version_info >= (3, 11):
         return code.replace(co_name=before.co_name, co_qualname=before.co_qualname)
     return code.replace(co_name=before.co_name)
 
 
-def closure(make: Callable[[Any], Any], original: Any) -> Any:
+def check_replacement(
+    function: types.FunctionType,
+    before: types.CodeType,
+    ours: types.FunctionType,
+    made: Optional[types.CodeType] = None,
+) -> None:
+    """Check that our function can run inside of another one.
+
+    Args:
+        function: what is replaced.
+        before: its code before any repair.
+        ours: the replacement.
+        made: the code that is to run; that of the replacement if None.
+
+    Raises:
+        Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks.
+    """
+    there, here = shape(function), shape(ours)
+    if there != here:
+        raise Refusal(f"its signature is {inspect.signature(function)}, the replacement's {inspect.signature(ours)}")
+    made = made or ours.__code__
+    if made.co_freevars or before.co_freevars:
+        raise Refusal("a replacement can neither close over variables nor use super()")
+    known = function.__globals__.keys() | vars(builtins).keys()
+    missing = sorted(global_names(made) - known - binding.names(made))
+    if missing:
+        raise Refusal(f"the replacement uses {', '.join(missing)}, which {function.__module__} does not have")
+
+
+def closure(make: Callable[[Any], Any], original: Any, condition: Condition = ALWAYS, library: str = "") -> Any:
     """What `make` puts around `original`, under the names of the original.
+
+    Args:
+        make: takes the original and returns the wrapper.
+        original: what is wrapped.
+        condition: when the wrapper runs; else the original is called.
+        library: name of the package whose code counts as the library's own.
 
     Raises:
         Refusal: it is not a plain function, or takes other arguments.
@@ -65,8 +95,40 @@ def closure(make: Callable[[Any], Any], original: Any) -> Any:
         raise Refusal(f"a wrapper must be a plain function, not {type(wrapper).__name__}")
     if isinstance(original, types.FunctionType) and not _takes_anything(wrapper) and shape(wrapper) != shape(original):
         raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
+    if condition.pieces:
+        wrapper = _under(condition, original, wrapper, library)
     # No __dict__: what others have stored on the original is not true of the wrapper.
     return update_wrapper(wrapper, original, updated=())
+
+
+def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> Any:
+    """A function that calls a wrapper under a condition, and the original otherwise.
+
+    Raises:
+        Refusal: the condition has a part that a wrapper cannot evaluate.
+    """
+    if condition.when or any(path.partition(".")[0] != "self" for path in condition.own):
+        raise Refusal("a wrapper evaluates `when` itself, and takes paths of `own` that begin with `self` only")
+    names = [path.partition(".")[2] for path in condition.own]
+
+    def conditional(*args: Any, **kwargs: Any) -> Any:
+        checks = (*(partial(_is_own, condition.fix, args[0], name, library) for name in names),)
+        places = (partial(scope.is_in_place, condition.fix, place) for place in condition.along)
+        if not all(check() for check in (*checks, *places)):
+            return original(*args, **kwargs)
+        if condition.on_error:
+            try:
+                return original(*args, **kwargs)
+            except Exception as error:
+                if not scope.is_declared(error, condition.fix, condition.on_error):
+                    raise
+        return wrapper(*args, **kwargs)
+
+    return conditional
+
+
+def _is_own(fix: str, owner: Any, name: str, library: str) -> bool:
+    return scope.is_own(fix, owner, name, library) if name else scope.is_class_of(fix, owner, library)
 
 
 class Written(NamedTuple):
@@ -142,9 +204,12 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
     Raises:
         Refusal: an edit does not match exactly as often as declared, or leaves what does not fit.
     """
-    tree = source.parse(original.text)
-    for target in targets:
+    targets = list(targets)
+    counting = [one for one in targets if getattr(one.implementation, "counts", False)]
+    tree = _changed(source.parse(original.text), original, [one for one in targets if one not in counting])
+    for target in counting:
         tree = edited_tree(tree, target)
+    tree = ast.fix_missing_locations(binding.bound(tree))
     try:
         code = compiled(tree, original.qualname, original.code)
     except SyntaxError as error:
@@ -152,6 +217,43 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
     if frame(code) != frame(original.code):
         raise Refusal("the edit would change the arguments of the function or what it closes over")
     return code
+
+
+def _changed(tree: ast.Module, original: Written, targets: Sequence[Target]) -> ast.Module:
+    """A tree after edits, each under its condition."""
+    if not any(target.condition.pieces for target in targets):
+        return _after(tree, original, [(target, "") for target in targets])
+    if any(target.decorator for target in targets):
+        raise Refusal("what a decorator has made cannot be changed under a condition")
+    guards = [f"_hotfix_{number}" if one.condition.is_guarded else "" for number, one in enumerate(targets)]
+    pairs = list(zip(targets, guards))
+    tree = _after(tree, original, [(target, guard) for target, guard in pairs if not target.condition.on_error])
+    late = [(guard, target) for target, guard in pairs if target.condition.on_error]
+    if late:
+        repaired = _after(copy.deepcopy(tree), original, [(target, "") for _, target in late])
+        function = conditional.definition(tree, original.qualname)
+        conditional.fall_back(function, conditional.definition(repaired, original.qualname), late)
+    guarded = [(guard, target) for target, guard in pairs if guard]
+    conditional.add_guards(conditional.definition(tree, original.qualname), guarded)
+    return tree
+
+
+def _after(tree: ast.Module, original: Written, targets: Iterable[tuple[Target, str]]) -> ast.Module:
+    for target, guard in targets:
+        if target.method == "replace":
+            function = conditional.definition(tree, original.qualname)
+            conditional.with_body_of(function, _definition_of(target.implementation), guard)
+        else:
+            tree = edited_tree(tree, target, guard)
+    return tree
+
+
+def _definition_of(ours: types.FunctionType) -> Any:
+    text = "".join(linecache.getlines(ours.__code__.co_filename, ours.__globals__))
+    found = source.find(text, ours.__qualname__)
+    if found is None:
+        raise Refusal(f"the source of the replacement {ours.__qualname__} cannot be read")
+    return found.node
 
 
 def same_program(one: types.CodeType, other: types.CodeType) -> bool:
@@ -176,22 +278,32 @@ def standing_alone(found: source.Found, qualname: str) -> str:
     return source.under_owners(found.text, owners, found.lineno, head)
 
 
-def edited_tree(tree: ast.Module, target: Target) -> ast.Module:
+def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module:
     """A tree after one edit; it is changed in place.
 
+    Args:
+        tree: the source.
+        target: the edit.
+        guard: a local variable that decides, at each place of the edit, between the old code and the new code.
+
     Raises:
-        Refusal: the pattern does not match exactly as often as declared.
+        Refusal: the pattern does not match exactly as often as declared, or what it matches stays as it is.
     """
-    edit = target.implementation
+    edit, choose = target.implementation, partial(conditional.either, guard) if guard else None
+    unchanged = False  # a rewrite puts in what it declares
     if isinstance(edit, Rewrite):
-        tree, counts = edit.apply(tree)  # it gives all that is new its place
+        tree, counts = edit.apply(tree, choose)  # it gives all that is new its place
     else:
-        editor = Editor(edit)
+        editor = Editor(edit, choose)
+        before = "" if getattr(edit, "counts", False) else ast.dump(tree)
         tree = ast.fix_missing_locations(editor.visit(tree))
         counts = [editor.matches]
+        unchanged = before == ast.dump(tree)
     for matches in counts:
         if matches != target.occurrences:
             raise Refusal(f"the pattern of the edit matches {matches} times, not {target.occurrences}")
+    if unchanged:
+        raise Refusal("the edit fits, and changes nothing")
     return tree
 
 
@@ -211,22 +323,26 @@ class Editor(ast.NodeTransformer):
             in its place.
     """
 
-    def __init__(self, edit: Callable[[ast.AST], Any]) -> None:
+    def __init__(self, edit: Callable[[ast.AST], Any], choose: Optional[Callable[[Any, Any], Any]] = None) -> None:
         self.edit = edit
+        self.choose = choose
         self.matches = 0
 
     def visit(self, node: ast.AST) -> Any:
         """Edit one node, and what is below it."""
+        before = copy.deepcopy(node) if self.choose else node
         new = self.edit(node)
         if new is None:
             return self.generic_visit(node)
+        if self.choose and isinstance(new, ast.AST) and ast.dump(new) == ast.dump(before):
+            return self.generic_visit(node)  # there is nothing to choose
         self.matches += 1
         if new == []:
             new = [ast.Pass()]
         for one in new if isinstance(new, list) else [new]:
             # What is new stands, for tracebacks, on the line of what it replaces.
             ast.copy_location(one, node)
-        return new
+        return self.choose(before, new) if self.choose else new
 
 
 def statements(text: str, at: ast.AST) -> list[ast.stmt]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 
 def forget_graphs() -> bool:
@@ -46,3 +46,83 @@ def stale_graphs() -> Optional[str]:
             "or give this patch set a cache of its own (TORCHINDUCTOR_CACHE_DIR)."
         )
     return None
+
+
+def beyond_reach(at_the_end: bool) -> Optional[str]:
+    """Why functions may have run in this process without their Python code, as a sentence; else None.
+
+    Torch can execute a model from a file: no function of it is called, counted or repaired.
+
+    Args:
+        at_the_end: whether to look for artifacts among all objects, which may take a second.
+    """
+    if stale_graphs():
+        return "TORCH_CACHING_PRECOMPILE is on, and torch runs graphs of another process without tracing them."
+    kinds = artifacts() if at_the_end else []
+    return f"Artifacts that were compiled ahead of time are loaded ({', '.join(kinds)})." if kinds else None
+
+
+def unchecked(is_repaired: Callable[[str], bool], digest: Callable[[], str]) -> list[str]:
+    """The loaded artifacts that may compute what an unrepaired process compiled, each in a few words.
+
+    An AOTInductor package says in its metadata, under ``hotfix``, with which patch set it was made; without that it is
+    not known what is in it. Of the others it is known which modules they were made from.
+
+    Args:
+        is_repaired: whether a module of this name has repairs, or may have.
+        digest: computes that of this process.
+    """
+    names = []
+    for artifact in _loaded():
+        kind = type(artifact).__name__
+        if kind == "AOTICompiledModel":
+            made_with = artifact.get_metadata().get("hotfix")
+            if made_with != digest():
+                names.append(
+                    f"an AOTInductor package ({f'made with {made_with}' if made_with else 'made with an unknown'}"
+                    " patch set)"
+                )
+        elif any(map(is_repaired, _modules_in(artifact))):
+            names.append("an exported program" if kind == "ExportedProgram" else "a function compiled ahead of time")
+    return list(dict.fromkeys(names))
+
+
+def artifacts() -> list[str]:
+    """The names of the classes of loaded artifacts of which there is an instance."""
+    return sorted({type(artifact).__name__ for artifact in _loaded()})
+
+
+# What torch loads from a file and executes: classes, and the modules that have had them.
+_ARTIFACTS = {
+    "AOTICompiledModel": ("torch.export.pt2_archive._package", "torch._inductor.package.package"),
+    "AOTCompiledFunction": ("torch._dynamo.aot_compile",),
+    "ExportedProgram": ("torch.export.exported_program",),
+}
+
+
+def _loaded() -> list[Any]:
+    """The artifacts that came from a file, found among all objects."""
+    kinds = {getattr(sys.modules.get(module), name, None) for name, modules in _ARTIFACTS.items() for module in modules}
+    kinds.discard(None)
+    if not kinds:
+        return []
+    import gc
+
+    every = [one for one in gc.get_objects() if type(one) in kinds]
+    return [one for one in every if type(one).__name__ != "ExportedProgram" or _is_from_file(one)]
+
+
+def _is_from_file(program: Any) -> bool:
+    """Whether an exported program was loaded: the shapes that its nodes were traced with are not saved."""
+    return not any("tensor_meta" in node.meta for node in program.graph.nodes)
+
+
+def _modules_in(artifact: Any) -> set[str]:
+    """The names of the modules whose code was compiled or exported, as far as an artifact has them."""
+    sources = getattr(getattr(artifact, "_artifacts", None), "source_info", None)
+    names = {str(source.module) for source in getattr(sources, "inlined_sources", ())}
+    for node in artifact.graph.nodes if type(artifact).__name__ == "ExportedProgram" else ():
+        for _, kind in (node.meta.get("nn_module_stack") or {}).values():
+            qualname = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+            names.add(qualname.rpartition(".")[0])
+    return names

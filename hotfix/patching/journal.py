@@ -12,13 +12,15 @@ import linecache
 import sys
 import types
 from collections.abc import Iterable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple, Optional, Union
 
+from .._support.locks import Lock
+from .._support.words import parts
 from ..errors import Refusal
 from ..fix import Addition, Fix, Target
-from ..locks import Lock
-from ..words import parts
-from . import code, compiled, live, presence
+from . import asked, binding, code, compiled, live, presence, scope
 
 
 class Stranded(NamedTuple):
@@ -37,8 +39,17 @@ class Journal:
         self._made: dict[tuple[Addition, int], Any] = {}
         self._lock = Lock()
 
-    def install(self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False) -> str:
+    def install(
+        self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False, plainly: bool = False
+    ) -> str:
         """Put one fix in place in one target of a loaded module, once.
+
+        Args:
+            fix: the fix.
+            target: the place.
+            module: the loaded module.
+            late: whether the module was loaded before hotfix.
+            plainly: whether a name is added for everybody, also for code that only asks whether it is there.
 
         Returns:
             One sentence: what was done.
@@ -48,7 +59,7 @@ class Journal:
         """
         with self._lock:
             if target.method == "add":
-                operation: _Operation = self._addition(module, target)
+                operation: _Operation = self._addition(module, target, plainly, late)
             else:
                 operation = self._operation_on(live.resolve(module, target.qualname), target)
             if operation.has(target):
@@ -62,6 +73,19 @@ class Journal:
                 if not operation.steps:
                     self._operations.remove(operation)
             return operation.sentence(target, late)
+
+    def restore_in_copy(self, original: types.ModuleType, copy: types.ModuleType) -> None:
+        """Give a copy of a module the names that the original has for who asks; they go with those of the original.
+
+        Args:
+            original: the module.
+            copy: a module with the same names in its dictionary.
+        """
+        with self._lock:
+            for one in self._operations:
+                if isinstance(one, _Restoring) and one.owner is original and isinstance(one.value, asked.Restored):
+                    asked.put(copy, one.name, one.value)
+                    one.copies.append(copy)
 
     def uninstall(self, fix_ids: Optional[set[str]] = None) -> list[Stranded]:
         """Undo the steps of these fixes, or of all, in reverse order.
@@ -143,11 +167,11 @@ class Journal:
         with self._lock:
             return sum(len(operation.steps) for operation in self._operations)
 
-    def _addition(self, module: types.ModuleType, target: Target) -> _Adding:
+    def _addition(self, module: types.ModuleType, target: Target, plainly: bool, late: bool) -> _Adding:
         *path, name = parts(target.qualname)
         owner: Any = module
         for part in path:
-            owner = vars(owner).get(part)
+            holder, owner = owner, vars(owner).get(part)
             if owner is None:
                 raise Refusal(f"{module.__name__} has no {target.qualname} at run time")
         for one in self._operations:
@@ -156,7 +180,13 @@ class Journal:
                 return one
         if presence.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
-        return _Adding(module, owner, name, self._made)
+        # Python itself looks for `__getattr__`, so nobody asks for it: what is added decides by what it is asked for.
+        asks = (target.implementation.only_needed or not plainly) and name != "__getattr__"
+        if asks and isinstance(owner, dict):
+            if late and not isinstance(owner, asked.Entries):
+                raise Refusal(f"{target.module} was imported before hotfix, and others may hold {path[-1]}")
+            return _RestoringEntry(module, owner, name, self._made, holder, path[-1])
+        return (_Restoring if asks else _Adding)(module, owner, name, self._made)
 
     def _operation_on(self, site: live.Site, target: Target) -> _Operation:
         """The operation that has this site already, or a new one."""
@@ -199,6 +229,14 @@ def _in_order(steps: Iterable[_Step]) -> list[_Step]:
     return sorted(steps, key=lambda step: (step.fix.order, step.fix.id))
 
 
+def _record_places(site: live.Site, old: Iterable[_Step], new: Iterable[_Step], raw: Any, function: Any) -> None:
+    """Let other repairs of the same fixes see at run time which places are repaired."""
+    for step in old:
+        scope.take_out(str(step.target))
+    for step in new:
+        scope.put(str(step.target), site.owner, site.name, raw, function)
+
+
 class _Recoding:
     """A function that has got another body: by one replacement, or by any number of edits.
 
@@ -238,7 +276,11 @@ class _Recoding:
             raise Refusal(reason)
         steps = _in_order(steps)
         made = self._built(steps)
+        binding.provide(self.function, made)
         self.function.__code__ = made
+        if self.installed is not None:
+            binding.withdraw(self.function, self.installed)
+        _record_places(self.site, self.steps, steps, self.site.raw, self.function)
         self.installed, self.steps = made, steps
 
     def blocked(self) -> Optional[str]:
@@ -251,7 +293,10 @@ class _Recoding:
         if not steps:
             return self.before
         replacing = [step.target for step in steps if step.target.method == "replace"]
-        others = [step.target for step in steps if step.target.method != "replace"]
+        if len(replacing) == 1 and replacing[0].condition.pieces:
+            code.check_replacement(self.function, self.before, replacing[0].implementation)
+            replacing = []  # the release's own code stays next to it
+        others = [step.target for step in steps if all(step.target is not target for target in replacing)]
         if len(replacing) > 1 or (
             replacing and not all(getattr(one.implementation, "counts", False) for one in others)
         ):
@@ -312,6 +357,7 @@ class _Wrapping:
         present = self.installed
         if self.site.holds() is present:
             setattr(self.site.owner, self.site.name, wanted)
+        _record_places(self.site, self.steps, steps, wanted, live.below_descriptor(wanted))
         self.installed, self.ours, self.steps = wanted, ours, steps
         if self.is_defined_here():
             self.refused = live.rebind(present, wanted)
@@ -336,7 +382,8 @@ class _Wrapping:
             return self.original, ()
         wanted, ours = live.below_descriptor(self.original), []
         for step in steps:
-            wanted = code.closure(step.target.implementation, wanted)
+            library = step.target.module.partition(".")[0]
+            wanted = code.closure(step.target.implementation, wanted, step.target.condition, library)
             ours.append(wanted)
         if isinstance(self.original, (staticmethod, classmethod)):
             wanted = type(self.original)(wanted)
@@ -362,6 +409,7 @@ class _Adding:
         name: the name.
         made: what was made of additions, by them and the identity of the module that they were made for.
         value: what it stands for; `_LATER` where a lazy package gets it when it is asked.
+        target: ``module:qualname``, where it is restored for those who ask.
     """
 
     def __init__(self, module: types.ModuleType, owner: Any, name: str, made: dict[tuple[Addition, int], Any]) -> None:
@@ -371,6 +419,7 @@ class _Adding:
         self.made = made
         self.steps: list[_Step] = []
         self.value: Any = None
+        self.target = ""
 
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
@@ -381,7 +430,7 @@ class _Adding:
         if len(steps) > 1:
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both add {self.name}")
         if steps:
-            self._put(steps[0].target.implementation)
+            self._put(steps[0].target.implementation, steps[0])
         else:
             self._take_away()
         self.steps = steps
@@ -403,7 +452,7 @@ class _Adding:
     def _held(self) -> Mapping[str, Any]:
         return self.owner if isinstance(self.owner, dict) else vars(self.owner)
 
-    def _put(self, addition: Addition) -> None:
+    def _put(self, addition: Addition, step: _Step) -> None:
         package = f"{self.module.__name__}."
         if addition.leaf == self.module.__name__:
             self.value = self._made(addition, self.module)
@@ -458,6 +507,136 @@ class _Adding:
         listed = self._held().get("__all__")
         if isinstance(listed, list) and self.name in listed:
             listed.remove(self.name)
+
+
+class _Restoring(_Adding):
+    """A name that is given to code that would end without it (see `hotfix.patching.asked`).
+
+    Attributes:
+        copies: modules that are copies of the owner, and have it as well.
+    """
+
+    def __init__(self, *what: Any) -> None:
+        super().__init__(*what)
+        self.copies: list[types.ModuleType] = []
+
+    def sentence(self, target: Target, late: bool) -> str:
+        """What was done."""
+        return f"{target.qualname} has its old meaning for code that would end without it."
+
+    def stands(self) -> bool:
+        """Whether nobody has put another object there."""
+        if isinstance(self.value, types.ModuleType):
+            return sys.modules.get(f"{self.module.__name__}.{self.name}") in (None, self.value)
+        return isinstance(self.owner, type) is (self.name in vars(self.owner)) and (
+            not isinstance(self.owner, type) or super().stands()
+        )
+
+    def blocked(self) -> Optional[str]:
+        """Nothing is in the way of what stands beside the module's own names."""
+        return super().blocked() if isinstance(self.owner, type) else None
+
+    def enlist(self) -> None:
+        """A star-import gets what it got."""
+
+    def _put(self, addition: Addition, step: _Step) -> None:
+        package = f"{self.module.__name__}."
+        self.target = f"{self.module.__name__}:{step.target.qualname}"
+        told: dict[str, str] = {"target": self.target, "fix": step.fix.id}
+        if addition.leaf != self.module.__name__:
+            is_lazy = self.owner is self.module and "_class_to_module" in vars(self.owner)
+            leaf = sys.modules.get(addition.leaf)
+            if not is_lazy and (leaf is None or not (addition.home or self.name in vars(leaf))):
+                raise Refusal(f"{addition.leaf}, which has {self.name}, was not imported")
+            self.value = asked.Restored(self.name, None, partial(self._of_leaf, addition), **told)
+        else:
+            value = self._made(addition, self.module)
+            if isinstance(value, types.ModuleType):
+                self.value = value
+                asked.MODULES.put(f"{package}{self.name}", value, step.fix.id)
+                return
+            self.value = value if isinstance(value, asked.Restored) else _kind_of(self.name, value)(self.name, value)
+            vars(self.value).update(told)
+        if isinstance(self.owner, type):
+            asked.put_in_class(self.owner, self.name, self.value)
+        else:
+            asked.put(self.owner, self.name, self.value)
+
+    def _of_leaf(self, addition: Addition) -> Any:
+        """What the module that an export comes from has by this name."""
+        leaf = asked.MODULES.known(addition.leaf) or import_module(addition.leaf)
+        return vars(leaf)[self.name] if self.name in vars(leaf) else self._made(addition, leaf)
+
+    def _take_away(self) -> None:
+        asked.forget(self.target)
+        for copy in self.copies:
+            asked.take(copy, self.name, self.value)
+        self.copies.clear()
+        if isinstance(self.value, types.ModuleType):
+            asked.MODULES.take(f"{self.module.__name__}.{self.name}")
+        elif isinstance(self.owner, type):
+            asked.take_from_class(self.owner, self.name)
+        else:
+            asked.take(self.owner, self.name, self.value)
+
+
+def _kind_of(name: str, value: Any) -> type[asked.Restored]:
+    if name == "__getitem__":
+        return asked.Subscript
+    return asked.Writable if getattr(value, "takes_assignments", False) is True else asked.Restored
+
+
+class _RestoringEntry(_Adding):
+    """A key of a dictionary that is given to code that would end without it.
+
+    Attributes:
+        holder: the module that has the dictionary.
+        table: the name of the dictionary.
+    """
+
+    def __init__(
+        self,
+        module: types.ModuleType,
+        owner: Any,
+        name: str,
+        made: dict[tuple[Addition, int], Any],
+        holder: Any,
+        table: str,
+    ) -> None:
+        super().__init__(module, owner, name, made)
+        self.holder = holder
+        self.table = table
+
+    def sentence(self, target: Target, late: bool) -> str:
+        """What was done."""
+        return f"{target.qualname} has its old meaning for code that would end without it."
+
+    def stands(self) -> bool:
+        """Whether nobody has put another dictionary there, or the key into it."""
+        return vars(self.holder).get(self.table) is self.owner and self.name not in self.owner
+
+    def blocked(self) -> Optional[str]:
+        """What is in the dictionary is the program's, and stays."""
+        here = vars(self.holder).get(self.table) is self.owner
+        return None if here else f"{self.table} is another object since"
+
+    def enlist(self) -> None:
+        """Nothing lists keys."""
+
+    def _put(self, addition: Addition, step: _Step) -> None:
+        if not isinstance(self.owner, asked.Entries):
+            self.owner = asked.Entries(self.owner)
+            setattr(self.holder, self.table, self.owner)
+        self.target = f"{self.module.__name__}:{step.target.qualname}"
+        value = self._made(addition, self.module)
+        self.value = asked.Restored(self.name, value, None, self.target, step.fix.id)
+        self.owner.restored[self.name] = self.value
+
+    def _take_away(self) -> None:
+        asked.forget(self.target)
+        del self.owner.restored[self.name]
+        if not self.owner.restored:
+            setattr(self.holder, self.table, self.owner.as_it_was())
 
 
 _LATER = object()

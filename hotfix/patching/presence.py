@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from ..words import parts
+from .._support.words import parts
 
 _CLASS_DICT: Any = vars(type)["__dict__"]
 

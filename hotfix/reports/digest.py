@@ -7,8 +7,8 @@ import hashlib
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from .._support.memo import memo
 from ..fix import Addition, Fix
-from ..memo import memo
 from ..pattern import Rewrite
 from ..versions import source
 from ..versions.verdict import read_installed
@@ -16,7 +16,7 @@ from ..versions.verdict import read_installed
 _LENGTH = 12  # hexadecimal digits
 
 # What a cure may import and is no part of it: the library that runs it.
-_LIBRARY = ("engine", "patching", "pattern", "fix", "errors", "memo", "session", "versions", "reports")
+_LIBRARY = ("engine", "patching", "pattern", "fix", "errors", "_support", "session", "versions", "reports")
 _PROOF = {"case", "recognises"}
 
 
@@ -38,6 +38,7 @@ def cure_digest(fix: Fix) -> str:
         else code_digest(one.home if isinstance(one, Addition) else one.__module__)
         for one in implementations.values()
     }
+    parts.update(_condition_digest(target.condition.pieces) for target in fix.targets if target.condition.pieces)
     return patch_set_digest(sorted(parts))
 
 
@@ -60,6 +61,15 @@ def _rewrite_digest(old: tuple[str, ...], new: tuple[str, ...]) -> str:
         for name, wanted in _used_in_text("", text, "hotfix"):
             reached.update(_reached(name, wanted))
     pieces = [source.canonical(source.parse(textwrap.dedent(text))) for text in (*old, *new)]
+    return source.digest_of(*pieces, *_texts(reached))
+
+
+@memo
+def _condition_digest(pieces: tuple[str, ...]) -> str:
+    reached: set[tuple[str, int]] = set()
+    for text in pieces:
+        for name, wanted in _used_in_text("", text, "hotfix"):
+            reached.update(_reached(name, wanted))
     return source.digest_of(*pieces, *_texts(reached))
 
 

@@ -64,7 +64,9 @@ def read_regular(path: Path, limit: int) -> bytes:
     Raises:
         OSError: it cannot be read, is no regular file, or is larger than `limit`.
     """
-    # A pipe without a writer must not be waited for.
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a device may do something when it is opened
+        raise OSError("it is no regular file")
+    # A pipe that takes its place now must not be waited for.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as file:
         status = os.fstat(handle)

@@ -1,7 +1,7 @@
 """The records of all processes of a job, summed up: do they agree, and is anybody missing?
 
 One folder holds the records of one job (``HOTFIX_RECORD``, see `hotfix.reports.record`). Two processes agree if their
-digests are equal; whatever else differs is named to explain it.
+digests are equal; whatever else differs is named to explain it. A record that cannot be read agrees with nobody.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
-from .files import read_regular
-from .tables import clean
+from .tables import clean, number_ranges
+from .trees import Tree, json_of
 
 _NAMED = 10
 
@@ -68,8 +68,8 @@ class Summary:
 
     @property
     def uniform(self) -> bool:
-        """Whether there is a record, all digests are equal and no rank is missing."""
-        return len(self.groups) == 1 and not self.missing
+        """Whether there is a record, each can be read, all digests are equal and no rank is missing."""
+        return len(self.groups) == 1 and not self.missing and not self.unreadable
 
     def to_dict(self) -> dict[str, Any]:
         """The public form: what ``hotfix fleet --json`` prints."""
@@ -122,8 +122,16 @@ class Summary:
 
             lines += in_a_job(self.observed)
         lines += self._not_records()
-        lines.append("All processes agree." if self.uniform else "THE PROCESSES OF THIS JOB DIFFER.")
+        lines.append(self._conclusion())
         return "\n".join(lines)
+
+    def _conclusion(self) -> str:
+        if self.uniform:
+            return "All processes agree."
+        if len(self.groups) > 1 or self.missing:
+            return "THE PROCESSES OF THIS JOB DIFFER."
+        files = _count(len(self.unreadable), "file")
+        return f"WHETHER ALL PROCESSES AGREE IS NOT KNOWN: the records agree that can be read, and {files} cannot."
 
     def _not_records(self) -> list[str]:
         lines = [f"Not a record: {sentence}" for sentence in self.unreadable[:_NAMED]]
@@ -134,7 +142,7 @@ class Summary:
     def to_prometheus(self) -> str:
         """The summary in the text format of Prometheus: what ``hotfix fleet --prometheus`` prints."""
         lines = [
-            "# HELP hotfix_uniform Whether all processes of the job run one patch set and no rank is missing.",
+            "# HELP hotfix_uniform Whether all records can be read, have one patch set, and no rank is missing.",
             "# TYPE hotfix_uniform gauge",
             f"hotfix_uniform {int(self.uniform)}",
             "# HELP hotfix_processes Processes with a record, by patch set.",
@@ -146,6 +154,9 @@ class Summary:
             "# HELP hotfix_ranks_missing Ranks without a record.",
             "# TYPE hotfix_ranks_missing gauge",
             f"hotfix_ranks_missing {len(self.missing)}",
+            "# HELP hotfix_records_unreadable Files that cannot be read as records.",
+            "# TYPE hotfix_records_unreadable gauge",
+            f"hotfix_records_unreadable {len(self.unreadable)}",
             "# HELP hotfix_failed_repairs Repairs that should be in place and are not.",
             "# TYPE hotfix_failed_repairs gauge",
             f"hotfix_failed_repairs {len(self.failures)}",
@@ -204,13 +215,15 @@ def read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
         OSError: the folder cannot be read.
     """
     records, unreadable = [], []
+    tree = Tree(directory)
     with os.scandir(directory) as listing:
         names = sorted(entry.name for entry in listing if entry.name.endswith(".json") and entry.name[0] != ".")
     for name in names:
         try:
-            records.append(_checked(json.loads(read_regular(directory / name, _LARGEST))))
-        except (OSError, ValueError, RecursionError, MemoryError) as error:
-            unreadable.append(clean(f"{name} ({str(error)[:200] or type(error).__name__})"))
+            records.append(_checked(json_of(tree.read(directory / name, _LARGEST), _HEAVIEST)))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            unreadable.append(clean(f"{name} ({reason[:200]})"))
     return records, unreadable
 
 
@@ -229,7 +242,7 @@ def _checked(record: Any) -> dict[str, Any]:
     for name in ("rank", "world_size"):
         if not 0 <= (record.get(name) or 0) <= _MOST_RANKS:
             raise ValueError(f"its {name} cannot be")
-    if not all(isinstance(one, str) for one in record.get("patches") or ()):
+    if not all(isinstance(line, str) and line.count(" ") > 0 for line in record.get("patches") or ()):
         raise ValueError("its patches are no lines")
     for outcome in record.get("outcomes") or ():
         if not isinstance(outcome, dict) or not all(isinstance(outcome.get(one), str) for one in _OF_AN_OUTCOME):
@@ -248,7 +261,8 @@ def _checked(record: Any) -> dict[str, Any]:
     return cleaned
 
 
-_LARGEST = 32 * 1024 * 1024  # bytes of a record; one of all fixes has some hundred thousand
+_LARGEST = 8 * 1024 * 1024  # bytes of a record; one of all fixes has some hundred thousand
+_HEAVIEST = 256 * 1024 * 1024  # bytes that one takes in memory
 _MOST_RANKS = 1_000_000
 _TYPES: dict[str, type] = {
     "rank": int,
@@ -369,14 +383,3 @@ def _failures(records: list[dict[str, Any]]) -> list[str]:
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def number_ranges(numbers: Iterable[int]) -> str:
-    """``0-3, 6`` for 0, 1, 2, 3 and 6."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -18,17 +18,21 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from .. import __version__
 from ..engine.entry import Entry, concerns
 from ..engine.policy import Policy
 from ..errors import HotfixError
-from ..version import __version__
-from .files import write_whole
+from .digest import patch_set_digest
+from .files import read_regular, write_whole
 from .fleet import compare_patches
 from .report import PACKAGES, Report, of_environment
+from .trees import json_of
 
 FILE = "hotfix.lock"
+_LARGEST = 8 * 1024 * 1024  # bytes; one of all fixes has some hundred thousand
+_HEAVIEST = 256 * 1024 * 1024  # bytes that it takes in memory
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
@@ -72,7 +76,7 @@ def check(path: Union[str, Path] = FILE) -> list[str]:
         the patch set differs: as long as it does not, hotfix does the same with them.
 
     Raises:
-        HotfixError: the file is not there, or is not a lock file.
+        HotfixError: the file is not there, is not a lock file, or was edited.
         PolicyError: a switch cannot be read.
     """
     locked, report = read(path), of_this_environment()
@@ -127,7 +131,7 @@ class _Standing:
         self.repaired = {str(one).partition(" ")[0] for one in patches}
         try:
             self.release: Optional[Version] = Version(str(packages.get("transformers", "")))
-        except InvalidVersion:  # it was not installed
+        except ValueError:  # it was not installed, or is no version
             self.release = None
 
     def __str__(self) -> str:
@@ -143,7 +147,13 @@ class _Standing:
             version = self.packages.get(name)
             if name not in PACKAGES:
                 return None
-            if version is None or not SpecifierSet(wanted).contains(str(version), prereleases=True):
+            if version is None:
+                return False
+            try:
+                is_wanted = SpecifierSet(wanted).contains(Version(str(version)), prereleases=True)
+            except ValueError:
+                return None
+            if not is_wanted:
                 return False
         return True
 
@@ -159,16 +169,40 @@ def read(path: Union[str, Path] = FILE) -> dict[str, Any]:
         path: of the file.
 
     Raises:
-        HotfixError: the file is not there, or is not a lock file.
+        HotfixError: the file is not there, is not a lock file, or was edited: its patches do not have its digest.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-        whole = bool(_DIGEST.fullmatch(content["digest"])) and isinstance(content["patches"], list)
-        if whole and isinstance(content["packages"], dict):
-            return dict(content)
+        content = json_of(read_regular(Path(path), _LARGEST), _HEAVIEST)
+        whole = bool(_DIGEST.fullmatch(content["digest"])) and _are_patches(content["patches"])
+        whole = whole and isinstance(content["packages"], dict)
+        edited = edited_since(content) if whole else ""
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise HotfixError(f"{path}: not a lock file ({error}); `hotfix lock` writes one") from error
-    raise HotfixError(f"{path}: not a lock file; `hotfix lock` writes one")
+        reason = getattr(error, "strerror", None) or error
+        raise HotfixError(f"{path}: not a lock file ({reason}); `hotfix lock` writes one") from error
+    if not whole:
+        raise HotfixError(f"{path}: not a lock file; `hotfix lock` writes one")
+    if edited:
+        raise HotfixError(f"{path}: {edited}; restore it, or write it again with `hotfix lock`")
+    return dict(content)
+
+
+def edited_since(content: Mapping[str, Any]) -> str:
+    """Whether somebody has edited a lock file since it was written, as a clause; empty if its digest is right.
+
+    Args:
+        content: of the file: its digest, and its patches as lines of text.
+
+    Raises:
+        ValueError: a line is not text that can be written in UTF-8.
+    """
+    made = patch_set_digest(content["patches"])
+    if made == content["digest"]:
+        return ""
+    return f"edited since it was written: its patches have the digest {made}, not {content['digest']}"
+
+
+def _are_patches(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(line, str) and " " in line for line in value)
 
 
 def of_this_environment() -> Report:

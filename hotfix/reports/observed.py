@@ -14,8 +14,8 @@ from ..engine import job
 from ..engine.entry import Entry
 from ..engine.log import Log
 from ..engine.policy import Mode
-from ..observing import Counted
-from .fleet import number_ranges
+from ..observing.counter import Counted
+from .tables import number_ranges
 
 
 def say_at_exit(
@@ -131,13 +131,17 @@ def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         records: as `hotfix.reports.record` writes them.
 
     Returns:
-        As `Counted.to_dict`, with the number of processes that have reached it (``processes``) and the ranks on which
-        it struck (``ranks``).
+        As `Counted.to_dict`, with the number of processes that have reached it (``processes``), the ranks on which it
+        struck (``ranks``), and why calls may be missing (``missing``), in sentences.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for record in records:
         for one in record.get("observed") or ():
-            row = found.setdefault((one["fix"], one["place"]), {**one, **_NOTHING, "first": None, "ranks": []})
+            row = found.setdefault(
+                (one["fix"], one["place"]), {**one, **_NOTHING, "first": None, "ranks": [], "missing": []}
+            )
+            row["compiled"] = bool(row.get("compiled") or one.get("compiled"))
+            row["missing"] = list(dict.fromkeys([*row["missing"], *_missing(record, one)]))
             for name in ("calls", "asked", "struck", "untold"):
                 row[name] += one[name]
             row["processes"] += bool(one["calls"])
@@ -146,6 +150,19 @@ def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             firsts = [first for first in (row["first"], one.get("first")) if first]
             row["first"] = min(firsts, key=lambda first: first["time"], default=None)
     return sorted(found.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
+
+
+def _missing(record: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
+    """Why calls of a function are not among those that a process has counted, in sentences."""
+    sentences = []
+    if one.get("compiled"):
+        sentences.append("It was compiled by torch.compile, and calls of a graph are not counted.")
+    elif isinstance(record.get("beyond_reach"), str):
+        sentences.append(record["beyond_reach"])
+    # The first call and the first strike are written at once: a function without a call was not called.
+    if one["calls"] and not one["struck"] and not record.get("ended", True):
+        sentences.append("A process that called it ended from outside, by os._exit or a crash.")
+    return sentences
 
 
 _OF_ONE = ("fix", "place", "calls", "asked", "struck", "untold", "when", "wrong", "why_not", "every")

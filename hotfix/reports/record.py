@@ -22,16 +22,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
+from .. import __version__
 from ..engine import job
 from ..engine.ledger import Outcome
 from ..engine.log import Log
 from ..engine.policy import Policy
-from ..version import __version__
+from ..patching import compiled
 from .files import write_whole
 from .report import Report
 
 if TYPE_CHECKING:
-    from ..observing import Counted
+    from ..observing.counter import Counted
 
 FORMAT = 1
 
@@ -43,7 +44,7 @@ class Record:
         switches: say where it goes and are part of it.
         log: for what cannot be written.
         look_again: called at exit; it calls `update` if it can.
-        counted: what was counted so far, where calls are counted.
+        counted: what was counted so far, where calls are counted; takes whether to wait for a device.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Record:
         switches: Policy,
         log: Log,
         look_again: Callable[[], None],
-        counted: Optional[Callable[[], Iterable[Counted]]] = None,
+        counted: Optional[Callable[[bool], Iterable[Counted]]] = None,
     ) -> None:
         self._policy = switches
         self._log = log
@@ -87,7 +88,7 @@ class Record:
         """Write what was counted since; nothing else is looked at."""
         with self._lock:
             if self._file is not None:
-                self._write()
+                self._write(wait=False)
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
@@ -108,13 +109,23 @@ class Record:
             ended=False,
         )
 
-    def _write(self) -> None:
+    def _write(self, wait: bool = True) -> None:
         assert self._file is not None
         self._content.update(job.place(os.environ))  # Ray Train gives the rank after the start of the process
         self._content["written"] = round(time.time(), 3)
         if self._counted is not None:
             self._content["mode"] = self._policy.mode
-            self._content["observed"] = [one.to_dict() for one in self._counted()]
+            self._content["observed"] = [one.to_dict() for one in self._counted(wait)]
+            self._content["beyond_reach"] = compiled.beyond_reach(at_the_end=bool(self._content["ended"]))
+        if "hotfix.patching.scope" in sys.modules:
+            from ..patching import scope
+
+            self._content.update({"left_alone": scope.left_alone()} if scope.left_alone() else {})
+        if "hotfix.patching.asked" in sys.modules:
+            from ..patching import asked
+
+            restored = {name: one._asdict() for name, one in asked.received().items()}
+            self._content.update({"restored": restored} if restored else {})
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._file, json.dumps(self._content), mode=0o600)
@@ -150,7 +161,9 @@ class Record:
     def end(self) -> None:
         """Write that this process has come to its end."""
         self._content["ended"] = True
-        self.write()
+        with self._lock:
+            if self._file is not None:
+                self._write()
 
 
 def _finally_written(record: Record) -> None:

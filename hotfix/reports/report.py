@@ -9,26 +9,28 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union, overload
 
 from packaging.version import Version
 
+from .. import __version__
+from .._support.memo import memo
+from .._support.words import KINDS
 from ..engine.catalogue import Catalogue
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
 from ..engine.log import Log
 from ..engine.policy import OFF_BY_DEFAULT, Policy
 from ..fix import Fix, Target
-from ..memo import memo
-from ..version import __version__
 from ..versions import installed, verdict
 from ..versions.judgement import Judgement, Verdict
-from ..words import KINDS
 from . import tables
 from .digest import cure_digest, patch_set_digest
 
 if TYPE_CHECKING:
-    from ..observing import Counted
+    from ..observing.counter import Counted
+    from ..patching.asked import Received
 
 _PAGE = 100  # columns, where there is no terminal
 PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
@@ -77,6 +79,9 @@ class Report:
         unexamined: the functions that nobody has examined, one row for each package.
         observed: what was counted in this process, under ``HOTFIX_MODE=observe`` and ``HOTFIX_COUNT=1``.
         mode: what is done about known bugs: ``repair`` or ``observe``.
+        left_alone: why a repair left calls in this process to the release's own code, by id of the fix.
+        restored: the names that this process has received because it would have ended without them, by
+            ``module:qualname``.
     """
 
     outcomes: Sequence[Outcome]
@@ -87,6 +92,8 @@ class Report:
     unexamined: tuple[Unexamined, ...] = ()
     observed: tuple[Counted, ...] = ()
     mode: str = "repair"
+    left_alone: Mapping[str, str] = field(default_factory=dict)
+    restored: Mapping[str, Received] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Outcome]:
         return iter(self.outcomes)
@@ -105,6 +112,8 @@ class Report:
             "unexamined": [asdict(one) for one in self.unexamined],
             "outcomes": [outcome.to_dict() for outcome in self.outcomes],
             **(more if self.observed or self.mode != "repair" else {}),
+            **({"left_alone": dict(self.left_alone)} if self.left_alone else {}),
+            **({"restored": {name: one._asdict() for name, one in self.restored.items()}} if self.restored else {}),
         }
 
     def to_json(self) -> str:
@@ -141,7 +150,7 @@ class Report:
 
     def _all_at_work(self) -> list[tables.Row]:
         """A group that nobody has asked for is no row."""
-        rows = [row for row in self.rows() if not row.idle and not self.group_of(row)]
+        rows = [row for row in self.rows() if not (row.idle or row.restores or self.group_of(row))]
         if len(rows) > _ON_ONE_SCREEN:
             rows.sort(key=_urgency)
         return rows
@@ -156,6 +165,10 @@ class Report:
             for group, count in offered.items()
             if group
         ]
+        waiting = sum(row.restores and not row.idle for row in rows)
+        if waiting:
+            which = f"{waiting} fixes restore" if waiting > 1 else "One fix restores"
+            sentences.append(f"{which} removed names and signatures, where a program would end; --all lists them.")
         idle = Counter(row.word for row in rows if row.idle)
         if idle:
             kinds = ", ".join(f"{count} {word}" for word, count in idle.items())
@@ -163,6 +176,8 @@ class Report:
         if more:
             kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
             sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")
+        sentences += [f"{fix}: left alone, {reason}" for fix, reason in self.left_alone.items()]
+        sentences += [f"{one.fix}: {name} was restored for {one.place}" for name, one in self.restored.items()]
         if self.observed:
             from . import observed
 
@@ -177,7 +192,7 @@ class Report:
         return f"hotfix {__version__} (patch set {self.digest}){here}{missing}"
 
 
-_ON_ONE_SCREEN = 12  # rows; each may take two lines
+_ON_ONE_SCREEN = 11  # rows; each may take two lines
 
 
 def _urgency(row: tables.Row) -> tuple[Any, ...]:
@@ -233,6 +248,8 @@ def make(
     on: Collection[str],
     off: str,
     counted: tuple[Counted, ...] = (),
+    left_alone: Mapping[str, str] = MappingProxyType({}),
+    restored: Mapping[str, Received] = MappingProxyType({}),
 ) -> Report:
     """The report of one moment.
 
@@ -243,6 +260,8 @@ def make(
         on: ids of the fixes that are selected.
         off: why a fix is not selected that the switches allow.
         counted: what was counted.
+        left_alone: why repairs left calls alone, by id of the fix.
+        restored: the names that were received, by ``module:qualname``.
     """
 
     def of(entry: Entry) -> list[tuple[Target, list[Outcome]]]:
@@ -300,7 +319,8 @@ def make(
     unexamined = tuple(_unexamined((one for outcomes in at_work.values() for one in outcomes), catalogue))
     digest, mode = patch_set_digest(patches), switches.mode
     entries = catalogue.entries
-    return Report(_Later(every), packages, digest, tuple(patches), entries, unexamined, counted, mode)
+    happened_here = counted, mode, dict(left_alone), dict(restored)
+    return Report(_Later(every), packages, digest, tuple(patches), entries, unexamined, *happened_here)
 
 
 @memo
@@ -372,6 +392,8 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         judgement = verdict.judge_broken_from_sweep(fix, target)
     judgement = judgement or _judged(fix, target)
     state, reason = State.SKIPPED, judgement.reason
+    if not disabled and target.optin and judgement.verdict is Verdict.BROKEN:
+        disabled = None if switches.asks_for(fix.id, fix.group) else switches.off_by_default(fix.id, target.optin)
     if disabled:
         state, reason = State.DISABLED, disabled
     elif switches.observes:
@@ -383,4 +405,5 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
         if installed.is_executed(target.module):
             state, reason = State.FAILED, f"{judgement.reason} It was imported past hotfix, and is not repaired."
-    return Outcome(fix.id, str(target), judgement.verdict, state, False, reason, judgement.source, judgement.harmless)
+    found = judgement.verdict, state, False, reason, judgement.source, judgement.harmless
+    return Outcome(fix.id, str(target), *found, restores=switches.restores_on_demand(fix, target))

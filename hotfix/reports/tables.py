@@ -62,6 +62,7 @@ class Row:
         reason: one or two sentences.
         title: what the bug does, in a line.
         harmless: whether the verdict is that nobody has examined it, and nothing looks broken.
+        restores: whether what is in place, or will be, serves code alone that would end without it.
     """
 
     fix: str
@@ -71,6 +72,7 @@ class Row:
     reason: str
     title: str = ""
     harmless: bool = False
+    restores: bool = False
 
     def cells(self, reasons: bool = False) -> tuple[str, ...]:
         """The row as text, in the order of `COLUMNS`; or of `ALL_COLUMNS`, with what was decided for the title."""
@@ -278,7 +280,8 @@ def _row(fix: str, outcomes: list[Outcome], entries: Mapping[str, Entry]) -> Row
     kind, title = (entry.kind, entry.title) if entry else ("", "")
     late = sum(one.late for one in same)
     title += f" ({late} late)" if title and late and speaker.state is State.APPLIED else ""
-    return Row(fix, kind, speaker.verdict, speaker.state, reason, title, harmless)
+    restores = speaker.state in (State.APPLIED, State.PENDING) and all(one.restores for one in same)
+    return Row(fix, kind, speaker.verdict, speaker.state, reason, title, harmless, restores)
 
 
 def _word(outcome: Outcome) -> str:
@@ -313,3 +316,14 @@ def _html_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
         "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def number_ranges(numbers: Iterable[int]) -> str:
+    """``0-3, 6`` for 0, 1, 2, 3 and 6."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Callable, Optional
 
 from ..errors import HotfixError
-from .fleet import number_ranges
+from .tables import number_ranges
 
 if TYPE_CHECKING:
     import torch.distributed

@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 from packaging.version import InvalidVersion, Version
 
-from ..memo import memo
+from .._support.memo import memo
 
 _VERSION_FILES = ("version.py", "_version.py", "_version/__init__.py")
 _SECONDS = 2.0  # between what an installer writes first and its list of it

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Callable, Optional
 
-from ..memo import memo
+from .._support.memo import memo
 
 if TYPE_CHECKING:
     from packaging.version import Version

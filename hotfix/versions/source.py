@@ -18,9 +18,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple, Optional, Union
 
-from .. import parsing
-from ..memo import memo, recent
-from ..words import parts
+from .._support import parsing
+from .._support.memo import memo, recent
+from .._support.words import parts
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

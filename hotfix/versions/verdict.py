@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from ..memo import memo
-from ..words import parts
+from .._support.memo import memo
+from .._support.words import parts
 from . import installed, ranges, source
 from .judgement import Judgement, Verdict
 

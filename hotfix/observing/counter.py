@@ -1,11 +1,13 @@
 """Calls of functions with known bugs, counted while they run: what a function that is observed calls first.
 
-`Counter.seen` is all that is added to an observed function (`hotfix.patching.counting`). It takes what the call was
+`Counter.seen` is all that is added to an observed function (`hotfix.observing.edit`). It takes what the call was
 given, counts it, and asks the trigger of the fix. Nothing of it changes an argument, waits for a device, takes a lock,
 or raises: what goes wrong in a trigger is counted as a call of which it could not be told whether the bug has struck.
 
-What ``torch.compile`` traces is left as it is: `seen` returns at once there, and nothing of it is in the graph. So a
-call inside of a compiled graph is not counted.
+What ``torch.compile`` traces is left as it is: `seen` returns at once there, and nothing of it is in the graph. A call
+inside of a compiled graph is not counted, so the counter notes that it was traced.
+
+The first call of a function in a process is reported at once, so that a process that is killed has said what it called.
 
 Each thread counts for itself, and each process: a forked child begins at zero.
 """
@@ -23,7 +25,7 @@ from threading import get_ident
 from types import FrameType
 from typing import Any, Callable, Optional
 
-from .trigger import Call, Trigger
+from ..trigger import Call, Trigger
 
 __all__ = ["Counted", "Counter", "First"]
 
@@ -74,6 +76,7 @@ class Counted:
         wrong: what is wrong with the results.
         why_not: why no condition can be told.
         every: the trigger was asked on every n-th call.
+        compiled: whether it was traced into a graph; calls of a graph are not among the calls.
     """
 
     fix: str
@@ -87,6 +90,7 @@ class Counted:
     wrong: str
     why_not: str
     every: int
+    compiled: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The public form."""
@@ -103,7 +107,12 @@ class Counter:
         names: of the parameters, in the order in which `seen` gets their values.
         is_method: whether the first of them is the object or class that it is called on.
         extra: the one that takes all other named arguments; empty where there is none.
-        notify: called when the bug strikes for the first time, and from time to time when it strikes again.
+        notify: called at the first call and when the bug strikes for the first time, and from time to time when it
+            strikes again.
+
+    Attributes:
+        name: the global name under which the function that is observed finds `seen`.
+        seen: what it calls with the values of its parameters.
     """
 
     def __init__(
@@ -129,32 +138,47 @@ class Counter:
         self._by_thread: dict[int, list[int]] = {}
         self._first: dict[str, First] = {}
         self._later: deque[tuple[Any, Any, list[int], str]] = deque()
-        self.name = f"seen_{next(_numbers)}"
+        self._compiled = False
+        self._is_begun = False
+        # No name of one underscore: Python clears these first when a module goes.
+        self.name = f"__hotfix_seen_{next(_numbers)}__"
         _prepare()
-        # The function that is observed finds it under this name.
-        globals()[self.name] = self._seen()
+        self.seen = self._seen()
         _all.append(self)
 
     def _seen(self) -> Callable[..., None]:
         """What the observed function calls: a plain function, as torch wants those that it traces to be."""
-        by_thread, condition, ask = self._by_thread, self._condition, self._ask
+        by_thread, condition, ask, begin = self._by_thread, self._condition, self._ask, self._begin
         every = self._trigger.every if self._trigger else 1
+
+        def traced() -> None:
+            self._trace()
+
+        # As torch.compiler.assume_constant_result: it is called while the graph is made, and is not in the graph.
+        traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
         def seen(*values: Any) -> None:
             if _is_compiling():
+                traced()
                 return
             mine = by_thread.get(get_ident())
             if mine is None:
-                mine = by_thread[get_ident()] = [0, 0, 0, 0]
-            mine[0] += 1
+                mine = by_thread[get_ident()] = [1, 0, 0, 0]
+                begin()
+            else:
+                mine[0] += 1
             if condition is not None and (every == 1 or mine[0] % every == 1):
                 ask(values, mine)
 
         return seen
 
-    def result(self) -> Counted:
-        """What was counted so far, in this process."""
-        self._read_later(wait=True)
+    def result(self, wait: bool = True) -> Counted:
+        """What was counted so far, in this process.
+
+        Args:
+            wait: whether to wait for what a device has not computed yet.
+        """
+        self._read_later(wait=wait)
         calls, asked, struck, untold = (sum(one[n] for one in list(self._by_thread.values())) for n in range(4))
         one, told = self._trigger, self._condition is not None
         return Counted(
@@ -169,15 +193,33 @@ class Counter:
             wrong=one.wrong if one and told else "",
             why_not=(one.why_not if one else "") or ("" if told else "No condition is known."),
             every=one.every if one and told else 1,
+            compiled=self._compiled,
         )
 
     def forget(self) -> None:
-        """Begin at zero."""
+        """Begin at zero. Graphs that were made stay, and so does the note that there are some."""
+        self._is_begun = False
         self._by_thread.clear()
         self._first.clear()
         self._later.clear()
 
     # ------------------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            self._report(False)
+
+    def _trace(self) -> None:
+        if not self._compiled:
+            self._compiled = True
+            self._report(False)
+
+    def _report(self, is_first: bool) -> None:
+        try:
+            self._notify(self, is_first)
+        except Exception as error:  # nobody who observes may change what is observed
+            self.problem = self.problem or f"{type(error).__name__}: {error}"
 
     def _ask(self, values: tuple[Any, ...], mine: list[int]) -> None:
         mine[1] += 1
@@ -191,7 +233,7 @@ class Counter:
                 self._tell_later(told, mine)
             elif told is not False:
                 self._cannot_tell(mine, "the trigger does not tell" if told is None else f"it returned {told!r}")
-        except Exception as error:  # nobody who observes may change what is observed
+        except (Exception, SystemExit) as error:  # nobody who observes may change what is observed
             self._cannot_tell(mine, f"{type(error).__name__}: {error}")
 
     def _strike(self, mine: list[int], place: str) -> None:
@@ -201,13 +243,13 @@ class Counter:
             self._first.setdefault("first", First(round(time.time(), 3), place or _caller()))
         if is_first or time.monotonic() >= self._next:
             self._next = time.monotonic() + _REST
-            self._notify(self, is_first)
+            self._report(is_first)
 
     def _cannot_tell(self, mine: list[int], why: str) -> None:
         mine[3] += 1
         if not self.problem:
             self.problem = why
-            self._notify(self, False)
+            self._report(False)
 
     # -- what a tensor tells -------------------------------------------------------------------------------------------
 
@@ -231,6 +273,8 @@ class Counter:
         self._read_later(wait=False)
 
     def _read_later(self, wait: bool) -> None:
+        if self._later and sys.modules["torch"].cuda.is_current_stream_capturing():
+            return  # asking for an event would end the capture
         while self._later:
             try:
                 copy, event, mine, place = self._later.popleft()

@@ -1,8 +1,8 @@
 """Which names a release of transformers has, of those that some release has taken away.
 
-The table, ``names.txt.xz``, is written by ``tools/names.py`` from the wheels. Its first line lists the releases; every
-other one is a module, the releases that have it where not all do, and the names that are gone in some release which
-has the module still::
+The table, ``symbols.txt.xz``, is written by ``tools/symbols.py`` from the wheels. Its first line lists the releases;
+every other one is a module, the releases that have it where not all do, and the names that are gone in some release
+which has the module still::
 
     modeling_utils|0-67 Conv1D find_pruneable_heads_and_indices|0-36 shard_checkpoint
 
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from ..memo import memo
+from .._support.memo import memo
 
-FILE = Path(__file__).with_name("names.txt.xz")
+FILE = Path(__file__).with_name("symbols.txt.xz")
 PACKAGE = "transformers"
 AGES = "@"
 """Before the rows that say only when names came and went."""

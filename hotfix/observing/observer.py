@@ -14,17 +14,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Callable, Optional
 
-from .. import observing, trigger
+from .. import trigger
+from .._support.locks import Lock
 from ..errors import Refusal
 from ..fix import Fix, Target
-from ..locks import Lock
-from ..observing import Counted, Counter
-from ..patching import counting, live
+from ..patching import live
 from ..patching.journal import Journal
 from ..trigger import Trigger
 from ..versions import installed
-from .catalogue import Catalogue
-from .log import Log
+from . import counter, edit
+from .counter import Counted, Counter
 
 _LAST = 1_000_000  # in the order in which steps are taken: what counts is put on top of what repairs
 
@@ -33,15 +32,15 @@ class Observer:
     """The counters of one session.
 
     Args:
-        catalogue: the fixes that there are.
+        module_of: the module that defines a fix, by its id.
         journal: has the functions changed, and knows the way back.
-        log: for triggers that cannot be used.
+        warn_once: logs a sentence once, as `hotfix.engine.log.Log.warn_once`: for triggers that cannot be used.
     """
 
-    def __init__(self, catalogue: Catalogue, journal: Journal, log: Log) -> None:
-        self._catalogue = catalogue
+    def __init__(self, module_of: Callable[[str], str], journal: Journal, warn_once: Callable[..., None]) -> None:
+        self._module_of = module_of
         self._journal = journal
-        self._log = log
+        self._warn_once = warn_once
         self._triggers: dict[str, Optional[Trigger]] = {}
         self._counters: dict[tuple[str, str], tuple[Counter, Target]] = {}
         self._waiting: dict[tuple[str, str], Fix] = {}
@@ -57,9 +56,9 @@ class Observer:
         """
         if fix not in self._triggers:
             try:
-                found = trigger.load(fix, self._catalogue.entry(fix).module)
-            except Exception as error:  # of this one alone
-                self._log.warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
+                found = trigger.load(fix, self._module_of(fix))
+            except (Exception, SystemExit) as error:  # of this one alone
+                self._warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
                 found = None
             self._triggers[fix] = found
         return self._triggers[fix]
@@ -133,9 +132,9 @@ class Observer:
                 for key in [key for key in table if fixes is None or key[0] in fixes]:
                     del table[key]
 
-    def results(self) -> tuple[Counted, ...]:
-        """What was counted in this process."""
-        return tuple(counter.result() for counter, _ in list(self._counters.values()))
+    def results(self, wait: bool = True) -> tuple[Counted, ...]:
+        """What was counted in this process; see `Counter.result`."""
+        return tuple(counter.result(wait) for counter, _ in list(self._counters.values()))
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -162,14 +161,15 @@ class Observer:
         with self._lock:
             known = self._counters.get((fix.id, place))
             if known is None or not self._journal.is_in_place(known[1]):  # a module that was executed again has it not
-                names, extra = counting.parameters(site.function)
+                names, extra = edit.parameters(site.function)
                 is_method = isinstance(site.owner, type) and not isinstance(site.raw, staticmethod) and bool(names)
                 if known is None:
                     one = self.trigger_of(fix.id)
                     counter = Counter(fix.id, place, one, names, is_method, extra, self._notified)
                 else:
                     counter = known[0]
-                target = counting.target(module.__name__, qualname, counter.name, names)
+                called = edit.provide(site.function, counter.name, counter.seen)
+                target = edit.target(module.__name__, qualname, called, names)
                 self._counters[fix.id, place] = counter, target
             else:
                 target = known[1]
@@ -182,7 +182,7 @@ class Observer:
     def _notified(self, counter: Counter, is_first: bool) -> None:
         if counter.problem:
             where = f"{counter.fix}: on some calls of {counter.place} it cannot be told whether it strikes"
-            self._log.warn_once(f"{where} ({counter.problem})", "trigger", counter.fix, counter.place)
+            self._warn_once(f"{where} ({counter.problem})", "trigger", counter.fix, counter.place)
         self.on_strike()
 
 
@@ -196,5 +196,5 @@ def _names(fix: Fix) -> set[str]:
 
 def reset() -> None:
     """Set all counts of this process to zero: for tests, and for who measures one part of a run."""
-    for one in observing.counters():
+    for one in counter.counters():
         one.forget()

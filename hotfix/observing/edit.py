@@ -2,7 +2,8 @@
 
 Nothing else changes: its body, signature, names and lines are its own, no frame is between it and its caller, and a
 generator, a coroutine or a method that uses ``super()`` is one as before. What is called for it is made by
-`hotfix.observing`.
+`hotfix.observing.counter`, and is a global of the function: an import could fail in the middle of the user's call,
+where hotfix has left ``sys.modules``. It stays there after the edit was taken out, for calls that have begun.
 """
 
 from __future__ import annotations
@@ -10,17 +11,12 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from ..fix import Target
-from . import code
+from ..patching import code
 
-# The name is gone before the body begins: ``locals()`` has nothing more in it.
-_TEXT = """
-from hotfix.observing import {name} as _hotfix_seen
-_hotfix_seen({arguments})
-del _hotfix_seen
-"""
+_TEXT = "{name}({arguments})"
 
 
 def parameters(function: types.FunctionType) -> tuple[tuple[str, ...], str]:
@@ -31,8 +27,23 @@ def parameters(function: types.FunctionType) -> tuple[tuple[str, ...], str]:
     return names, names[-1] if made.co_flags & inspect.CO_VARKEYWORDS else ""
 
 
+def provide(function: types.FunctionType, name: str, seen: Callable[..., None]) -> str:
+    """Give a function the global that it will call, under a name that means nothing else to it.
+
+    Returns:
+        The name.
+    """
+    made = function.__code__
+    while name in (*made.co_varnames, *made.co_cellvars, *made.co_freevars) or (
+        function.__globals__.get(name, seen) is not seen
+    ):
+        name = f"_{name}_"
+    function.__globals__[name] = seen
+    return name
+
+
 def target(module: str, qualname: str, name: str, names: tuple[str, ...]) -> Target:
-    """The change of a function that has it call `name` of `hotfix.observing` with its arguments.
+    """The change of a function that has it call the global `name` with its arguments.
 
     Args:
         module: name of the module.

@@ -1,0 +1,174 @@
+"""The frames that ask, from the innermost one upwards, and what is kept of them."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, Optional, Union
+
+from ._bytecode import CALLS, Code
+from ._handlers import Error, Fate, Walk, looking_up
+
+_MACHINERY = {"importlib", "importlib._bootstrap", "importlib._bootstrap_external", "importlib.util", "zipimport"}
+# Functions whose caller decides, although they have handlers.
+_TRANSPARENT = {("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")}
+# Functions that expect an error whose class is not in the code.
+_EXPECTING = {("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
+_SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
+_PICKLING = {"load", "loads", "find_class"}
+SUBSCRIPT = "[]"
+"""What is asked for by index or key, in the place of a name."""
+_OPTIMIZED = 1  # the flag of a function's code
+_SUPPORTED = sys.version_info < (3, 14)
+_MOST = 4096  # places that are kept
+
+_codes: dict[int, Code] = {}  # by identity: equal code objects may be of different files; the value keeps it alive
+_fates: dict[tuple[int, int, Error], Fate] = {}
+_askers: dict[tuple[int, int, str], str] = {}
+_passed: set[tuple[Any, ...]] = set()  # places in which nothing becomes of these errors
+
+
+def would_end(error: type[BaseException], asking: Union[int, types.FrameType] = 1, name: str = "") -> bool:
+    """Whether the program would end if this error were raised for what a frame asks.
+
+    Args:
+        error: AttributeError for a name of a module or a class, ModuleNotFoundError for a module.
+        asking: the frame that asks, or how many frames up it is; 1 is the caller.
+        name: the attribute that is asked for, or ``[]`` for what is asked for by index or key. If Python asks for
+            something else in this place, code in C is asking.
+
+    Returns:
+        False also where nothing can be determined.
+    """
+    frame = sys._getframe(asking) if isinstance(asking, int) else asking
+    if not _SUPPORTED:
+        return False
+    if _module(frame) not in _MACHINERY:
+        how = asker(frame, name)
+        if how == "pickler":
+            return True  # what pickles an object of a restored class has received the name before
+        if how not in ("plain", "import"):
+            return False
+        error = (_imported(error) or error) if how == "import" else error
+    elif issubclass(error, AttributeError):  # importlib looks whether a package has the name; Python asks again
+        return False
+    return not is_handled(error, frame)
+
+
+def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> bool:
+    """Whether the program is prepared for an error that is raised in a frame, or in what this frame calls.
+
+    A handler in this frame counts, whatever it is for; further up, one that names the error counts, and one in
+    module-level code. A broad handler in a function further up does not.
+
+    Args:
+        error: the class of the error.
+        frame: the frame that calls what raises.
+
+    Returns:
+        True also where that cannot be determined.
+    """
+    if not _SUPPORTED:
+        return True
+    errors: set[Error] = {error}
+    is_near, is_caught = True, False
+    while frame is not None:
+        place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
+        if place in _passed:
+            is_near, frame = False, frame.f_back
+            continue
+        module, function = _module(frame), frame.f_code.co_name
+        if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
+            return True
+        if module in _MACHINERY or (module, "") in _TRANSPARENT or (module, function) in _TRANSPARENT:
+            if function == "_handle_fromlist":
+                errors = {_imported(kind) for kind in errors}
+            is_near, frame = module in _MACHINERY, frame.f_back
+            continue
+        if not is_near and any(kind and issubclass(kind, AttributeError) for kind in errors):
+            how = asker(frame)
+            if how == "probe":
+                return True
+            if how == "import":
+                errors = {_imported(kind) for kind in errors}
+        remaining: set[Error] = set()
+        may_stop = False
+        is_function = frame.f_code.co_flags & _OPTIMIZED
+        for kind in errors:
+            fate = _fate(frame, kind)
+            remaining |= fate.escapes
+            may_stop = may_stop or bool(fate.caught)
+            for how, is_silent in fate.caught:
+                if how == "manager":
+                    if is_near and issubclass(error, ImportError):
+                        return True
+                elif is_near or how == "named" or ((is_silent or not is_function) and not is_caught):
+                    return True
+                remaining.add(kind)
+            is_caught = is_caught or not (fate.escapes or ("manager", False) in fate.caught)
+        if not may_stop and remaining == set(place[3:]):
+            _passed.add(place)
+        errors, is_near, frame = remaining, False, frame.f_back
+    return False
+
+
+def _imported(error: Error) -> Error:
+    """What an import statement makes of an error that a package raises when it is asked for a name."""
+    return ImportError if error and issubclass(error, AttributeError) else error
+
+
+def _module(frame: types.FrameType) -> str:
+    return str(frame.f_globals.get("__name__"))
+
+
+def _code(frame: types.FrameType) -> Code:
+    code = _codes.get(id(frame.f_code))
+    if code is None:
+        if len(_codes) > _MOST or len(_fates) > _MOST:
+            for kept in (_passed, _fates, _askers, _codes):
+                kept.clear()
+        code = _codes[id(frame.f_code)] = Code(frame.f_code)
+    return code
+
+
+def _walk(frame: types.FrameType, code: Code) -> Walk:
+    return Walk(code, looking_up(frame.f_globals, None if frame.f_code.co_flags & _OPTIMIZED else frame.f_locals))
+
+
+def _fate(frame: types.FrameType, error: Error) -> Fate:
+    """What becomes of an error in a frame; kept for the place."""
+    key = (id(frame.f_code), frame.f_lasti, error)
+    fate = _fates.get(key)
+    if fate is None:
+        code = _code(frame)
+        fate = _fates[key] = _walk(frame, code).fate(code.place(frame.f_lasti), error)
+    return fate
+
+
+def asker(frame: types.FrameType, name: str = "") -> str:
+    """How the instruction at which a frame is asks for an attribute: ``plain``, ``import``, ``probe`` or otherwise."""
+    key = (id(frame.f_code), frame.f_lasti, name)
+    how = _askers.get(key)
+    if how is None:
+        code = _code(frame)
+        how = _askers[key] = _asks(_walk(frame, code), code, code.place(frame.f_lasti), name)
+    return how
+
+
+def _asks(walk: Walk, code: Code, at: int, name: str) -> str:
+    op = code.name(at)
+    if name == SUBSCRIPT:
+        return "plain" if op in _SUBSCRIPTS else "unknown"
+    if op in _ATTRIBUTES and name in ("", code.named(at)):
+        return "import" if op == "IMPORT_FROM" else "plain"
+    if op not in CALLS:
+        return "unknown"
+    callee, arguments = code.call(at)
+    function = walk.value(callee)
+    if function is hasattr or (function is getattr and len(arguments) > 2):
+        return "probe"
+    last = code.named(callee) if code.name(callee) in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR") else ""
+    if last in ("dump", "dumps"):
+        return "pickler"
+    return "plain" if function is getattr or last in _PICKLING else "unknown"

@@ -1,0 +1,276 @@
+"""What becomes of an error in one frame: every handler that it can meet there, followed on all paths."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import sys
+import types
+from typing import Any, Callable, NamedTuple, Optional
+
+from ._bytecode import CALLS, ENDS, HAS_TABLE, Code
+
+Error = Optional[type[BaseException]]
+"""The class of an error, or None where it is not known."""
+
+NOT_OF_THE_PROGRAM = "_hotfix_error"
+"""A handler that binds its error to this local variable was put into the function by a tool, and does not count."""
+
+_UNKNOWN = object()
+_UNBOUND = ("", -1)
+_NAMED = (ImportError, AttributeError)
+_BROAD = (Exception, BaseException)
+_STOPPING = ("suppress", "raises", "assertRaises", "assertRaisesRegex")
+_EXITS = [sys.exit, os._exit, os.abort, *(getattr(builtins, name, sys.exit) for name in ("exit", "quit"))]
+_WITH_ATTRIBUTES = (types.ModuleType, types.FunctionType, type)
+_BEFORE_AS = ("POP_TOP", "EXTENDED_ARG", "CACHE")
+
+
+class Fate(NamedTuple):
+    """What becomes of an error.
+
+    Attributes:
+        escapes: the classes of the errors that can leave the frame.
+        caught: what can stop it, a pair for each: ``named`` or ``broad`` for a handler, ``manager`` for a context
+            manager that is not known; and whether it is silent: it neither calls anything nor keeps the error.
+    """
+
+    escapes: frozenset[Error]
+    caught: frozenset[tuple[str, bool]]
+
+
+class _State(NamedTuple):
+    at: int
+    error: Error
+    start: int = -1  # of the handler that runs
+    handled: tuple[Error, ...] = ()  # the errors whose handlers run, innermost last
+    how: str = "broad"
+    silent: bool = True
+    bound: tuple[str, int] = _UNBOUND  # the variable of `except ... as variable`
+
+
+class _Earlier(BaseException):
+    """Stands for an error that was being handled before the one that is followed."""
+
+
+class Walk:
+    """The paths of an error through the handlers of one code object.
+
+    Args:
+        code: the code that is running.
+        look_up: returns the value of a global name, or raises KeyError.
+    """
+
+    def __init__(self, code: Code, look_up: Callable[[str], Any]) -> None:
+        self._code = code
+        self._look_up = look_up
+        self._escapes: set[Error] = set()
+        self._caught: set[tuple[str, bool]] = set()
+        self._todo: list[_State] = []
+
+    def fate(self, at: int, error: Error) -> Fate:
+        """What becomes of an error that an instruction raises."""
+        seen: set[_State] = set()
+        self._throw(_State(at, error))
+        while self._todo:
+            state: Optional[_State] = self._todo.pop()
+            while state is not None and state not in seen:
+                seen.add(state)
+                state = self._step(state)
+        return Fate(frozenset(self._escapes), frozenset(self._caught))
+
+    def value(self, at: int) -> Any:
+        """What an instruction pushes, as far as it is a global name, an attribute of one, a constant or a tuple."""
+        code, name = self._code, self._code.name(at)
+        try:
+            if name in ("LOAD_NAME", "LOAD_GLOBAL"):
+                return self._look_up(code.named(at))
+            if name in ("LOAD_ATTR", "LOAD_METHOD"):
+                base = self.value(code.pushed_by(at))
+                return vars(base)[code.named(at)] if isinstance(base, _WITH_ATTRIBUTES) else _UNKNOWN
+        except KeyError:
+            return _UNKNOWN
+        if name == "BUILD_TUPLE":
+            return tuple(self.value(code.pushed_by(at, above)) for above in range(code.argument(at)))
+        return code.object.co_consts[code.argument(at)] if name == "LOAD_CONST" else _UNKNOWN
+
+    # -- one step ------------------------------------------------------------------------------------------------------
+
+    def _throw(self, state: _State) -> Optional[_State]:
+        """The instruction of a state raises its error: the handler is next, or the error escapes."""
+        start = self._code.handler(state.at)
+        if start is None:
+            self._escapes.add(state.error)
+            return None
+        handled = state.handled
+        if not HAS_TABLE:
+            if state.start < 0:
+                handled = (_Earlier,) * self._code.blocks(state.at).count(None)
+            outside = self._code.blocks(start).count(None) - 1
+            handled = (*handled[:outside], state.error)
+        self._todo.append(state._replace(at=start, start=start, handled=handled))
+        return None
+
+    def _catch(self, how: str, silent: bool) -> Optional[_State]:
+        """The error may end here, and with it the path."""
+        self._caught.add((how, silent))
+        return None
+
+    def _step(self, state: _State) -> Optional[_State]:
+        """Follow one instruction; None where the path ends."""
+        code, at = self._code, state.at
+        name, target = code.name(at), code.jump(at)
+        if name == "PUSH_EXC_INFO":
+            return state._replace(at=at + 2, handled=(*state.handled, state.error))
+        if name in ("CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH"):
+            return self._match(state)
+        if name == "WITH_EXCEPT_START":
+            return self._leave_block(state)
+        if name == "RERAISE":
+            return self._throw(state)
+        if name == "RAISE_VARARGS":
+            return self._throw(state._replace(error=self._raised(state)))
+        if name == "CHECK_EG_MATCH":  # except*
+            return self._catch("named", False)
+        if name in ENDS or name.startswith("YIELD"):
+            return self._catch(state.how, state.silent)
+        if name == "POP_EXCEPT":
+            state = state._replace(at=at + 2, handled=state.handled[:-1])
+            if code.name(at - 2) == "COPY" and code.name(at + 2) == "RERAISE":
+                return state  # cleaning up, before the error goes on
+            if all(kind is _Earlier for kind in state.handled):
+                return self._catch(state.how, state.silent)
+            return state._replace(error=state.handled[-1])
+        if name in CALLS and self.value(code.call(at)[0]) in _EXITS:
+            return self._throw(state._replace(error=SystemExit))
+        if target is not None and not name.startswith("SETUP_"):
+            if not (name.startswith("JUMP_") and "IF" not in name):
+                self._todo.append(state._replace(at=at + 2))
+            return state._replace(at=target)
+        return state._replace(at=at + 2, silent=state.silent and "CALL" not in name)
+
+    def _match(self, state: _State) -> Optional[_State]:
+        """An except clause: the path on which it matches, the path on which it does not, or both."""
+        code, at = self._code, state.at
+        classes = _classes(self.value(code.pushed_by(at)))
+        matches = _matches(state.error, classes)
+        while (target := code.jump(at)) is None:
+            at += 2
+        keeps = at + 2
+        while code.name(keeps) in _BEFORE_AS:
+            keeps += 2
+        bound = code.variable(keeps, stores=True) if code.name(keeps).startswith("STORE_") else _UNBOUND
+        if bound[0].startswith("FAST") and code.object.co_varnames[bound[1]] == NOT_OF_THE_PROGRAM:
+            matches = False
+        if matches is not True:
+            self._todo.append(state._replace(at=target))
+        if matches is False:
+            return None
+        silent = state.silent and bound == _UNBOUND
+        return state._replace(at=at + 2, how=_how(state.error, classes), bound=bound, silent=silent)
+
+    def _leave_block(self, state: _State) -> Optional[_State]:
+        """The end of a `with` block: its context manager stops the error, lets it through, or is not known."""
+        stops, how = self._stops(self._code.manager(state.start), state.error)
+        if stops is not False:
+            self._catch(how, False)
+        if stops is not True:
+            at = state.at
+            while self._code.name(at) != "RERAISE":
+                at += 2
+            self._throw(state._replace(at=at))
+        return None
+
+    def _raised(self, state: _State) -> Error:
+        """The class of what a raise statement raises."""
+        code, count = self._code, self._code.argument(state.at)
+        source = code.pushed_by(state.at, count - 1) if count else -1
+        if code.name(source) in CALLS:
+            source = code.call(source)[0]
+        if count == 0 or (source >= 0 and code.variable(source) == state.bound):
+            return state.handled[-1] if state.handled else state.error
+        value = self.value(source)
+        return value if isinstance(value, type) and issubclass(value, BaseException) else None
+
+    # -- context managers ----------------------------------------------------------------------------------------------
+
+    def _stops(self, manager: int, error: Error) -> tuple[Optional[bool], str]:
+        """Whether a context manager stops an error, None if perhaps; and how."""
+        code = self._code
+        if code.name(manager) not in CALLS:
+            value = self.value(manager)
+            return (None, "manager") if value is _UNKNOWN else _class_stops(type(value))
+        callee, arguments = code.call(manager)
+        value, name = self.value(callee), code.name(callee)
+        last = code.named(callee) if name.startswith("LOAD_") and name[5:] in _WITH_A_NAME else ""
+        if value is contextlib.suppress or last in _STOPPING:
+            classes = _classes(tuple(map(self.value, arguments if value is contextlib.suppress else arguments[:1])))
+            return _matches(error, classes), _how(error, classes)
+        if isinstance(value, type):
+            return _class_stops(value)
+        if isinstance(value, types.BuiltinFunctionType):  # open
+            return False, ""
+        made = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
+        if isinstance(made, types.FunctionType):  # contextlib.contextmanager
+            inner = Code(made.__code__)
+            walk = Walk(inner, looking_up(made.__globals__))
+            for at in range(0, len(inner.raw), 2):
+                if inner.name(at) == "YIELD_VALUE":
+                    caught = walk.fate(at, error).caught
+                    if caught:
+                        return None, min(caught)[0]
+            return False, ""
+        return None, "manager"
+
+
+_WITH_A_NAME = ("NAME", "GLOBAL", "ATTR", "METHOD")
+
+
+def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) -> Callable[[str], Any]:
+    """A function that returns the value of a name in a module, without calling anything of the module's."""
+
+    def look_up(name: str) -> Any:
+        for space in (local or {}, names):
+            if name in space:
+                return space[name]
+        return vars(builtins)[name]
+
+    return look_up
+
+
+def _class_stops(kind: type) -> tuple[Optional[bool], str]:
+    """Whether the context managers of a class stop errors: not where `__exit__` returns nothing, or is written in C."""
+    leave = getattr(kind, "__exit__", None)
+    if not isinstance(leave, types.FunctionType):
+        return (False if leave is not None else None), "manager"
+    code = Code(leave.__code__)
+    for at in range(0, len(code.raw), 2):
+        if code.name(at) in ("RETURN_VALUE", "RETURN_CONST"):
+            source = at if code.name(at) == "RETURN_CONST" else code.pushed_by(at)
+            if code.name(source) not in ("RETURN_CONST", "LOAD_CONST") or code.object.co_consts[code.argument(source)]:
+                return None, "manager"
+    return False, ""
+
+
+def _classes(value: Any) -> list[Error]:
+    """The classes that an except clause names; None stands for what is not known."""
+    if isinstance(value, tuple):
+        return [kind for part in value for kind in _classes(part)]
+    return [value if isinstance(value, type) else None]
+
+
+def _matches(error: Error, classes: list[Error]) -> Optional[bool]:
+    """Whether one of these classes matches an error; None if perhaps."""
+    for kind in classes:
+        if kind is not None and (issubclass(error, kind) if error else kind in _BROAD):
+            return True
+    return None if classes and (error is None or None in classes) else False
+
+
+def _how(error: Error, classes: list[Error]) -> str:
+    """Whether an except clause names the error; one that is not known may catch it among all others."""
+    for kind in classes:
+        if kind and (issubclass(kind, _NAMED) or (kind not in _BROAD and error and issubclass(error, kind))):
+            return "named"
+    return "broad"

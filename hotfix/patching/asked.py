@@ -1,0 +1,549 @@
+"""Names that a module or a class gives only to code that would end without them (see `hotfix.asking`).
+
+A module gets a class of its own, derived from the one that it has, with a descriptor for each name. Its dictionary
+stays as it was: `hasattr`, ``dir()``, ``vars()``, a star-import and ``try: from module import name`` see what they saw.
+A name that somebody puts into the module wins, and so does a ``__getattr__`` of the module's own. A class gets the
+descriptor itself: ``dir()`` of it has one name more. What another class has further down the order of inheritance wins.
+A dictionary of a module gets a copy in its place that is asked for the keys that are missing. A module that is gone is
+found by a finder behind all others, for ``import`` statements that would fail; once a program has received it, it is
+there for the whole process.
+
+Under ``torch.compile`` nobody is asked: the name is there.
+
+What was received is written down (`received`), with the place that asked first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+
+from ..errors import Refusal
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+BASE = "_hotfix_base"
+"""The class attribute that holds the class a module had before."""
+
+
+def class_of(module: types.ModuleType, makes: bool = False) -> Optional[type]:
+    """The class of our own that a module has, also below one that it got since.
+
+    Args:
+        module: the module.
+        makes: whether it gets one, if it has none.
+
+    Raises:
+        Refusal: the module is of a kind that cannot have another class.
+    """
+    for kind in type(module).__mro__:
+        if BASE in vars(kind):
+            return kind
+    if not makes:
+        return None
+    base = type(module)
+    members = {BASE: base, "__module__": base.__module__, "__qualname__": base.__qualname__, "__reduce__": _reduce}
+    kind = type(base.__name__, (base,), members)
+    try:
+        module.__class__ = kind
+    except TypeError as error:
+        raise Refusal(f"{module.__name__} cannot have another class: {error}") from error
+    return kind
+
+
+def put(module: types.ModuleType, name: str, descriptor: Any) -> None:
+    """Have the class of a module answer for a name that the module lacks."""
+    setattr(class_of(module, makes=True), name, descriptor)
+
+
+def take(module: types.ModuleType, name: str, descriptor: Any) -> None:
+    """Take an answer away; with the last one the module gets its class back, unless it has another one since."""
+    kind = class_of(module)
+    if kind is None:
+        return
+    if vars(kind).get(name) is descriptor:
+        delattr(kind, name)
+    ours = (BASE, "__module__", "__qualname__", "__reduce__", "__doc__", "__dict__", "__weakref__")
+    if type(module) is kind and not vars(kind).keys() - {*ours, "__firstlineno__", "__static_attributes__"}:
+        module.__class__ = vars(kind)[BASE]
+
+
+def own_answer(subject: Any, name: str) -> Any:
+    """What a module or an object itself answers for a name that it lacks, by its ``__getattr__``.
+
+    Raises:
+        AttributeError: it has no answer.
+    """
+    hook = getattr(type(subject), "__getattr__", None)
+    if hook is not None:
+        return hook(subject, name)
+    hook = vars(subject).get("__getattr__") if isinstance(subject, types.ModuleType) else None
+    if hook is None:
+        raise AttributeError(name)
+    return hook(name)
+
+
+class Received(NamedTuple):
+    """A name that a program has received.
+
+    Attributes:
+        fix: id of the fix.
+        place: where it was asked for first, as ``train.py:7``.
+    """
+
+    fix: str
+    place: str
+
+
+_received: dict[str, Received] = {}
+_listeners: list[Callable[[], None]] = []
+
+
+def received() -> dict[str, Received]:
+    """The names that this process has received because it would have ended without them, by ``module:qualname``."""
+    return dict(_received)
+
+
+def forget(target: str) -> None:
+    """A name was taken out."""
+    _received.pop(target, None)
+
+
+def on_first(listener: Callable[[], None]) -> None:
+    """Have a function called when a name is received, as the first one of this process or since `forget`."""
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+def note(target: str, fix: str, frame: Optional[types.FrameType]) -> None:
+    """Write down that a name was received, the first time.
+
+    Args:
+        target: ``module:qualname``.
+        fix: id of the fix.
+        frame: that has asked, or what it has called of importlib or hotfix.
+    """
+    if not target or target in _received:
+        return
+    while frame is not None and f"{frame.f_globals.get('__name__')}.".startswith(_BETWEEN):
+        frame = frame.f_back
+    place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else "unknown"
+    is_first = not _received
+    _received[target] = Received(fix, place)
+    for listener in _listeners if is_first else ():
+        listener()
+
+
+_BETWEEN = ("importlib.", "hotfix.")
+
+
+class Restored:
+    """A name that is given to code that would end without it, and to nobody else.
+
+    Args:
+        name: the name.
+        value: what it stands for: of a class, what the class would have in its dictionary.
+        find: returns it, if it is not known yet.
+        target: ``module:qualname`` of the name; empty where nobody is to be told that it was received.
+        fix: id of the fix.
+
+    Attributes:
+        line: what the error of an import says, where a program handles that error; see `hotfix.patching.hints`.
+        anchor: the class that it is in; None in a module.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        value: Any = None,
+        find: Optional[Callable[[], Any]] = None,
+        target: str = "",
+        fix: str = "",
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.find = find
+        self.target = target
+        self.fix = fix
+        self.line = ""
+        self.anchor: Optional[type] = None
+
+    def __get__(self, instance: Any, owner: type) -> Any:  # pragma: no mutate block
+        # It looks at the statement that has called it, and a mutant is called through another one.
+        if instance is None and issubclass(owner, types.ModuleType):
+            return self
+        return self.answer(instance, owner, None if _is_compiling() else sys._getframe(1))
+
+    def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
+        """What who asks gets.
+
+        Args:
+            instance: of which it is asked; None for a class.
+            owner: its class.
+            frame: that asks; None where nobody is asked.
+
+        Raises:
+            AttributeError: the program does without the name.
+        """
+        is_module = issubclass(owner, types.ModuleType)
+        if not is_module and self.anchor is not None and _is_further_down(self.anchor, self.name, owner):
+            return getattr(super(self.anchor, owner if instance is None else instance), self.name)
+        if frame is not None and self.name not in getattr(instance, "__dict__", ()) and not _is_ours(frame):
+            if not self.is_needed(frame):
+                if self.line and is_module and imports(frame):
+                    return _own_answer_or_line(instance, self.name, self.line)
+                raise missing(instance, owner, self.name)
+            try:
+                own = own_answer(owner if instance is None else instance, self.name)
+            except AttributeError:
+                own = self  # it has none: the program would end here
+            if own is not self:  # a `__getattr__` that looks into the class finds this
+                return own
+            self.give(frame)
+        value = self.value if self.find is None else self.find()
+        return value if is_module else _bound(value, instance, owner)
+
+    def is_needed(self, frame: types.FrameType) -> bool:
+        """Whether the program would end without the name."""
+        return would_end(AttributeError, frame, self.name)
+
+    def give(self, frame: Optional[types.FrameType]) -> None:
+        """Write down that a program has received the name."""
+        note(self.target, self.fix, frame)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.anchor = owner
+
+
+_guarded: dict[type, tuple[Any, Any, int]] = {}
+
+
+def put_in_class(owner: type, name: str, descriptor: Restored) -> None:
+    """Have a class answer for a name that it lacks.
+
+    The tokenizers of 5.5.1 and later look into their classes for what Python did not find there, and would return the
+    descriptor itself to a program that does without the name: their ``__getattr__`` gets another one around it.
+    """
+    descriptor.__set_name__(owner, name)
+    setattr(owner, name, descriptor)
+    hook = vars(owner).get("__getattr__")
+    original, guard, count = _guarded.get(owner, (hook, None, 0))
+    if guard is None and isinstance(hook, types.FunctionType) and "__mro__" in hook.__code__.co_names:
+        guard = _without_descriptors(hook)
+        setattr(owner, "__getattr__", guard)  # noqa: B010 - not of this class
+    if guard is not None:
+        _guarded[owner] = original, guard, count + 1
+
+
+def take_from_class(owner: type, name: str) -> None:
+    """Undo `put_in_class`."""
+    delattr(owner, name)
+    original, guard, count = _guarded.pop(owner, (None, None, 0))
+    if count > 1:
+        _guarded[owner] = original, guard, count - 1
+    elif guard is not None and vars(owner).get("__getattr__") is guard:
+        setattr(owner, "__getattr__", original)  # noqa: B010 - not of this class
+
+
+def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """A ``__getattr__`` that finds no descriptors of ours."""
+
+    @wraps(original)
+    def __getattr__(self: Any, key: str) -> Any:  # noqa: N807 - its name
+        value = original(self, key)
+        if isinstance(value, Restored):
+            raise AttributeError(f"{type(self).__name__} has no attribute {key}")
+        return value
+
+    return __getattr__
+
+
+def _is_further_down(anchor: type, name: str, owner: type) -> bool:
+    """Whether a class has a name behind another one in its order of inheritance."""
+    mro = owner.__mro__
+    return any(name in vars(kind) for kind in mro[mro.index(anchor) + 1 :])
+
+
+_is_further_down._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls it, and traces nothing
+
+
+class Writable(Restored):
+    """The same of a value that takes what is assigned to the name, from programs that have received it.
+
+    A program that assigns and has never read works without the name: it has an attribute of its own.
+    """
+
+    def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
+        """What who asks gets: first of all what the instance has itself."""
+        if instance is not None and self.name in instance.__dict__:
+            return instance.__dict__[self.name]
+        return super().answer(instance, owner, frame)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if not self.target or self.target in _received:
+            self.value.__set__(instance, value)
+        else:
+            instance.__dict__[self.name] = value
+
+    def __delete__(self, instance: Any) -> None:
+        if self.name in instance.__dict__:
+            del instance.__dict__[self.name]
+        else:
+            raise missing(instance, type(instance), self.name)
+
+
+class Subscript(Restored):
+    """The method ``__getitem__`` of a class whose objects have no items any more."""
+
+    def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
+        """What who asks gets.
+
+        Raises:
+            TypeError, AttributeError: the program does without items.
+        """
+        try:
+            return super().answer(instance, owner, frame)
+        except AttributeError:
+            if instance is None or frame is None or _is_by_name(frame, self.name):
+                raise
+        raise _NoItems(f"{owner.__name__!r} object is not subscriptable")
+
+    def is_needed(self, frame: types.FrameType) -> bool:
+        """Whether the program would end without items."""
+        return would_end(TypeError, frame, _SUBSCRIPT) or would_end(AttributeError, frame, self.name)
+
+
+class _NoItems(TypeError, AttributeError):
+    """The error of an index, and of a name: code in C may have asked for either."""
+
+
+class Entries(dict):  # type: ignore[type-arg]
+    """A dictionary of a module, with keys that only code gets that would end without them.
+
+    Args:
+        original: the dictionary in whose place it is.
+    """
+
+    def __init__(self, original: dict[Any, Any]) -> None:
+        super().__init__(original)
+        self.original = original
+        self.restored: dict[Any, Restored] = {}
+
+    def __missing__(self, key: Any) -> Any:  # pragma: no mutate block
+        entry = self.restored.get(key)
+        if entry is None:
+            raise KeyError(key)
+        frame = None if _is_compiling() else sys._getframe(1)
+        if frame is not None and not _is_ours(frame):
+            if not would_end(KeyError, frame, _SUBSCRIPT):
+                raise KeyError(key)
+            entry.give(frame)
+        return entry.value
+
+    def __reduce__(self) -> Any:
+        """It is copied and pickled as a plain dictionary."""
+        return dict, (dict(self),)
+
+    def as_it_was(self) -> dict[Any, Any]:
+        """The original, with what was changed since."""
+        self.original.clear()
+        self.original.update(self)
+        return self.original
+
+
+_SUBSCRIPT = "[]"  # `hotfix.asking.SUBSCRIPT`, which is imported when something is asked for
+
+
+def _bound(value: Any, instance: Any, owner: type) -> Any:
+    """What a class that has a value in its dictionary gives: in steps that `torch.compile` can follow."""
+    if isinstance(value, types.FunctionType):
+        return value.__get__(instance, owner)
+    if isinstance(value, property) and value.fget is not None:
+        return value if instance is None else value.fget(instance)
+    if isinstance(value, staticmethod):
+        return value.__func__
+    bind = getattr(type(value), "__get__", None)
+    return value if bind is None else bind(value, instance, owner)
+
+
+def would_end(error: type[BaseException], frame: types.FrameType, name: str = "") -> bool:
+    """See `hotfix.asking.would_end`."""
+    from .. import asking  # here, because most programs ask for nothing that is gone
+
+    return asking.would_end(error, frame, name)
+
+
+def _is_ours(frame: types.FrameType) -> bool:
+    """Whether a fix asks, for something that it is made of."""
+    return str(frame.f_globals.get("__name__")).startswith("hotfix.")
+
+
+def _is_by_name(frame: types.FrameType, name: str) -> bool:
+    """Whether code asks for an attribute of this name, by a dot or by one of the functions for it."""
+    from .. import asking
+
+    return asking.asker(frame, name) != "unknown"
+
+
+def _is_compiling() -> bool:
+    """Whether `torch.compile` follows this call: it may not see a frame."""
+    compiler: Any = sys.modules.get("torch.compiler")
+    return compiler is not None and bool(compiler.is_compiling())
+
+
+def missing(instance: Any, owner: type, name: str) -> AttributeError:
+    """The error of Python itself."""
+    subject = owner if instance is None else instance
+    if isinstance(subject, types.ModuleType):
+        text = f"module {subject.__name__!r} has no attribute {name!r}"
+    elif instance is None:
+        text = f"type object {owner.__name__!r} has no attribute {name!r}"
+    else:
+        text = f"{type(instance).__name__!r} object has no attribute {name!r}"
+    error = AttributeError(text)
+    if sys.version_info >= (3, 10):
+        error.name, error.obj = name, subject
+    return error
+
+
+def _own_answer_or_line(module: types.ModuleType, name: str, line: str) -> Any:
+    """What a module itself has for an import.
+
+    Raises:
+        ImportError, AttributeError: see `cannot_import`.
+    """
+    try:
+        return own_answer(module, name)
+    except AttributeError:
+        error = cannot_import(module, name, line)
+    raise error
+
+
+def cannot_import(module: types.ModuleType, name: str, line: str) -> Exception:
+    """The error of ``from module import name``, with one line more; what the module itself has for it comes first.
+
+    Args:
+        module: the module.
+        name: what it lacks.
+        line: the line: a note, before Python 3.11 below the text.
+
+    Returns:
+        The error; an AttributeError where such a statement finds the name without the module's help.
+    """
+    if f"{module.__name__}.{name}" in sys.modules:  # which is what the statement takes then
+        return AttributeError(name)
+    file = getattr(module, "__file__", None)
+    where = file if isinstance(file, str) else "unknown location"
+    error = ImportError(
+        f"cannot import name {name!r} from {module.__name__!r} ({where})", name=module.__name__, path=file
+    )
+    if hasattr(error, "name_from"):  # of Python 3.12
+        error.name_from = name
+    told: Exception = with_line(error, line)
+    return told
+
+
+def with_line(error: Any, line: str) -> Any:
+    """An error that says one line more."""
+    if hasattr(error, "add_note"):
+        error.add_note(line)
+    else:
+        error.args = (f"{error.args[0]}\n{line}", *error.args[1:])
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]
+    return error
+
+
+def imports(frame: types.FrameType) -> bool:
+    """Whether a frame is at a ``from module import name``.
+
+    Python 3.9 and 3.10 point at the prefix of an instruction whose name is behind the first 256.
+    """
+    from opcode import opmap
+
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while code[at] == opmap["EXTENDED_ARG"]:
+        at += 2
+    return code[at] == opmap["IMPORT_FROM"]
+
+
+def _reduce(self: Any) -> Any:
+    """How such a module is pickled: as its own class would be; a plain module, which has no way, by its name."""
+    kind = class_of(self)
+    base = vars(kind)[BASE]
+    if base is types.ModuleType:
+        from importlib import import_module
+
+        return import_module, (self.__name__,)
+    made = base.__reduce__(self)
+    return (base, *made[1:]) if made[0] in (kind, type(self)) else made
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: modules that are gone.
+
+
+class _Given:
+    """Loads a module that is there already."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        return self.module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """It was executed when it was made."""
+
+
+class Modules:
+    """The finder of the modules that are gone."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, types.ModuleType] = {}
+        self._fixes: dict[str, str] = {}
+
+    def put(self, name: str, module: types.ModuleType, fix: str = "") -> None:
+        """Have a module for imports that would fail."""
+        self._modules[name] = module
+        self._fixes[name] = fix
+        if self not in sys.meta_path:
+            sys.meta_path.append(self)
+
+    def known(self, name: str) -> Optional[types.ModuleType]:
+        """The module of this name that it has."""
+        return self._modules.get(name)
+
+    def take(self, name: str) -> None:
+        """Forget a module, and take it from those that have received it."""
+        module = self._modules.pop(name, None)
+        package, _, last = name.rpartition(".")
+        if module is not None and sys.modules.get(name) is module:
+            del sys.modules[name]
+        if module is not None and vars(sys.modules.get(package, module)).get(last) is module:
+            delattr(sys.modules[package], last)
+        if not self._modules and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
+        """The module, if the program would end without it."""
+        module = self._modules.get(name)
+        if module is None:
+            return None
+        frame = sys._getframe(1)
+        while frame.f_globals.get("__name__") == "hotfix.watch" and frame.f_back is not None:
+            frame = frame.f_back
+        if not would_end(ModuleNotFoundError, frame):
+            return None
+        package, _, last = name.rpartition(".")
+        note(f"{package}:{last}", self._fixes.get(name, ""), frame)
+        from importlib.machinery import ModuleSpec
+
+        return ModuleSpec(name, _Given(module), origin="hotfix")  # type: ignore[arg-type]  # it has a loader's methods
+
+
+MODULES = Modules()

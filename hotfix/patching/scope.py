@@ -1,0 +1,225 @@
+"""Run-time checks of repaired functions: may the repaired code run in this call, or does the release's own code run?
+
+Conditional edits (`hotfix.fix.Condition`) call the functions of this module. They run inside of the program's own
+calls, so they are cheap, change nothing, and never raise an error of their own. Where a check cannot be made, the
+release's own code runs, and the report says so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .. import asking
+
+# Wrappers of these packages only pass calls through; what they wrap decides.
+_PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
+
+_OURS = str(Path(__file__).parents[1])  # a repaired function may have code of ours
+
+_left_alone: dict[str, str] = {}
+_of_classes: dict[tuple[type, str], tuple[Any, str]] = {}
+_places: dict[str, tuple[Any, str, Any, Any, Any]] = {}
+
+
+def left_alone() -> dict[str, str]:
+    """Why a repair left calls to the release's own code, by id of the fix: the first reason of each."""
+    return dict(_left_alone)
+
+
+def leave_alone(fix: str, reason: str) -> bool:
+    """Record that a repair leaves a call alone.
+
+    Args:
+        fix: id of the fix.
+        reason: what is the user's own, such as ``MyTrainer.compute_loss is your own``.
+
+    Returns:
+        False, so that a condition can end with this call.
+    """
+    if fix not in _left_alone:
+        _left_alone[fix] = reason
+    return False
+
+
+def undecided(fix: str, error: Exception) -> bool:
+    """Record that the condition of a repair could not be evaluated. Returns False."""
+    return leave_alone(fix, f"its condition cannot be checked here ({type(error).__name__}: {error})")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: whose code takes part in a call.
+
+
+def is_own(fix: str, owner: Any, name: str = "", library: str = "transformers") -> bool:
+    """Whether a participant of a call is the library's own code.
+
+    Args:
+        fix: id of the fix that asks; the report names the first participant that is not the library's own.
+        owner: an object; None is nobody's code, and counts as the library's own.
+        name: of an attribute of `owner` that holds a function or method; where it is set on the instance, that counts.
+            Without a name, `owner` itself is the participant: a function, or an object whose class is checked.
+        library: name of the package whose code counts as own.
+
+    Returns:
+        True for functions and classes that were defined in the library, also below wrappers of torch, accelerate, peft
+        and deepspeed, and for absent participants. False for subclasses that override `name`, for functions that were
+        put on the class or the instance, and for copies of the library's source that were executed elsewhere.
+    """
+    if owner is None:
+        return True
+    kind = type(owner)
+    known = _of_classes.get((kind, name))
+    if known is not None and known[0] is getattr(kind, name, None) and name not in owner.__dict__:
+        return not known[1] or leave_alone(fix, known[1])
+    reason = _reason(owner, name, library)
+    return not reason or leave_alone(fix, reason)
+
+
+def _reason(owner: Any, name: str, library: str) -> str:
+    """Why a participant is not the library's own; empty where it is."""
+    if not name:
+        return _foreign(owner if callable(owner) and not isinstance(owner, type) else type(owner), library)
+    kind, namespace = type(owner), getattr(owner, "__dict__", None)
+    if namespace is not None and name in namespace:
+        return _foreign(namespace[name], library)
+    value = getattr(kind, name, None)
+    reason = _foreign(value, library)
+    if namespace is not None:
+        _of_classes[kind, name] = value, reason
+    return reason
+
+
+def is_class_of(fix: str, thing: Any, library: str = "transformers") -> bool:
+    """Whether the class of an object was defined in the library: no subclass of the user's. None counts as own."""
+    if thing is None or _root(type(thing).__module__) == library:
+        return True
+    return leave_alone(fix, f"{type(thing).__qualname__} is your own class")
+
+
+def _foreign(thing: Any, library: str) -> str:
+    """Why a function, method or class is not the library's own; empty where it is."""
+    if thing is None:
+        return ""
+    for _ in range(20):
+        function = _function_of(thing)
+        inner = getattr(function, "__wrapped__", None) if function is not thing else thing.__dict__.get("__wrapped__")
+        if inner is None and not isinstance(thing, type):
+            inner = _inner(thing)
+        if inner is None or inner is thing:
+            break
+        if isinstance(function, types.FunctionType) and not _is_from(function, {library, *_PASS_THROUGH}):
+            return _your_own(function)
+        thing = inner
+    if isinstance(thing, type):
+        return "" if _root(thing.__module__) == library else f"{thing.__qualname__} is your own class"
+    function = _function_of(thing)
+    if isinstance(function, types.FunctionType):
+        return "" if _is_from(function, {library, *_PASS_THROUGH}) else _your_own(function)
+    if isinstance(function, types.BuiltinFunctionType):
+        return ""
+    return "" if _root(type(thing).__module__) in {library, *_PASS_THROUGH} else f"{type(thing).__qualname__} is yours"
+
+
+def _inner(thing: Any) -> Any:
+    """What a partial object, a bound method or a descriptor holds."""
+    if isinstance(thing, (staticmethod, classmethod, types.MethodType)):
+        return thing.__func__
+    if isinstance(thing, property):
+        return thing.fget
+    return getattr(thing, "func", None) if type(thing).__module__ == "functools" else None
+
+
+def _function_of(thing: Any) -> Any:
+    return thing.__func__ if isinstance(thing, (staticmethod, classmethod, types.MethodType)) else thing
+
+
+def _is_from(function: types.FunctionType, packages: Any) -> bool:
+    """Whether a function was defined by a module of these packages, in that module's file or by a repair of hotfix."""
+    namespace = function.__globals__
+    if _root(str(namespace.get("__name__"))) not in packages:
+        return False
+    file = function.__code__.co_filename  # a copy that was executed elsewhere has another one
+    return file == namespace.get("__file__") or file.startswith(_OURS)
+
+
+def _your_own(function: types.FunctionType) -> str:
+    return f"{function.__qualname__} is your own"
+
+
+def _root(module: Any) -> str:
+    return str(module).partition(".")[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: repairs in several places.
+
+
+def put(place: str, owner: Any, name: str, raw: Any, function: Any) -> None:
+    """Record where a function was repaired: ``module:qualname``, who holds it, and what was installed."""
+    _places[place] = owner, name, raw, function, getattr(function, "__code__", None)
+
+
+def take_out(place: str) -> None:
+    """Forget a place: its repair was taken out."""
+    _places.pop(place, None)
+
+
+def is_in_place(fix: str, place: str) -> bool:
+    """Whether the repair of another place still runs there.
+
+    Args:
+        fix: id of the fix that asks.
+        place: ``module:qualname``.
+    """
+    known = _places.get(place)
+    if known is not None:
+        owner, name, raw, function, code = known
+        here = owner.__dict__.get(name)
+        if getattr(function, "__code__", None) is code and (here is raw or _is_below(function, here)):
+            return True
+    return leave_alone(fix, f"{place} is not repaired here, and the two belong together")
+
+
+def _is_below(function: Any, here: Any) -> bool:
+    from . import live
+
+    return here is not None and live.is_below(function, here)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: errors.
+
+
+def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bool:
+    """Whether the release's own code has raised what a fix repairs, and nobody in the program handles that error.
+
+    Args:
+        error: what was raised.
+        fix: id of the fix.
+        patterns: ``TypeName: message``; ``…`` stands for any text.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.compiler.is_compiling():
+        return True  # the class of the error has to do: its text and the stack cannot be traced
+    if not any(_matches(error, pattern) for pattern in patterns):
+        return False
+    if sys.version_info < (3, 14) and asking.is_handled(type(error), sys._getframe(1).f_back):
+        return leave_alone(fix, f"the program handles the {type(error).__name__} itself")
+    return True
+
+
+def _matches(error: BaseException, pattern: str) -> bool:
+    name, message = _compiled(pattern)
+    names = ((kind.__name__, f"{kind.__module__}.{kind.__qualname__}") for kind in type(error).__mro__)
+    return any(name in both for both in names) and message.fullmatch(str(error)) is not None
+
+
+@cache
+def _compiled(pattern: str) -> tuple[str, re.Pattern[str]]:
+    name, _, message = pattern.partition(":")
+    return name.strip(), re.compile(".*".join(map(re.escape, message.strip().split("…"))), re.DOTALL)
