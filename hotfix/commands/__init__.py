@@ -1,8 +1,8 @@
-"""The words after ``hotfix``, one module each.
+"""The words after ``hotfix``: a package for each product, a module for each small command, and what they share.
 
-Every such module has `HELP` (one line), `EXAMPLES` (command lines), ``arguments(parser)`` and ``run(chosen)``, which
-returns the exit status. `hotfix.commands.main` finds them, runs them and is the only place that turns errors into a
-line on stderr. Nothing here is imported by a program that uses hotfix.
+`hotfix.commands.main` lists the words with their modules. Each of these has `HELP` (one line), `EXAMPLES` (command
+lines), ``arguments(parser)`` and ``run(chosen)``, which returns the exit status. `main` runs them and is the only place
+that turns errors into a line on stderr. Nothing here is imported by a program that uses hotfix.
 
 What a command prints goes through `screen`, which is plain text unless a terminal and ``rich`` are there; ``--json``
 needs neither. ``rich`` and its companions come with the extra ``cli``.

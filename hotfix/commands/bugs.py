@@ -1,7 +1,7 @@
 """The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
 
-The former come from the fixes themselves, the latter from ``versions/catalogue.json``: facts by id, with a range only
-where it could be read without a doubt; what each of them does, in a line for people, is in ``versions/titles.json``.
+The former come from the fixes themselves, the latter from ``releases/unrepaired.json``: facts by id, with a range only
+where it could be read without a doubt; what each of them does, in a line for people, is in ``releases/titles.json``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from .. import session
+from .._support.memo import memo
 from ..engine.entry import Entry
-from ..memo import memo
 from . import CommandError
 
-CATALOGUE = Path(__file__).parents[1] / "versions" / "catalogue.json"
-TITLES = CATALOGUE.with_name("titles.json")
+UNREPAIRED = Path(__file__).parents[1] / "releases" / "unrepaired.json"
+TITLES = UNREPAIRED.with_name("titles.json")
 PACKAGE = "transformers"
+_LONGEST = 100  # characters of an id that are shown
 SECTIONS = ("Symptom", "Cause", "Releases", "Upstream", "Here")
 
 
@@ -111,6 +112,7 @@ def named(id: str) -> Bug:
     """
     found = known().get(id)
     if found is None:
+        id = id if len(id) <= _LONGEST else f"{id[:_LONGEST]}..."
         close = get_close_matches(id, known(), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`hotfix list --all` shows all of them"
         raise CommandError(f"no known bug has the id {id!r}; {hint}")
@@ -158,7 +160,7 @@ def report_of(entry: Entry) -> dict[str, str]:
 
 @memo
 def _catalogue() -> dict[str, Any]:
-    catalogue: dict[str, Any] = json.loads(CATALOGUE.read_text(encoding="utf-8"))
+    catalogue: dict[str, Any] = json.loads(UNREPAIRED.read_text(encoding="utf-8"))
     return catalogue
 
 

@@ -44,7 +44,7 @@ def man_page(parser: argparse.ArgumentParser) -> str:
     Args:
         parser: of the whole command.
     """
-    from ..version import __version__
+    from .. import __version__
 
     [commands] = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     lines = [f'.TH HOTFIX 1 "" "hotfix {__version__}" "User Commands"', ".SH NAME"]

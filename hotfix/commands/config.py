@@ -24,7 +24,8 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the command; a setting that cannot be read is an error."""
     from ..engine import settings
     from ..engine.policy import VARIABLES, Policy
-    from . import project_settings, screen
+    from . import screen
+    from .scan import settings as project_settings
 
     Policy.from_environment(os.environ)  # says what cannot be read
     from_file = settings.of_file(os.environ, VARIABLES)

@@ -18,10 +18,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print the summary; 1 if the processes differ, one is missing or there are no records."""
+    """Print the summary; 1 if the processes differ, one is missing, a record cannot be read or there are none."""
     from ..reports import fleet
+    from . import CommandError
 
-    summary = fleet.summarise(chosen.directory)
+    try:
+        summary = fleet.summarise(chosen.directory)
+    except OSError as error:
+        raise CommandError(f"{chosen.directory}: {error.strerror or error}") from None
     if chosen.prometheus:
         print(summary.to_prometheus())
     else:

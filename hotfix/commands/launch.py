@@ -3,6 +3,9 @@
 For places where nothing can be installed. A folder with a ``sitecustomize.py`` is put in front of ``PYTHONPATH``, and
 the command takes the place of this process: the same process number, exit status, signals and standard input.
 
+The settings, ``HOTFIX...``, follow that folder as an entry of ``PYTHONPATH`` that names no folder: a process that
+inherits nothing but ``PYTHONPATH``, on another host as well, has them. Its characters mean nothing to a shell.
+
 Reaches what inherits the environment: launchers, workers, engine cores. Does not reach ``python -I``, ``-E`` and
 ``-S``, nor children whose environment was emptied; the distribution ``transformers-hotfix-autoload`` reaches the
 first, the second and the last of these.
@@ -20,6 +23,7 @@ from typing import NoReturn
 from ..errors import HotfixError
 
 FOLDER = Path(__file__).resolve().parent / "startup"
+AUDIT_FOLDER = FOLDER.with_name("startup_audit")
 _HOME = Path(__file__).resolve().parents[2]
 _WINDOWS = sys.platform == "win32"
 
@@ -57,18 +61,36 @@ class NotRun(HotfixError):
         self.status = 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
 
 
-def environment(current: Mapping[str, str]) -> dict[str, str]:
+def environment(current: Mapping[str, str], audit: bool = False) -> dict[str, str]:
     """The environment variables for the command.
 
     Args:
         current: those of this process.
+        audit: whether its processes may only observe; what is started inside of an audit belongs to it.
     """
+    ours = (str(FOLDER), str(AUDIT_FOLDER))
     folders = [folder for folder in current.get("PYTHONPATH", "").split(os.pathsep) if folder]
-    folders = [str(FOLDER), *(folder for folder in folders if folder != str(FOLDER))]
+    first = AUDIT_FOLDER if audit or str(AUDIT_FOLDER) in folders else FOLDER
+    others = [folder for folder in folders if not folder.startswith(ours)]
+    folders = [str(first), *_settings(first, current), *others]
     home = str(_HOME)
     if not _is_installed() and home not in folders:
         folders.append(home)  # hotfix lies in a folder that only this process has on its path
     return {**current, "PYTHONPATH": os.pathsep.join(folders)}
+
+
+def _settings(folder: Path, variables: Mapping[str, str]) -> list[str]:
+    """The entry of PYTHONPATH that carries the settings, if there are any; read by ``startup/sitecustomize.py``."""
+    settings = {name: value for name, value in sorted(variables.items()) if name.startswith("HOTFIX")}
+    if not settings:
+        return []
+    return [os.path.join(folder, "with", "/".join(f"{name}={_encoded(value)}" for name, value in settings.items()))]
+
+
+def _encoded(value: str) -> str:
+    """A value in which a plus sign and two digits stand for each byte but letters, digits, and ``._-``."""
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+    return "".join(chr(byte) if byte in plain else f"+{byte:02X}" for byte in os.fsencode(value))
 
 
 def _is_installed() -> bool:

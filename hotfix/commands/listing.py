@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from ..words import KINDS
+from .._support.words import KINDS
 
 HELP = "the bugs that hotfix repairs, and with --all those that it does not"
 EXAMPLES = (

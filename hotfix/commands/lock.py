@@ -47,12 +47,15 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _against(folder: Path) -> int:
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
-    from ..reports import lock
-    from . import CommandError, audit_path, run_folder, screen
+    from ..reports import lock, trees
+    from . import CommandError, screen
+    from .audit import from_files, run_folder
 
     run = run_folder.read(folder)
+    if (folder / lock.FILE).exists() and (reason := trees.Tree(folder).refusal(folder / lock.FILE)):
+        raise CommandError(f"{folder / lock.FILE}: {reason}")
     locked = lock.read(folder / lock.FILE)
     if not run.files.model_types:
         raise CommandError(f"{folder}: no file in it names the kind of model, so its functions are not known")
@@ -60,8 +63,8 @@ def _against(folder: Path) -> int:
     folders: set[str] = set()
     for package in (locked["packages"], here.packages):
         try:
-            folders |= audit_path.folders_of(run.files.model_types, Version(str(package.get("transformers", ""))))
-        except InvalidVersion:
+            folders |= from_files.folders_of(run.files.model_types, Version(str(package.get("transformers", ""))))
+        except ValueError:  # InvalidVersion, and a number of thousands of digits
             continue
     differences = lock.against(locked, here, folders)
     shown = screen.Screen()

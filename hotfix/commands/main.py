@@ -1,7 +1,7 @@
 """The command ``hotfix``, also ``python -m hotfix``.
 
 The parser is the standard library's, so that every ``--json`` works in an environment that has nothing else. Each word
-is a module beside this one.
+is a module of this package.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Optional
 
+from .. import __version__
 from ..errors import HotfixError
-from ..version import __version__
 
 COMMANDS = {
     "status": "status",
-    "doctor": "doctor",
+    "doctor": "doctor.command",
     "config": "config",
-    "scan": "scan",
-    "scan-code": "scan_code",
-    "check-model": "check_model",
-    "explain": "explain",
+    "scan": "scan.command",
+    "scan-code": "scan_code.command",
+    "check-model": "checkpoints.command",
+    "explain": "explain.command",
     "list": "listing",
-    "diff": "diff",
-    "verify": "verify",
+    "diff": "diff.command",
+    "verify": "verify.command",
     "run": "run",
-    "audit": "audit",
+    "audit": "audit.command",
     "fleet": "fleet",
     "lock": "lock",
     "digest": "digest",
@@ -63,6 +63,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except Exception as error:
         if chosen.debug:
             raise
+        if isinstance(error, OSError) and error.filename and error.strerror:  # of a file that the user has named
+            _print_error(f"{_shortened(str(error.filename))}: {error.strerror}")
+            return 2
         ours = isinstance(error, HotfixError)
         text = " ".join(str(error).split())
         _print_error(text if ours else f"{type(error).__name__}: {text} (--debug shows where)")
@@ -118,6 +121,10 @@ def _formatter() -> Any:
             return argparse.RawDescriptionHelpFormatter
         return RawDescriptionRichHelpFormatter
     return argparse.RawDescriptionHelpFormatter
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:100]}...{text[-97:]}"
 
 
 def _print_error(sentence: str) -> None:

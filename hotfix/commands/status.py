@@ -76,9 +76,9 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _print_unknown(report: Report, as_json: bool) -> None:
+    from .. import __version__
     from ..engine.ledger import State
     from ..reports import tables
-    from ..version import __version__
     from ..versions.judgement import Verdict
     from . import screen
 

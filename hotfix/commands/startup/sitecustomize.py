@@ -3,6 +3,13 @@
 Python imports only the first ``sitecustomize`` that it finds. This one stands first, so it owes the one that it hides
 exactly what Python would have done: import it, and let its errors be reported as usual.
 
+Some launchers pass PYTHONPATH on to a child and drop other variables. The settings of the command therefore stand in
+PYTHONPATH as well, as an entry that names no folder (`hotfix.commands.launch`), and a process gets back what it lost.
+A variable that it still has is stronger, unless it would weaken a guard or turn an audit into a repair.
+
+`hotfix audit` has a folder of its own, next to this one, which executes this file. A process that has that folder in
+its PYTHONPATH observes and never repairs.
+
 Nothing is imported here that a bare interpreter has not loaded. Limits: ``python -I``, ``-E`` and ``-S``, and children
 whose environment was emptied, do not look at PYTHONPATH and never come here.
 """
@@ -10,12 +17,74 @@ whose environment was emptied, do not look at PYTHONPATH and never come here.
 import os
 import sys
 
+# A value that the command had cannot be switched off below it.
+_KEPT = ("HOTFIX_STRICT", "HOTFIX_PIN", "HOTFIX_CONFIG")
+_KEPT_VALUES = {"HOTFIX_MODE": "observe", "HOTFIX_UNKNOWN": "raise"}
 
-def _arm() -> None:
+
+def _settings(folder: str, folders: "list[str]") -> "dict[str, str]":
+    """The switches of the command that was given a start-up folder, as its PYTHONPATH says."""
+    begin = os.path.join(folder, "with", "")
+    settings = {}
+    for entry in folders:
+        if entry.startswith(begin):
+            for setting in entry[len(begin) :].split("/"):
+                name, _, value = setting.partition("=")
+                settings[name] = _decoded(value)
+    return settings
+
+
+def _decoded(value: str) -> str:
+    """A value in which a plus sign and two digits stand for a byte."""
+    first, *rest = value.split("+")
+    return os.fsdecode(first.encode() + b"".join(bytes([int(part[:2], 16)]) + part[2:].encode() for part in rest))
+
+
+def _restore(settings: "dict[str, str]", observes: bool) -> None:
+    """Set the variables that this process should have."""
+    changed = False
+    for name, value in settings.items():
+        own = os.environ.get(name)
+        if own is not None and name == "HOTFIX_REQUIRE" and value:
+            value = ",".join(dict.fromkeys(part for part in f"{value},{own}".split(",") if part))
+        elif own is not None:
+            keeps = (name in _KEPT and value not in ("", "0")) or _KEPT_VALUES.get(name) == value
+            if not keeps and not (observes and name == "HOTFIX_RECORD"):
+                continue
+        if own != value:
+            os.environ[name], changed = value, True
+    if observes and os.environ.get("HOTFIX_MODE") != "observe":
+        os.environ["HOTFIX_MODE"], changed = "observe", True
+    if changed:  # the start-up file of a wheel comes before this one, and has read the variables
+        for finder in [finder for finder in sys.meta_path if getattr(finder, "is_hotfix", False)]:
+            finder.armed = False  # type: ignore[attr-defined]
+            sys.meta_path.remove(finder)
+
+
+def _arm(folder: str) -> None:
+    """Arm hotfix by the place of its file, so that another module called ``hotfix`` is not in the way."""
     if os.environ.get("HOTFIX") == "0":
         return
+    path = os.path.join(os.path.dirname(os.path.dirname(folder)), "watch.py")
+    if not os.path.isfile(path):  # in a zip file
+        import hotfix.watch as watch
+    else:
+        from _frozen_importlib_external import SourceFileLoader
+
+        watch = type(sys)("hotfix.watch")
+        watch.__file__, watch.__package__ = path, "hotfix"
+        SourceFileLoader("hotfix.watch", path).exec_module(watch)
+    watch.arm()
+
+
+def _start() -> None:
+    folder = os.path.dirname(os.path.abspath(__file__))
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     try:
-        import hotfix.auto  # noqa: F401
+        audit = os.path.join(os.path.dirname(folder), "startup_audit")
+        observes = folder == audit or audit in folders
+        _restore(_settings(folder, folders), observes)
+        _arm(folder)
     except BaseException as error:  # the program starts, whatever is wrong with hotfix
         if sys.stderr is not None:
             sys.stderr.write(f"hotfix: not armed in this process ({type(error).__name__}: {error})\n")
@@ -24,7 +93,8 @@ def _arm() -> None:
 def _chain() -> None:
     """Import the ``sitecustomize`` that Python would have found without this folder."""
     here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
+    ours = (here, os.path.join(here, "with"))
+    sys.path[:] = [folder for folder in sys.path if not os.path.abspath(folder).startswith(ours) or folder == ""]
     sys.path_importer_cache.pop(here, None)
     own = sys.modules.pop("sitecustomize")
     try:
@@ -37,5 +107,5 @@ def _chain() -> None:
         sys.modules.setdefault("sitecustomize", own)
 
 
-_arm()
+_start()
 _chain()

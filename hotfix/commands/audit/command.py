@@ -1,0 +1,351 @@
+"""``hotfix audit``: whether known bugs have struck in a run, or may have in one of which the files are left."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Optional
+
+from .. import CommandError, launch
+
+HELP = "say which known bugs struck in a run: of a command, or of the files that a run has left"
+
+EXAMPLES = (
+    "hotfix audit -- torchrun --nproc-per-node 8 train.py",
+    "hotfix audit --fail -- python train.py",
+    "hotfix audit checkpoint-500",
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    _options(parser)
+    parser.add_argument("--records", metavar="DIR", help="where the processes of the command write down their counts")
+    parser.add_argument("what", nargs=argparse.REMAINDER, metavar="PATH | -- COMMAND", help="files, or a command")
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    """Those that may stand behind a path as well."""
+    parser.add_argument("--fail", action="store_true", help="exit with status 1 unless it is known that no bug struck")
+    parser.add_argument("--all", action="store_true", help="also the bugs that raise an error where they strike")
+    parser.add_argument("--json", action="store_true", help="print JSON; what the command prints goes to stderr")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Observe a command, or look at files.
+
+    Returns:
+        The status of the command, or 1 if a bug struck and that was asked for.
+    """
+    words = list(chosen.what)
+    if words[:1] == ["--"]:
+        return _of_command(words[1:], chosen)
+    if not words:
+        raise CommandError("nothing to look at; for instance: hotfix audit -- python train.py")
+    rest = argparse.ArgumentParser(prog="hotfix audit", add_help=False)
+    _options(rest)
+    found, left = rest.parse_known_args(words[1:])
+    for name, value in vars(found).items():
+        setattr(chosen, name, value or getattr(chosen, name))
+    if left:
+        raise CommandError(f"{left[0]}: behind a path nothing follows; a command stands behind --: hotfix audit -- …")
+    from . import from_files
+
+    return from_files.audit(Path(words[0]), chosen)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: a command.
+
+
+class State(str, Enum):
+    """What became of a bug in a run; the order is that of the table."""
+
+    STRUCK = "struck"  #: on some call its condition was met
+    UNKNOWN = "not known"  #: it was not seen to strike, and calls of it are not counted
+    UNTOLD = "not told"  #: on no call it was seen to strike, and on some it could not be told
+    REACHED = "reached"  #: the function was called, and no condition is known
+    HARMLESS = "harmless"  #: the function was called, and the condition was never met
+    NEVER = "never reached"  #: the function was not called
+    UNOBSERVABLE = "not observable"  #: its calls cannot be counted
+
+
+@dataclass(frozen=True)
+class Bug:
+    """What became of one known bug in a run.
+
+    Attributes:
+        id, kind, title: of the fix.
+        state: what became of it.
+        reason: why it could not be observed, or why it is not known; empty where it was observed.
+        repair: the switch that repairs it.
+        observed: what was counted, by function; see `hotfix.reports.observed.summed`.
+    """
+
+    id: str
+    kind: str
+    title: str
+    state: State
+    reason: str
+    repair: str
+    observed: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What became of all known bugs in a run.
+
+    Attributes:
+        status: exit status of the command.
+        processes: how many have imported a library that hotfix watches.
+        ended: how many of them came to their end; of the others all that was counted up to some moment is known.
+        world_size: number of ranks; 0 outside of a job.
+        missing: ranks without a record.
+        unreadable: files among the records that are none, and why.
+        packages: versions of what was installed there.
+        bugs: those of the modules that were imported.
+    """
+
+    status: int
+    processes: int
+    ended: int
+    world_size: int
+    missing: tuple[int, ...]
+    unreadable: tuple[str, ...]
+    packages: Mapping[str, str]
+    bugs: tuple[Bug, ...]
+
+    @property
+    def struck(self) -> list[Bug]:
+        """Those that struck."""
+        return [one for one in self.bugs if one.state is State.STRUCK]
+
+    @property
+    def unknown(self) -> list[Bug]:
+        """Those of which it is not known."""
+        return [one for one in self.bugs if one.state in (State.UNKNOWN, State.UNTOLD)]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every process is known, and in none a bug struck or may have."""
+        return bool(self.processes) and not (self.struck or self.unknown or self.missing or self.unreadable)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public form."""
+        bugs = [{**asdict(one), "state": one.state.value} for one in self.bugs]
+        return {
+            **asdict(self),
+            "packages": dict(self.packages),
+            "missing": list(self.missing),
+            "unreadable": list(self.unreadable),
+            "bugs": bugs,
+        }
+
+
+def _of_command(command: Sequence[str], chosen: argparse.Namespace) -> int:
+    if not command:
+        raise CommandError("no command; for instance: hotfix audit -- torchrun train.py")
+    with _folder(chosen.records) as folder:
+        status = _observed(command, folder, chosen.json)
+        found = summarised(folder, status)
+    if chosen.json:
+        from ..screen import print_json
+
+        print_json(found.to_dict())
+    else:
+        _show(found, chosen.all)
+    return status or int(bool(chosen.fail and not found.is_clean))
+
+
+@contextmanager
+def _folder(wanted: Optional[str]) -> Iterator[Path]:
+    if wanted is None:
+        with tempfile.TemporaryDirectory(prefix="hotfix-audit-") as folder:
+            yield Path(folder)
+        return
+    path = Path(wanted).absolute()
+    path.mkdir(parents=True, exist_ok=True)
+    if any(path.glob("*.json")):
+        raise CommandError(f"{wanted} has records of another run; take an empty folder")
+    yield path
+
+
+def _observed(command: Sequence[str], folder: Path, quiet: bool) -> int:
+    """Run a command with all its processes observed. Returns its exit status, as a shell gives it."""
+    switches = {"HOTFIX": "1", "HOTFIX_MODE": "observe", "HOTFIX_RECORD": str(folder)}
+    variables = launch.environment({**os.environ, **switches}, audit=True)
+    sys.stdout.flush()
+    try:
+        process = subprocess.Popen(list(command), env=variables, stdout=sys.stderr if quiet else None)
+    except OSError as error:
+        raise launch.NotRun(command[0], error) from error
+    # A scheduler that ends the job tells this process, and means the command.
+    before = {one: signal.signal(one, lambda number, _: process.send_signal(number)) for one in _FORWARDED}
+    try:
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:  # the command got it from the terminal as well, and may need a while
+                continue
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 128 - status if status < 0 else status
+
+
+_FORWARDED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)]
+
+
+def summarised(folder: Path, status: int = 0) -> Audit:
+    """What the records in a folder say of known bugs.
+
+    Args:
+        folder: what ``HOTFIX_RECORD`` was.
+        status: exit status of what has written them.
+    """
+    from ...engine.catalogue import Catalogue
+    from ...reports import fleet
+    from ...reports.observed import summed, switch
+
+    records, _ = fleet.read(folder)
+    whole = fleet.summarise(folder)
+    entries = Catalogue(lambda problem: None).entries
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in summed(records):
+        rows.setdefault(row["fix"], []).append(row)
+    broken: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        for outcome in record.get("outcomes") or ():
+            if outcome["verdict"] == "broken" or outcome["state"] == "observed":
+                broken.setdefault(outcome["fix"], []).append(outcome)
+    packages: dict[str, str] = {}
+    for record in records:
+        packages.update(record.get("packages") or {})
+    bugs = []
+    for id in dict.fromkeys([*rows, *broken]):
+        entry = entries.get(id)
+        state, reason = _state(rows.get(id, []), broken.get(id, []))
+        kind, title = (entry.kind, entry.title) if entry else ("", "")
+        bugs.append(Bug(id, kind, title, state, reason, switch(id, entry), tuple(rows.get(id, ()))))
+    order = list(State)
+    bugs.sort(key=lambda one: (order.index(one.state), one.kind != "silent", one.id))
+    counts = whole.processes, whole.ended, whole.world_size, whole.missing, whole.unreadable
+    return Audit(status, *counts, packages, tuple(bugs))
+
+
+def _state(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[Mapping[str, Any]]) -> tuple[State, str]:
+    if any(row["struck"] for row in rows):
+        return State.STRUCK, ""
+    missing = list(dict.fromkeys(sentence for row in rows for sentence in row["missing"]))
+    failed = [one["reason"] for one in outcomes if one["state"] == "failed"]
+    if missing or failed:
+        return State.UNKNOWN, " ".join(missing or failed[:1])
+    if any(row["untold"] for row in rows):
+        return State.UNTOLD, ""
+    reached = [row for row in rows if row["calls"]]
+    if any(row["when"] is None for row in reached):
+        return State.REACHED, next(row["why_not"] for row in reached if row["when"] is None)
+    if reached:
+        return State.HARMLESS, ""
+    unobservable = [one["reason"] for one in outcomes if one["state"] != "observed"]
+    if not rows and unobservable and len(unobservable) == len(outcomes):
+        return State.UNOBSERVABLE, unobservable[0]
+    return State.NEVER, ""
+
+
+def _show(found: Audit, every: bool) -> None:
+    from ..screen import Screen
+
+    screen = Screen()
+    shown = [
+        one
+        for one in found.bugs
+        if every or one.kind == "silent" or one.state in (State.STRUCK, State.UNKNOWN, State.UNTOLD)
+    ]
+    print(file=sys.stderr)
+    screen.line(_headline(found, shown), style="bold")
+    by_reason: dict[str, list[str]] = {}
+    for one in shown:
+        if one.state is State.UNKNOWN:
+            by_reason.setdefault(one.reason, []).append(one.id)
+    for reason, ids in by_reason.items():
+        screen.line(f"Not known of {', '.join(ids)}: {reason}")
+    if found.missing or found.unreadable or found.ended < found.processes:
+        screen.line(_incomplete(found))
+    if not found.processes:
+        return
+    table = [one for one in shown if one.state not in _BELOW]
+    if table:
+        screen.line()
+        screen.table(COLUMNS, [_cells(one) for one in table])
+    screen.line()
+    for state, sentence in _BELOW.items():
+        ids = [one.id for one in shown if one.state is state]
+        if ids:
+            screen.line(f"{sentence}: {', '.join(ids)}.")
+    if found.struck:
+        screen.line()
+    for one in found.struck:
+        wrong = dict.fromkeys(row["wrong"] for row in one.observed if row["struck"])
+        screen.line(f"{one.id}: {'; '.join(wrong)}. {one.repair}")
+    others = len(found.bugs) - len(shown)
+    if others:
+        screen.line(f"{others} more are bugs that raise an error where they strike; --all lists them.")
+
+
+_BELOW = {
+    State.NEVER: "Never reached",
+    State.UNOBSERVABLE: "Not observable (`hotfix check-model` tells of what is read from files)",
+}
+COLUMNS = ("what", "bug", "calls", "first")
+
+
+def _headline(found: Audit, shown: Sequence[Bug]) -> str:
+    if not found.processes:
+        return "No process of this command has imported what hotfix watches: there is nothing to say."
+    versions = f"transformers {found.packages['transformers']}" if "transformers" in found.packages else "transformers"
+    where = f"{versions}, {found.processes} process{'es' * (found.processes != 1)}"
+    if found.world_size:
+        where += f", {found.world_size} rank{'s' * (found.world_size != 1)}"
+    if not shown:
+        return f"No known silent bug is in what this run has imported ({where})."
+    bugs = f"{len(shown)} known bug{'s' * (len(shown) != 1)} in what this run has imported"
+    unknown = f"; of {len(found.unknown)} it is not known" if found.unknown else ""
+    struck = str(len(found.struck)) if found.struck else "None"
+    return f"{struck} of {bugs} {'was seen to strike' if unknown else 'struck'}{unknown} ({where})."
+
+
+def _cells(one: Bug) -> tuple[str, ...]:
+    from ...reports.observed import counts_of, place_of
+
+    struck = [row for row in one.observed if row["struck"]] or [row for row in one.observed if row["calls"]]
+    calls = "; ".join(map(counts_of, struck)) or ("" if one.state is State.UNKNOWN else one.reason)
+    first = "; ".join(dict.fromkeys(place_of(row) for row in struck if row["first"]))
+    return one.state.value, one.id, calls, first
+
+
+def _incomplete(found: Audit) -> str:
+    from ...reports.tables import number_ranges
+
+    sentences = []
+    if found.missing:
+        sentences.append(f"There is no record of rank {number_ranges(found.missing)} out of {found.world_size}.")
+    killed = found.processes - found.ended
+    if killed:
+        were = "process was" if killed == 1 else "processes were"
+        sentences.append(
+            f"{killed} {were} ended from outside, or by os._exit: what was counted last is missing of them."
+        )
+    if found.unreadable:
+        sentences.append(f"Records that cannot be read: {', '.join(found.unreadable[:3])}.")
+    return " ".join(sentences)

@@ -1,0 +1,450 @@
+"""``hotfix audit PATH``: which silent bugs may have struck a run, by the files that it has left.
+
+The release says which functions were broken, the configuration which of them belong to the model, and the trigger of
+each fix under which condition a call of them gives a wrong result. What the files tell of that condition is asked of
+the trigger (`hotfix.trigger.Trigger.in_files`). Nothing here says "did": files can prove that a condition was met, or
+that it cannot have been, and most often they prove neither.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, Optional
+
+from packaging.version import InvalidVersion, Version
+
+from ... import session, trigger
+from ...engine.entry import concerns, folder_of
+from ...trigger import FACTS, Files, Trigger
+from .. import bugs
+from ..bugs import PACKAGE, Bug
+from . import run_folder
+from .run_folder import Release, Run
+
+
+class Group(str, Enum):
+    """What the files say of a bug that the release has."""
+
+    MET = "met"  #: the condition under which it strikes was met
+    OPEN = "open"  #: whether it was cannot be told
+    EXCLUDED = "excluded"  #: it cannot have been
+
+
+@dataclass(frozen=True)
+class PossibleBug:
+    """One silent bug that a release had for this model.
+
+    Attributes:
+        bug: the bug.
+        releases: those of the named releases that have it.
+        group: what the files say of its condition.
+        why: what that rests on, as part of a sentence.
+        when: on which calls it strikes; empty where nobody has written that down.
+        wrong: what is wrong then.
+        known: what the files tell of what the condition depends on, as ``accumulation steps: 4 (README.md)``.
+        unknown: what they do not tell of it.
+    """
+
+    bug: Bug
+    releases: tuple[str, ...]
+    group: Group
+    why: str
+    when: str = ""
+    wrong: str = ""
+    known: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public form."""
+        return {
+            "id": self.bug.id,
+            "title": self.bug.title,
+            "group": self.group.value,
+            "why": self.why,
+            "releases": list(self.releases),
+            "when": self.when,
+            "wrong": self.wrong,
+            "known": list(self.known),
+            "unknown": list(self.unknown),
+            "repaired": self.bug.repaired,
+            "optin": self.bug.optin,
+            "fixed_in": [str(one) for one in self.bug.fixed_in],
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What may have struck a run.
+
+    Attributes:
+        run: what was read.
+        judged: the named releases that were examined.
+        findings: the silent bugs that they have, the worst group first.
+        notes: what could not be judged.
+    """
+
+    run: Run
+    judged: tuple[str, ...]
+    findings: tuple[PossibleBug, ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, group: Group) -> list[PossibleBug]:
+        """The findings of a group."""
+        return [one for one in self.findings if one.group is group]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The public form, as in ``hotfix audit PATH --json``."""
+        return {
+            "folder": str(self.run.folder),
+            "releases": [
+                {"release": one.release, "file": one.file, "what": one.what, "judged": one.release in self.judged}
+                for one in self.run.releases
+            ],
+            "model_types": sorted(self.run.files.model_types),
+            "files_say": [{"name": one.name, "value": one.value, "file": one.file} for one in self.run.files.said],
+            "repaired": sorted(self.run.repaired),
+            "findings": [one.to_dict() for one in self.findings],
+            "unread": [{"file": file, "why": why} for file, why in self.run.unread.items()],
+            "notes": list(self.notes),
+        }
+
+
+def audit(path: Path, chosen: argparse.Namespace) -> int:
+    """Print which silent bugs may have struck the run whose files are in a folder.
+
+    Args:
+        path: folder of a checkpoint, or of results.
+        chosen: ``json`` and ``fail``.
+
+    Returns:
+        0; with ``fail`` 1 where something may have struck.
+
+    Raises:
+        CommandError: it is no folder.
+    """
+    found = examine(path)
+    if chosen.json:
+        from ..screen import print_json
+
+        print_json(found.to_dict())
+    else:
+        _show(found)
+    return int(bool(chosen.fail and any(one.group is not Group.EXCLUDED for one in found.findings)))
+
+
+def examine(path: Path) -> Audit:
+    """Judge the run whose files are in a folder.
+
+    Raises:
+        CommandError: it is no folder.
+    """
+    run = run_folder.read(path)
+    releases, notes = _examined(run.releases)
+    if not run.releases:
+        notes.append(f"no file names a release of {PACKAGE}: nothing can be said of this run")
+    if releases and not run.files.model_types:
+        notes.append("no file names a kind of model: only the bugs of modules that all models share were looked at")
+    if run.files.own_code:
+        notes.append(
+            "the model comes with code of its own, which may not be that of the release: of it nothing is said"
+        )
+    findings = [
+        finding
+        for bug in bugs.known().values()
+        if bug.kind == "silent" and (finding := _finding(bug, run, releases)) is not None
+    ]
+    order = list(Group)
+    findings.sort(key=lambda one: (order.index(one.group), not one.bug.repaired, one.bug.optin, one.bug.id))
+    return Audit(run, tuple(releases), tuple(findings), (*run.notes, *notes))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: which bugs a release has for a model.
+
+
+def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
+    """The releases, as they were named, that are judged; and a line for each that is not."""
+    known = bugs.examined()
+    judged: dict[str, Version] = {}
+    notes = []
+    for text in dict.fromkeys(one.release for one in named):
+        files = ", ".join(one.file for one in named if one.release == text)
+        try:
+            version = Version(text)
+        except InvalidVersion:
+            notes.append(f"{text!r} ({files}) is no version")
+            continue
+        counted = bugs.counts_as(version)
+        if counted not in known:
+            within = f"{known[0]} to {known[-1]}"
+            notes.append(
+                f"{PACKAGE} {text} ({files}) was never examined (examined are {within}): nothing is known of it"
+            )
+            continue
+        if counted != version:
+            notes.append(f"{PACKAGE} {text} ({files}) counts as {counted} here, and may differ from it")
+        judged[text] = counted
+    if len(set(judged.values())) > 1:
+        told = ", ".join(f"{one.release} ({one.file}: {one.what})" for one in named)
+        notes.append(f"the files name more than one release, and each was looked at: {told}")
+    return judged, notes
+
+
+def has(bug: Bug, release: Version, folders: frozenset[str]) -> bool:
+    """Whether a release has a bug for a model; see `hotfix.engine.entry.concerns`.
+
+    Args:
+        bug: the bug.
+        release: the release.
+        folders: of the model and its parts, in ``transformers.models``.
+    """
+    entry = session.current().catalogue.entries.get(bug.id)
+    if entry is not None:
+        return concerns(entry.targets, release, folders)
+    return any(concerns(dict.fromkeys(bug.where, str(one)), release, folders) for one in bug.broken)
+
+
+def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
+    """The folders in ``transformers.models`` that have the models of these types in a release.
+
+    Args:
+        model_types: as configurations name them; ``siglip_vision_model`` is in the folder ``siglip``.
+        release: one that was examined.
+    """
+    from ...releases import by_release
+
+    found = set()
+    for model_type in model_types:
+        known = by_release.releases()
+        # What a release does not know by itself, a part of a model mostly, a later one may.
+        for one in [release] if release not in known else [release, *(later for later in known if later > release)]:
+            understood = by_release.source_of(one).class_of(model_type) if one in known else None
+            if understood is not None:
+                found.add(folder_of(understood.module))
+                break
+        else:
+            found.add(model_type.replace("-", "_"))
+    return frozenset(found)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: what the files say of one bug.
+
+
+def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[PossibleBug]:
+    shared = _folders_of_processors(bug, run.files.processor)
+    hit = tuple(
+        text
+        for text, release in releases.items()
+        if has(bug, release, folders_of(run.files.model_types, release) | shared)
+    )
+    if not hit:
+        return None
+    condition = _trigger(bug)
+    base = PossibleBug(
+        bug, hit, Group.OPEN, "", (condition and condition.when) or "", (condition and condition.wrong) or ""
+    )
+    if bug.id in run.repaired:
+        return replace(base, group=Group.EXCLUDED, why=f"hotfix had repaired it, says {run.repaired[bug.id]}")
+    if bug.id in run.struck:
+        number, file = run.struck[bug.id]
+        return replace(base, group=Group.MET, why=f"it was seen to strike on {number} calls ({file})")
+    lacking = _lacking(bug, run)
+    if lacking:
+        return replace(base, group=Group.EXCLUDED, why=lacking)
+    if condition is None or condition.files is None:
+        why = "the condition is not one that files tell of" if base.when else _why_not(condition)
+        return replace(base, why=why)
+    asked = _Asked()
+    answers = {text: _answer(condition, replace(run.files, release=str(releases[text])), asked) for text in hit}
+    base = replace(base, known=asked.known(run.files), unknown=asked.unknown(run.files))
+    if all(one is False for one in answers.values()):
+        return replace(base, group=Group.EXCLUDED, why="the files exclude its condition")
+    if any(one is True for one in answers.values()):
+        if len(set(releases.values())) == 1 and len(run.files.releases) == 1:
+            return replace(base, group=Group.MET, why="the files say that its condition was met")
+        said = " and ".join(text for text, one in answers.items() if one)
+        return replace(base, why=f"its condition was met if the run was one of {said}, and other releases are named")
+    return replace(base, why="the files do not tell")
+
+
+def _folders_of_processors(bug: Bug, configuration: Mapping[str, Any]) -> frozenset[str]:
+    """The folders of the processor that a model has taken from another one, if a bug is about it.
+
+    Args:
+        bug: the bug.
+        configuration: ``preprocessor_config.json``; it names one of the two or three forms that a processor has.
+    """
+    names = (configuration.get(f"{kind}_type") for kind in ("image_processor", "feature_extractor", "video_processor"))
+    stems = {_stem(name) for name in names if isinstance(name, str)}
+    keys = (key.partition(":") for key in bug.where if key.startswith(f"{PACKAGE}.models."))
+    return frozenset(folder_of(module) for module, _, name in keys if _stem(name.partition(".")[0]) in stems)
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix("Fast").removesuffix("Pil")
+
+
+def _answer(condition: Trigger, files: Files, asked: _Asked) -> Optional[bool]:
+    question = condition.files
+    assert question is not None
+    try:
+        answer = question(asked.of(files))
+    except Exception:  # one trigger that stumbles over odd files must not take the others with it
+        return None
+    return None if answer is None else bool(answer)
+
+
+class _Asked:
+    """Keeps which attributes of `Files` a trigger has looked at."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+
+    def of(self, files: Files) -> Any:
+        """The same files, and whoever looks at an attribute is noticed."""
+        names = self.names
+
+        class Watched(Files):
+            def __getattribute__(self, name: str) -> Any:
+                if name in FACTS:
+                    names[name] = None
+                return super().__getattribute__(name)
+
+        return Watched(**{name: getattr(files, name) for name in Files.__dataclass_fields__})
+
+    def known(self, files: Files) -> tuple[str, ...]:
+        """What the files tell of what was looked at."""
+        return tuple(_fact(files, name) for name in FACTS if name in self.names and _is_told(files, name))
+
+    def unknown(self, files: Files) -> tuple[str, ...]:
+        """What they do not tell of it."""
+        return tuple(FACTS[name] for name in FACTS if name in self.names and not _is_told(files, name))
+
+
+def _is_told(files: Files, name: str) -> bool:
+    value = getattr(files, name)
+    return value is not None and value not in ((), frozenset())
+
+
+def _fact(files: Files, name: str) -> str:
+    """``accumulation steps: 4 (README.md)``."""
+    values: dict[str, list[str]] = {}
+    for one in files.said:
+        if one.name == name:
+            values.setdefault(_word(one.value), []).append(one.file)
+    return f"{FACTS[name]}: " + ", ".join(f"{value} ({_places_of(told)})" for value, told in values.items())
+
+
+def _word(value: object) -> str:
+    return {"True": "yes", "False": "no"}.get(str(value), str(value))
+
+
+def _places_of(files: Sequence[str]) -> str:
+    more = len(files) - 2
+    return ", ".join(files[:2]) + (f" and {more} more" if more > 0 else "")
+
+
+def _lacking(bug: Bug, run: Run) -> str:
+    """Why it cannot have struck with what was installed beside; empty where that is open, or nothing is lacking."""
+    for name, specifier in bug.needs.items():
+        version = run.files.packages.get(name)
+        if version is not None:
+            try:
+                if not specifier.contains(Version(version), prereleases=True):
+                    return f"it needs {name}{specifier}, and {version} was installed"
+            except InvalidVersion:
+                continue
+        elif run.pinned is not None and name not in run.pinned:
+            return f"it needs {name}, which is not among what is pinned"
+    return ""
+
+
+def _why_not(condition: Optional[Trigger]) -> str:
+    if condition is not None and condition.why_not:
+        return condition.why_not
+    return "under which condition it strikes is not written down; its title says what happens"
+
+
+def _trigger(bug: Bug) -> Optional[Trigger]:
+    entry = session.current().catalogue.entries.get(bug.id)
+    return trigger.load(bug.id, entry.module) if entry is not None else None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: how it is shown.
+
+_HEADINGS = {
+    Group.MET: "The files say that these had their condition, so they may have struck:",
+    Group.OPEN: "These may have struck; the files do not tell:",
+    Group.EXCLUDED: "The files exclude these:",
+}
+
+
+def _show(found: Audit) -> None:
+    from ..screen import Screen
+
+    screen = Screen()
+    run = found.run
+    facts = [("folder", str(run.folder))]
+    facts += [(PACKAGE, line) for line in _named(run.releases)]
+    facts += [(FACTS[name], _fact(run.files, name).partition(": ")[2]) for name in FACTS if _is_told(run.files, name)]
+    if run.repaired:
+        facts.append(("repaired then", ", ".join(sorted(run.repaired))))
+    facts += [("not read", f"{file}: {why}") for file, why in run.unread.items()]
+    screen.facts(facts)
+    for group, heading in _HEADINGS.items():
+        members = found.of(group)
+        if not members:
+            continue
+        screen.line()
+        screen.line(heading, "bold")
+        if group is Group.EXCLUDED:
+            excluded = [(one.bug.id, one.when or one.bug.title, _reasons(one)) for one in members]
+            screen.table(("bug", "would strike when", "what the files tell"), excluded)
+        else:
+            rows = [(one.bug.id, _condition(one), _reasons(one), one.bug.cure()) for one in members]
+            screen.table(("bug", "strikes when", "what the files tell", "hotfix"), rows)
+    for note in found.notes:
+        screen.line()
+        screen.line(f"Note: {note}.")
+    screen.line()
+    screen.line(_summary(found), "bold")
+
+
+def _named(releases: Sequence[Release]) -> Iterator[str]:
+    """The releases, by what the files say of them."""
+    by_what: dict[tuple[str, str], list[str]] = {}
+    for one in releases:
+        by_what.setdefault((one.release, one.what), []).append(one.file)
+    for (release, what), files in by_what.items():
+        yield f"{release}: {what} ({_places_of(files)})"
+
+
+def _condition(one: PossibleBug) -> str:
+    return f"{one.when}: {one.wrong}" if one.when else one.bug.title
+
+
+def _reasons(one: PossibleBug) -> str:
+    if not one.known and not one.unknown:
+        return one.why
+    missing = [f"not told: {', '.join(one.unknown)}"] if one.unknown and one.group is Group.OPEN else []
+    reasons = one.known if one.group is not Group.OPEN or one.unknown else (one.why, *one.known)
+    return "; ".join([*reasons, *missing])
+
+
+def _summary(found: Audit) -> str:
+    met, open_ones, excluded = (len(found.of(group)) for group in Group)
+    if not found.judged:
+        return "Nothing was judged."
+    releases = " and ".join(f"{PACKAGE} {one}" for one in found.judged)
+    if not found.findings:
+        return f"No silent bug is known that {releases} has for this model."
+    return (
+        f"{releases} has {len(found.findings)} known silent bugs for this model: {met} had their condition by what the "
+        f"files say, of {open_ones} they do not tell, {excluded} they exclude."
+    )

@@ -1,0 +1,484 @@
+"""What the files of a checkpoint, or of a folder of results, say of the run that wrote them.
+
+Read are config.json, generation_config.json, adapter_config.json, preprocessor_config.json, tokenizer_config.json,
+trainer_state.json, the model card, args.json, hotfix.lock, the records of hotfix, and what pins packages
+(`hotfix.commands.pins.readers`); in a folder of results those of the newest checkpoint as well. Nothing is executed,
+nothing is unpickled (training_args.bin, *.pt, *.pth are not opened), no library is imported. What cannot be read is
+named, with the reason, and the rest is read all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+from packaging.utils import canonicalize_name
+
+from ...reports import lock
+from ...trigger import FACTS, Files, Said
+from .. import CommandError
+from ..bugs import PACKAGE
+from ..pins import project_files, readers
+
+LARGEST = {"trainer_state.json": 256 * 2**20}  # a line of its log for every step
+LIMIT = 16 * 2**20
+_NODES = 100_000  # dictionaries and lists of a configuration
+_RECORD = re.compile(r".*-\d+-[0-9a-f]{8}\.json")
+_RECORDS = 64
+_VERSION = 60  # characters
+_ITEM = re.compile(r"[-*] +([A-Za-z][\w .-]*?)[ :] *v?(\d[\w.+!-]*)[ \t]*")
+_SETTING = re.compile(r"- ([a-z_]+): (.+)")
+_SETTINGS = "hyperparameters were used during training:"
+_NEVER_READ = "training_args.bin"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of transformers that a file names.
+
+    Attributes:
+        release: as it stands there.
+        file: which file.
+        what: what the file says of it.
+    """
+
+    release: str
+    file: str
+    what: str
+
+
+@dataclass
+class Run:
+    """What was read of a folder.
+
+    Attributes:
+        folder: the folder.
+        releases: the releases of transformers that its files name.
+        files: what else they say.
+        repaired: what a hotfix.lock or a record says was repaired: ids, and the file that says so.
+        struck: on how many calls a bug was seen to strike, by id, and a file that says so.
+        pinned: names of packages in files that name all that is installed; None where there is no such file.
+        unread: what was not read, and why, by file.
+        notes: what is to be known besides, as sentences.
+    """
+
+    folder: Path
+    releases: list[Release] = field(default_factory=list)
+    files: Files = field(default_factory=lambda: Files(Path()))
+    repaired: dict[str, str] = field(default_factory=dict)
+    struck: dict[str, tuple[int, str]] = field(default_factory=dict)
+    pinned: Optional[frozenset[str]] = None
+    unread: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def read(folder: Path) -> Run:
+    """Read the folder of a checkpoint, or of results.
+
+    Raises:
+        CommandError: it is no folder.
+    """
+    if not folder.is_dir():
+        what = "a file; name the folder that it is in" if folder.exists() else "there is no such folder"
+        raise CommandError(f"{folder}: {what}")
+    try:
+        return _Reader(folder).read()
+    except OSError as error:
+        raise CommandError(f"{folder}: {error.strerror or error}") from None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    def __init__(self, folder: Path) -> None:
+        self.run = Run(folder)
+        self.said: list[Said] = []
+        self.config: Mapping[str, Any] = {}
+        self.processor: Mapping[str, Any] = {}
+        self.tokenizer: Mapping[str, Any] = {}
+        self.packages: dict[str, set[str]] = {}
+        # A snapshot in the cache of the Hub consists of links to the folder of its repository.
+        inside = folder.parents[1] if folder.parent.name == "snapshots" else folder
+        self.inside = inside.resolve()
+
+    def read(self) -> Run:
+        """Everything."""
+        places = ["", *self._newest_checkpoint()]
+        for place in places:
+            self._configuration(place)
+            self._adapter(place)
+            self.processor = self.processor or self._json(f"{place}preprocessor_config.json") or {}
+            self.tokenizer = self.tokenizer or self._json(f"{place}tokenizer_config.json") or {}
+            self._state(place)
+            self._arguments(place)
+            self._lock(place)
+            self._marks(place)
+        self._card()
+        self._records()
+        self._pins()
+        self.run.files = self._files()
+        return self.run
+
+    # -- the files of a run --------------------------------------------------------------------------------------------
+
+    def _configuration(self, place: str) -> None:
+        for name in ("config.json", "generation_config.json"):
+            content = self._json(place + name)
+            if content is None:
+                continue
+            self._release(content.get("transformers_version"), place + name, "it was written with it")
+            if name != "config.json":
+                continue
+            self.config = self.config or content
+            file = place + name
+            for one in self._every_dictionary(content, file):
+                self._text("model_types", one.get("model_type"), file)
+                if one is not content:
+                    self._release(one.get("transformers_version"), file, "a part of it was written with it")
+            for one in _list(content.get("architectures")):
+                self._text("architectures", one, file)
+            self.say("own_code", bool(content.get("auto_map")), file)
+            parts = [content, *(part for part in [content.get("text_config")] if isinstance(part, dict))]
+            for part in parts:
+                self._text("dtype", part.get("dtype") or part.get("torch_dtype"), file)
+                self._text("attention", part.get("_attn_implementation") or part.get("attn_implementation"), file)
+                self._number("max_positions", part.get("max_position_embeddings"), file)
+                self._window(part, file)
+
+    def _window(self, config: Mapping[str, Any], file: str) -> None:
+        """The window of a configuration; all that its class has stands in it where transformers has written it."""
+        if "sliding_window" in config:
+            used = config.get("use_sliding_window") is not False
+            self._number("sliding_window", config["sliding_window"] if used and config["sliding_window"] else 0, file)
+        elif config.get("transformers_version") and not isinstance(config.get("text_config"), dict):
+            self.say("sliding_window", 0, file)
+
+    def _adapter(self, place: str) -> None:
+        file = f"{place}adapter_config.json"
+        content = self._json(file)
+        if content is None:
+            return
+        self.say("is_adapter", True, file)
+        mapping = content.get("auto_mapping")
+        mapping = mapping if isinstance(mapping, dict) else {}
+        library = mapping.get("parent_library")
+        if isinstance(library, str) and library.startswith(f"{PACKAGE}.models."):
+            self._text("model_types", library.split(".")[2], file)
+            self._text("architectures", mapping.get("base_model_class"), file)
+        elif not any(one.name == "model_types" for one in self.said):
+            base = content.get("base_model_name_or_path")
+            named = f", {_short(base)}" if isinstance(base, str) and base else ""
+            self.run.notes.append(f"{file}: what kind of model its base is{named}, is not said there")
+
+    def _state(self, place: str) -> None:
+        file = f"{place}trainer_state.json"
+        content = self._json(file)
+        if content is not None:
+            self.say("by_trainer", True, file)
+            self._number("batch_size", content.get("train_batch_size"), file)
+
+    def _arguments(self, place: str) -> None:
+        """What ms-swift and others keep of the arguments of a training, as JSON."""
+        for name in ("args.json", "training_args.json"):
+            file = place + name
+            content = self._json(file)
+            if content is None:
+                continue
+            self._number("accumulation_steps", content.get("gradient_accumulation_steps"), file)
+            self._number("batch_size", content.get("per_device_train_batch_size"), file)
+            self._text("attention", content.get("attn_impl") or content.get("attn_implementation"), file)
+
+    def _lock(self, place: str) -> None:
+        file = place + lock.FILE
+        path = self._path(file)
+        if path is None or (content := self._json(file)) is None:
+            return
+        if not isinstance(content.get("patches"), list) or not isinstance(content.get("packages"), dict):
+            self.run.unread[file] = "not a lock file of hotfix"
+            return
+        try:
+            edited = lock.edited_since({"digest": "", **content})
+        except (TypeError, ValueError):  # lines that are no text
+            edited = "not a lock file of hotfix"
+        if edited:
+            self.run.unread[file] = edited
+            return
+        self._environment(content, file)
+
+    def _records(self) -> None:
+        names = sorted(path.name for path in self.run.folder.iterdir() if _RECORD.fullmatch(path.name))
+        for file in names[:_RECORDS]:
+            content = self._json(file)
+            if content and isinstance(content.get("patches"), list) and isinstance(content.get("packages"), dict):
+                self._environment(content, file)
+                self._counts(content, file)
+        if len(names) > _RECORDS:
+            self.run.notes.append(f"{len(names)} records of hotfix; {_RECORDS} of them were read")
+
+    def _environment(self, content: Mapping[str, Any], file: str) -> None:
+        """What a lock file or a record says of the process that it is of."""
+        for name, version in content["packages"].items():
+            self._package(str(name), version, file, "the training ran with it")
+        for line in content["patches"]:
+            words = str(line).split()
+            if words:
+                self.run.repaired.setdefault(words[0], file)
+
+    def _counts(self, content: Mapping[str, Any], file: str) -> None:
+        """What a record says of calls that were observed."""
+        for one in _list(content.get("observed")):
+            struck = one.get("struck") if isinstance(one, dict) else None
+            if isinstance(struck, int) and struck > 0 and isinstance(one.get("fix"), str):
+                before = self.run.struck.get(one["fix"], (0, file))
+                self.run.struck[one["fix"]] = (before[0] + struck, before[1])
+
+    def _marks(self, place: str) -> None:
+        """What the names of files say."""
+        folder = self.run.folder / place
+        names = {path.name for path in folder.iterdir()}
+        if _NEVER_READ in names:
+            self.say("by_trainer", True, place + _NEVER_READ)
+            self.run.unread[place + _NEVER_READ] = "a pickle, which could run anything; never opened"
+        if "zero_to_fp32.py" in names or any(re.fullmatch(r"global_step\d+", name) for name in names):
+            self.say("deepspeed", True, f"{place or './'}: zero_to_fp32.py or global_step*")
+        elif {"optimizer.pt", "trainer_state.json"} <= names:  # DeepSpeed keeps that elsewhere
+            self.say("deepspeed", False, f"{place}optimizer.pt")
+        ranks = [int(one[1]) for one in (re.fullmatch(r"rng_state_(\d{1,6})\.pth", name) for name in names) if one]
+        if "rng_state.pth" in names and not ranks:
+            self.say("processes", 1, f"{place}rng_state.pth")
+
+    # -- the model card ------------------------------------------------------------------------------------------------
+
+    def _card(self) -> None:
+        file = "README.md"
+        text = self._text_of(file)
+        if text is None:
+            return
+        lines = text.splitlines()
+        for number, line in enumerate(lines):
+            if re.fullmatch(r"#+ +Framework versions\s*", line):
+                for item in _items(lines[number + 1 :]):
+                    found = _ITEM.fullmatch(item)
+                    if found:
+                        name = {"Pytorch": "torch"}.get(found[1], found[1])
+                        self._package(name, found[2], file, "the training ran with it")
+            if line.rstrip().endswith(_SETTINGS):
+                self._settings(dict(_pairs(_items(lines[number + 1 :]))), file)
+
+    def _settings(self, settings: Mapping[str, str], file: str) -> None:
+        """The list of hyperparameters that the Trainer writes; it leaves out what has its usual value."""
+        if "train_batch_size" not in settings:
+            return
+        self.say("by_trainer", True, file)
+        self._number("batch_size", settings["train_batch_size"], file)
+        self._number("accumulation_steps", settings.get("gradient_accumulation_steps", "1"), file)
+        if "num_devices" in settings:
+            self._number("processes", settings["num_devices"], file)
+        self._text("parallel", settings.get("distributed_type"), file)
+
+    # -- what pins packages --------------------------------------------------------------------------------------------
+
+    def _pins(self) -> None:
+        try:
+            found = project_files.find(self.run.folder)
+        except CommandError:  # none, which is usual here
+            return
+        complete: set[str] = set()
+        for path in found:
+            file = path.relative_to(self.run.folder).as_posix()
+            if self._path(file) is None:
+                continue
+            try:
+                read = readers.read(str(path))
+            except CommandError as error:
+                self.run.unread[file] = str(error).partition(": ")[2] or str(error)
+                continue
+            for name, wanted in read.packages.items():
+                for pin in wanted:
+                    if pin.version is not None:
+                        self._package(name, str(pin.version), file, "it is pinned")
+                    elif name == PACKAGE:
+                        asks = pin.opaque or f"it allows {PACKAGE}{pin.specifier}"
+                        self.run.notes.append(f"{file}: {asks}, which is not one release")
+            if read.complete:
+                complete |= read.packages.keys()
+                self.run.pinned = frozenset(complete)
+
+    # -- what was said -------------------------------------------------------------------------------------------------
+
+    def say(self, name: str, value: Any, file: str) -> None:
+        """Keep what a file says."""
+        one = Said(name, value, file)
+        if one not in self.said:
+            self.said.append(one)
+
+    def _text(self, name: str, value: Any, file: str) -> None:
+        if isinstance(value, str) and 0 < len(value) <= 200:
+            self.say(name, value, file)
+
+    def _number(self, name: str, value: Any, file: str) -> None:
+        if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value):
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9:
+            self.say(name, value, file)
+
+    def _release(self, value: Any, file: str, what: str) -> None:
+        if value is None:
+            return
+        if not isinstance(value, str) or not 0 < len(value) <= _VERSION:
+            self.run.notes.append(f"{file}: its transformers_version is no version")
+        elif all((one.release, one.file) != (value, file) for one in self.run.releases):
+            self.run.releases.append(Release(value, file, what))
+
+    def _package(self, name: str, version: Any, file: str, what: str) -> None:
+        name = canonicalize_name(name)
+        if name == PACKAGE:
+            self._release(version, file, what)
+        elif isinstance(version, str) and len(version) <= _VERSION:
+            self.packages.setdefault(name, set()).add(version)
+
+    def _files(self) -> Files:
+        several = {"model_types", "architectures"}
+        values: dict[str, Any] = {}
+        for name in FACTS:
+            found = list(dict.fromkeys(one.value for one in self.said if one.name == name))
+            if name in several:
+                values[name] = found
+            elif len(found) == 1:
+                values[name] = found[0]
+            elif found:
+                told = ", ".join(f"{one.value} ({one.file})" for one in self.said if one.name == name)
+                self.run.notes.append(f"the files do not agree on {FACTS[name]}: {told}")
+        return Files(
+            **{
+                **values,
+                "folder": self.run.folder,
+                "releases": tuple(dict.fromkeys(one.release for one in self.run.releases)),
+                "model_types": frozenset(values["model_types"]),
+                "architectures": tuple(values["architectures"]),
+                "config": self.config,
+                "processor": self.processor,
+                "tokenizer": self.tokenizer,
+                "packages": {name: found.copy().pop() for name, found in self.packages.items() if len(found) == 1},
+                "said": tuple(self.said),
+            }
+        )
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def _newest_checkpoint(self) -> list[str]:
+        """The checkpoint with the highest number, if there are any; with a slash."""
+        numbers = [
+            int(found[1])
+            for found in (re.fullmatch(r"checkpoint-(\d{1,12})", path.name) for path in self.run.folder.iterdir())
+            if found
+        ]
+        name = f"checkpoint-{max(numbers)}" if numbers else ""
+        if not name or not (self.run.folder / name).is_dir() or not self._is_inside(self.run.folder / name):
+            return []
+        if len(numbers) > 1:
+            self.run.notes.append(f"of {len(numbers)} checkpoints the newest one was read, {name}")
+        return [f"{name}/"]
+
+    def _is_inside(self, path: Path) -> bool:
+        try:
+            return path.resolve().is_relative_to(self.inside)
+        except (OSError, RuntimeError):  # links that lead in a circle
+            return False
+
+    def _path(self, file: str) -> Optional[Path]:
+        """The path of a file, if it is there and may be read."""
+        path = self.run.folder / file
+        if not path.is_symlink() and not path.exists():
+            return None
+        if not self._is_inside(path):
+            self.run.unread[file] = "a link that leads out of the folder"
+        elif not path.is_file():
+            self.run.unread[file] = "not a regular file"
+        else:
+            return path
+        return None
+
+    def _text_of(self, file: str) -> Optional[str]:
+        path = self._path(file)
+        if path is None:
+            return None
+        limit = LARGEST.get(path.name, LIMIT)
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(limit + 1)
+            if len(data) > limit:
+                self.run.unread[file] = f"larger than {limit // 2**20} MB"
+                return None
+            text = data.decode("utf-8-sig")
+        except OSError as error:
+            self.run.unread[file] = error.strerror or str(error)
+            return None
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            self.run.unread[file] = "not a text file in UTF-8"
+            return None
+        return text
+
+    def _json(self, file: str) -> Optional[dict[str, Any]]:
+        text = self._text_of(file)
+        if text is None:
+            return None
+        try:
+            content = json.loads(text)
+        except RecursionError:
+            self.run.unread[file] = "nested too deeply"
+            return None
+        except ValueError as error:
+            self.run.unread[file] = f"not JSON: {_short(str(error))}"
+            return None
+        if not isinstance(content, dict):
+            self.run.unread[file] = f"a {type(content).__name__} where a dictionary was expected"
+            return None
+        return content
+
+    def _every_dictionary(self, content: dict[str, Any], file: str) -> Iterator[dict[str, Any]]:
+        waiting: list[Any] = [content]
+        seen = 0
+        while waiting:
+            one = waiting.pop()
+            seen += 1
+            if seen > _NODES:
+                self.run.notes.append(f"{file}: more than {_NODES} parts; the rest was not looked at")
+                return
+            if isinstance(one, dict):
+                yield one
+            parts = one.values() if isinstance(one, dict) else one
+            waiting += [part for part in parts if isinstance(part, (dict, list))]
+
+
+def _items(lines: list[str]) -> Iterator[str]:
+    """The items of the list that begins in these lines, perhaps after an empty one."""
+    begun = False
+    for line in lines:
+        if re.match(r"[-*] ", line):
+            begun = True
+            yield line.rstrip()
+        elif begun or line.strip():
+            return
+
+
+def _pairs(items: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for item in items:
+        found = _SETTING.fullmatch(item)
+        if found:
+            yield found[1], found[2].strip()
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -1,0 +1,1 @@
+"""``hotfix check-model``: whether a release reads a checkpoint as it was saved."""

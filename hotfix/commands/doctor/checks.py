@@ -1,0 +1,367 @@
+"""What ``hotfix doctor`` looks at. One function for each question; each yields what it found."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Union
+
+from ... import session
+from ...versions import installed
+from ...versions.judgement import Verdict
+from .. import launch
+
+PYTHONS = ((3, 9), (3, 13))  # those in noxfile.py
+PATCHERS = {"liger-kernel": "Liger-Kernel", "unsloth": "Unsloth", "axolotl": "axolotl"}
+_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        level: ``ok``, ``note``, ``warning`` (something may go wrong), ``problem`` (something does).
+        subject: what was looked at.
+        found: what was found.
+        advice: what to do; empty where there is nothing to do.
+    """
+
+    level: str
+    subject: str
+    found: str
+    advice: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """The public form, as in ``hotfix doctor --json``."""
+        return asdict(self)
+
+
+def examine(quick: bool = False) -> list[Answer]:
+    """Answer every question about the environment of this interpreter.
+
+    Args:
+        quick: leave out what starts other interpreters.
+    """
+    checks = [check for check in CHECKS if not (quick and check in SLOW)]
+    return [finding for check in checks for finding in check()]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: this interpreter, and how hotfix gets into it.
+
+
+def python() -> Iterator[Answer]:
+    """The version of Python, and switches of it that change which start-up code runs."""
+    version = platform.python_version()
+    if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
+        yield Answer("ok", "Python", f"{version} at {sys.executable}")
+    else:
+        first, last = (".".join(map(str, one)) for one in PYTHONS)
+        found = f"{version} is not among those that are tested"
+        yield Answer("warning", "Python", found, f"use Python {first} to {last}")
+    for flag, letter, loses in (
+        ("no_site", "-S", "start-up files and site-packages are not looked at"),
+        ("isolated", "-I", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),
+        ("ignore_environment", "-E", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),
+    ):
+        if getattr(sys.flags, flag):
+            advice = "begin the program with `import hotfix.auto`"
+            yield Answer("warning", f"python {letter}", f"this interpreter runs under {letter}: {loses}", advice)
+    lazy = os.environ.get("PYTHON_LAZY_IMPORTS", "") or str(sys._xoptions.get("lazy_imports", ""))
+    if lazy == "all":
+        found = "PYTHON_LAZY_IMPORTS=all: from Python 3.15 on, a bare `import hotfix.auto` never runs"
+        yield Answer("warning", "lazy imports", found, "put it in a try block, use the start-up file or `hotfix run`")
+
+
+def injection() -> Iterator[Answer]:
+    """Which way of arming hotfix is live, measured in fresh interpreters."""
+    if os.environ.get("HOTFIX") == "0":
+        yield Answer("warning", "switched on", "HOTFIX=0 turns hotfix off", "unset HOTFIX")
+        return
+    armed = {flag: _is_armed(flag) for flag in ("", "-I", "-S")}
+    reached = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if live)
+    missed = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if not live)
+    ways = " and ".join(_ways())
+    if armed[""]:
+        found = f"by {ways or 'something that is not known'}: {reached}" + (f"; not {missed}" if missed else "")
+        yield Answer("ok", "switched on", found)
+    elif ways:
+        yield Answer(
+            "problem",
+            "switched on",
+            f"{ways} is there, but a fresh interpreter has hotfix off",
+            "`python -c 'import hotfix.auto'` says why",
+        )
+    else:
+        advice = "`import hotfix.auto` first in the program, or `hotfix run -- ...`, or transformers-hotfix-autoload"
+        yield Answer("note", "switched on", "no start-up file: only where a program says so itself", advice)
+
+
+def sitecustomize() -> Iterator[Answer]:
+    """Whose ``sitecustomize`` and ``usercustomize`` Python imports at its start."""
+    for name in ("sitecustomize", "usercustomize"):
+        spec = installed.find_spec(name)
+        origin = spec.origin if spec else None
+        if origin and Path(origin).resolve().parent not in (launch.FOLDER, launch.AUDIT_FOLDER):
+            found = f"{origin} is imported at every start"
+            yield Answer("note", name, found, "none needed: `hotfix run` arms hotfix and then imports it")
+
+
+def environments() -> Iterator[Answer]:
+    """A virtual environment that was made from another one does not see the start-up files of the outer one."""
+    home = ""
+    config = Path(sys.prefix) / "pyvenv.cfg"
+    if config.is_file():
+        said = re.search(r"^home\s*=\s*(.*)$", config.read_text(encoding="utf-8", errors="replace"), re.M)
+        home = said[1].strip() if said else ""
+    if home and (Path(home).parent / "pyvenv.cfg").is_file():
+        found = f"{sys.prefix} was made from the environment {Path(home).parent}"
+        yield Answer("note", "nested environment", found, "install hotfix in the inner one; the outer one is not seen")
+
+
+def ourselves() -> Iterator[Answer]:
+    """Whether ``import hotfix`` gives this package: the index has another one of that name, of 2016."""
+    here = Path(__file__).resolve().parents[2]
+    first = installed.find_spec("hotfix")
+    origin = Path(first.origin).resolve().parent if first and first.origin else None
+    if origin != here:
+        yield Answer(
+            "problem", "hotfix", f"`import hotfix` finds {origin}", f"remove it; this command runs from {here}"
+        )
+    for folder in _path():
+        for entry in folder.glob("hotfix-*.*-info"):
+            found = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
+            advice = "pip uninstall hotfix, then pip install --force-reinstall transformers-hotfix"
+            yield Answer("problem", "hotfix", found, advice)
+    copies = [folder for folder in _path() if _has_hotfix(folder)]
+    if len(copies) > 1:
+        found = f"there is more than one: in {', '.join(map(str, copies))}"
+        yield Answer("warning", "hotfix", found, "keep one; the first is imported")
+    # A program that is started from its own folder finds what lies there first; the command `hotfix` does not.
+    project = Path.cwd()
+    if project not in copies and _has_hotfix(project) and (project / "hotfix").resolve() != here:
+        found = f"{project} has a `hotfix` of its own: programs that are started there import that one"
+        advice = "rename it; until then nothing is repaired in those programs, which say so, or stop under a guard"
+        yield Answer("problem", "hotfix", found, advice)
+
+
+def switches() -> Iterator[Answer]:
+    """The environment variables."""
+    from ...engine.policy import Policy
+    from ...errors import PolicyError
+
+    said = {name: value for name, value in os.environ.items() if name == "HOTFIX" or name.startswith("HOTFIX_")}
+    try:
+        policy = Policy.from_environment(said)
+    except PolicyError as error:
+        yield Answer("problem", "switches", str(error), "correct it; until then nothing is repaired")
+        return
+    catalogue = session.current().catalogue
+    for sentence in policy.unmatched(catalogue.ids, catalogue.groups):
+        yield Answer("warning", "switches", sentence, "`hotfix list` shows the ids")
+    for sentence in policy.unknown_variables():
+        yield Answer("warning", "switches", sentence, "correct its name; it has no effect")
+    if said:
+        yield Answer("note", "switches", ", ".join(f"{name}={value}" for name, value in sorted(said.items())))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what hotfix repairs.
+
+
+def transformers() -> Iterator[Answer]:
+    """Whether there is one transformers, whole, of one version, that was examined."""
+    from .. import bugs
+
+    copies = [folder for folder in _path() if _is_package(folder / "transformers")]
+    if not copies:
+        halves = [entry for folder in _path() for entry in folder.glob("transformers-*.dist-info")]
+        halves += [folder / "transformers" for folder in _path() if (folder / "transformers").is_dir()]
+        if halves:
+            found = f"a broken installation: {halves[0]} is there, the code is not"
+            yield Answer("problem", "transformers", found, "pip install --force-reinstall transformers==...")
+        else:
+            yield Answer("note", "transformers", "not installed: there is nothing to repair")
+        return
+    first = copies[0]
+    if len(copies) > 1:
+        found = f"{len(copies)} copies: {', '.join(map(str, copies))}"
+        yield Answer("warning", "transformers", found, f"keep one; the one in {first} is imported")
+    release = installed.version("transformers")
+    if release is None:
+        advice = "pip install --force-reinstall transformers==..."
+        yield Answer("problem", "transformers", f"the one in {first} does not say its version", advice)
+        return
+    recorded = {
+        entry.name[len("transformers-") : -len(".dist-info")] for entry in first.glob("transformers-*.dist-info")
+    }
+    if recorded and recorded != {str(release)}:
+        found = f"the code says {release}, its metadata {' and '.join(sorted(recorded))}"
+        advice = f"pip install --force-reinstall transformers=={release}"
+        yield Answer("warning", "transformers", found, advice)
+    if release in bugs.examined():
+        yield Answer("ok", "transformers", f"{release}, one of {len(bugs.examined())} examined releases")
+    else:
+        found = f"{release} is not among the {len(bugs.examined())} examined releases (up to {bugs.examined()[-1]})"
+        advice = "where its functions are known sources they are judged as ever; others are left alone and named"
+        yield Answer("warning", "transformers", found, advice)
+
+
+def known_bugs() -> Iterator[Answer]:
+    """How much is known to be wrong in the release that is installed and is not repaired here, and what ends it."""
+    from .. import bugs
+    from ..scan import affected
+
+    here = affected.of_environment()
+    kinds = [one.bug.kind for one in here.findings if not one.bug.repaired]
+    if kinds:
+        found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong numbers without a word"
+        ends = f"{bugs.PACKAGE}=={here.steps[-1].release} ends what a release ends; " if here.steps else ""
+        yield Answer("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
+
+
+def neighbours() -> Iterator[Answer]:
+    """Which library beside transformers is of a version that does not go with the release, and which one does."""
+    from .. import bugs
+
+    release = installed.version(bugs.PACKAGE)
+    if release is None:
+        return
+    for bug in bugs.known().values():
+        if not bug.why_not.startswith("Only another version of") or not bug.is_in(release):
+            continue
+        found_here = {name: installed.version(name) for name in bug.needs}
+        here = {name: version for name, version in found_here.items() if version is not None}
+        if here.keys() == bug.needs.keys() and all(
+            needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()
+        ):
+            found = " and ".join(f"{name} {version}" for name, version in here.items())
+            yield Answer("warning", "neighbours", f"{found} beside transformers {release}: {bug.error}", bug.why_not)
+
+
+def flash_attention() -> Iterator[Answer]:
+    """Whether flash-attn can be imported: built for another torch, it makes whole models unimportable."""
+    version = installed.version("flash-attn")
+    if version is None:
+        return
+    done = _python(["-c", "import torch, flash_attn"])
+    if isinstance(done, str):
+        yield Answer("warning", "flash-attn", f"importing it {done}", "import it by hand to see why")
+    elif done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        found = f"{version} cannot be imported: {lines[-1] if lines else 'no message'}"
+        advice = "reinstall it for this torch (pip install --no-build-isolation), or uninstall it"
+        yield Answer("problem", "flash-attn", found, advice)
+    else:
+        yield Answer("ok", "flash-attn", f"{version} can be imported")
+
+
+def sources() -> Iterator[Answer]:
+    """Whether the source of what is to be judged is there: bytecode alone says nothing."""
+    modules = {key.partition(":")[0] for entry in session.current().catalogue.entries.values() for key in entry.targets}
+    missing = []
+    for module in sorted(module for module in modules if "*" not in module):
+        try:
+            spec = installed.find_spec(module)
+            gone = spec is not None and installed.source_of(spec) is None
+        except OSError:
+            gone = True  # it is there and may not be read
+        if gone:
+            missing.append(module)
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        found = f"{missing[0]}{more} cannot be read as source"
+        yield Answer("problem", "sources", found, "install the release from its wheel, readable for this user")
+
+
+def foreign() -> Iterator[Answer]:
+    """Who else replaces functions of transformers."""
+    for one in session.current().ledger.outcomes().values():
+        if one.verdict is Verdict.FOREIGN:
+            yield Answer("warning", "replaced by others", f"{one.target}: {one.reason}", "see that their code is right")
+    for distribution, name in PATCHERS.items():
+        version = installed.version(distribution)
+        if version is not None:
+            found = f"{name} {version} replaces functions of transformers when a program asks it to"
+            advice = "what it replaced first is left alone and called foreign: print hotfix.report() in the program"
+            yield Answer("note", "replaced by others", found, advice)
+
+
+def extras() -> Iterator[Answer]:
+    """What the command lacks."""
+    from ..screen import EXTRA
+
+    wanted = ("rich", "rich_argparse", "shtab", "yaml")
+    missing = [name for name in wanted if installed.find_spec(name) is None]
+    if missing:
+        yield Answer("note", "command", f"without {', '.join(missing)}: plain text, no completion", EXTRA)
+
+
+CHECKS: tuple[Callable[[], Iterator[Answer]], ...] = (
+    python,
+    injection,
+    sitecustomize,
+    environments,
+    ourselves,
+    switches,
+    transformers,
+    known_bugs,
+    neighbours,
+    flash_attention,
+    sources,
+    foreign,
+    extras,
+)
+SLOW = (injection, flash_attention)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: small helpers.
+
+
+def _is_armed(flag: str) -> bool:
+    code = "import sys; print(any(getattr(one, 'is_hotfix', False) for one in sys.meta_path))"
+    done = _python([*([flag] if flag else []), "-c", code])
+    return not isinstance(done, str) and done.stdout.strip() == b"True"
+
+
+def _python(words: list[str]) -> Union[subprocess.CompletedProcess[bytes], str]:
+    """Run this interpreter anew; why it has no result, if it has none."""
+    try:
+        return subprocess.run([sys.executable, *words], capture_output=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"took more than {_SECONDS} seconds"
+
+
+def _ways() -> list[str]:
+    """The start-up files that are there."""
+    ways = []
+    # Not sys.path: what `hotfix run` puts there takes itself off again.
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    for command, home in (("run", launch.FOLDER), ("audit", launch.AUDIT_FOLDER)):
+        if any(folder and Path(folder).resolve() == home for folder in folders):
+            ways.append(f"`hotfix {command}`")
+    for suffix in ("pth", "start"):
+        ways += [str(file) for folder in _path() for file in folder.glob(f"hotfix_autoload.{suffix}")]
+    return ways
+
+
+def _path() -> list[Path]:
+    """The folders from which Python imports, without repetitions."""
+    folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path)
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _has_hotfix(folder: Path) -> bool:
+    return (folder / "hotfix" / "__init__.py").is_file() or (folder / "hotfix.py").is_file()
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file() or (folder / "__init__.pyc").is_file()

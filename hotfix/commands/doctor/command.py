@@ -1,0 +1,31 @@
+"""``hotfix doctor``: everything that could keep hotfix from working in this environment, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "what could keep hotfix from working here, and what to do about it"
+EXAMPLES = ("hotfix doctor", "hotfix doctor --json", "hotfix doctor --quick && sbatch train.sh")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--quick", action="store_true", help="start no other interpreters, import no flash-attn")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command; 1 if there is a problem."""
+    from .. import screen
+    from . import checks
+
+    findings = checks.examine(quick=chosen.quick)
+    problems = sum(one.level == "problem" for one in findings)
+    if chosen.json:
+        screen.print_json({"problems": problems, "findings": [one.to_dict() for one in findings]})
+        return int(problems > 0)
+    out = screen.Screen()
+    out.table(("", "what", "found", "to do"), [(one.level, one.subject, one.found, one.advice) for one in findings])
+    if not any(one.level in ("problem", "warning") for one in findings):
+        out.line("Nothing stands in the way.")
+    return int(problems > 0)

@@ -1,0 +1,561 @@
+"""Find a bug by the error message that somebody saw.
+
+A message in the wild has other numbers, names and paths than the one that is known, is cut off at either end, wrapped
+by a terminal and prefixed with a rank. What may differ and what may not is decided by its form:
+
+* What a message quotes as the thing that is missing (a name that cannot be imported, an attribute, a keyword, a module)
+  has to be that of the known message. Whose attribute it is has to agree as well, unless the known class is an example.
+* Of any other message the words are compared, in order: how much of the known message is in the other one, where a word
+  that many messages have says less than one that few have. Names in between have to agree.
+* What Python and torch say of anybody's code ("index 3 is out of bounds") names no bug by itself. There the traceback
+  has to go through the place that is broken.
+
+What agrees in all that is certain. Anything else is at most the nearest, and is not called a match.
+
+The time grows with the length of the text and no faster, up to limits that `docs/command.md` gives: the last `_LINES`
+lines, `_LINE` characters of each, `_WORD_CUT` characters of a word, and the last `_ERRORS` different errors.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Optional
+
+from ..._support.memo import memo
+
+if TYPE_CHECKING:
+    from ..bugs import Bug
+
+_CERTAIN = 0.8  # of the weight of the known message
+_FRAGMENT = 0.9  # of the weight of what was given, if that is a part of a message
+_NEAR = 0.5
+_FEWEST = 4  # words in common, without which nothing is said of a message without a form
+_CUT = 9  # characters of a name, from which on the rest is not missed
+_LINES = 400
+_LINE = 1000  # characters of a line that are read
+_WORD_CUT = 200  # characters of a word that are read: patterns take quadratic time in a word
+_WHOLE = 5000  # characters of a text without the name of an error
+_ERRORS = 25  # different errors of a text, counted from its end
+_WRAPPED = 8  # lines over which a terminal may have spread one message
+_SCREEN = 60  # characters; a shorter line was not wrapped
+
+_LONG_WORD = re.compile(rf"([\w.-]{{{_WORD_CUT}}})[\w.-]+")
+_WORD = re.compile(r"[a-z_][a-z0-9_]+", re.I)
+_NAME = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]+[a-z0-9]+[A-Z]\w*|\w*[a-z0-9]_\w+|\w+\d\w*")
+_LAUNCHER = re.compile(
+    r"""\A\s*(?:
+        \[[^\]\s]{1,40}\](?:<std(?:err|out)>:\s?|:?\s) # [rank0]: of torchrun, [1,0]<stderr>: of mpirun, without a blank
+      | \([^)]{0,100}\bpid=\d+[^)]{0,100}\)\s          # (WorkerDict pid=136418, ip=10.1.155.100) of Ray
+      | [\w.-]*\d[\w.-]*:\s+(?=\S|$)                   # node3: of pdsh, 0: of srun
+      | [>|│]\s?                                       # quoted, boxed
+    )+""",
+    re.X,
+)
+_QUOTES = "because of the following error"
+_ERROR = re.compile(r"\b((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$)")
+_FRAME = re.compile(
+    r"""File "([^"]+)",\s*line\s*\d+,\s*in\s*(\w+|<\w+>)|^(?:File )?([\w./~-]+\.py):\d+,? in ([\w.]+)""", re.M
+)
+
+_BEGIN = r"(?<![\w.])"
+_Q = "[\"'`\u2018\u2019\u201c\u201d]?"
+_FORMS = {
+    form: re.compile(text.replace("~", _Q).replace("@", _BEGIN))
+    for form, text in {
+        "import": r"cannot import name ~(?P<key>\w+)~(?: from (?:partially initialized module )?~(?P<owner>[\w.]+))?",
+        "module": r"No module named ~(?P<key>[\w.]+)",
+        "attribute": r"(?:type object |module )?~@(?P<owner>[\w.]+)~(?: object)? has no attribute ~(?P<key>\w+)",
+        "keyword": r"@(?P<owner>[\w.]*)(?:\(\))? got an unexpected keyword argument ~(?P<key>\w+)",
+        "arity": r"@(?P<owner>(?:\w*\.)*)(?P<key>\w+)\(\) takes (?:from )?\d+ (?:to \d+ )?positional arguments? but \d",
+        "argument": r"@(?P<owner>[\w.]+)\(\) missing \d+ required [a-z-]+ arguments?: ~(?P<key>\w+)",
+        "defined": r"name ~(?P<key>\w+)~ is not defined",
+        "key": r"^(?:KeyError: ~|(?=['\"]))['\"]?(?P<key>[\w.-]+)~$",
+        "task": r"(?:Unknown|The) task ~(?P<key>[\w-]+)~(?:,| has been removed)",
+        "type": r"has model type ~(?P<key>[\w.-]+)",
+        "tokenizer": r"Tokenizer class ~(?P<key>\w+)~ does not exist",
+    }.items()
+}
+"""The messages that quote what is missing: ``key`` has to agree, ``owner`` is whose it is.
+
+A pattern that begins with a word is looked for where a word begins, and not again at each of its letters.
+"""
+_LANGUAGES = re.compile(r"[^_]+_\w+_to_\w+")
+
+_ANYBODYS = re.compile(
+    "|".join(
+        (
+            r"index \w+ is out of bounds",
+            r"'NoneType' object|\bNoneType\b",
+            r"object is not (?:subscriptable|callable)",
+            r"too many values to unpack",
+            r"is invalid for input of size|shape \.\.\. is invalid",
+            r"on the same device|tensors on different devices",
+            r"pop from an empty",
+            r"'(?:list|int|str|tuple|dict|function|Tensor)' object (?!has no attribute '[a-z]+_)",
+            r"object has no attribute 'self_attn'",
+            r"unhashable type|unsupported operand",
+            r"stack expects each tensor|size mismatch|Expected reduction dim|nonzero on 0d",
+            r"[Nn]on-default argument|Permission ?(?:Error|denied)|\bKeyError: '\w+'$|StopIteration|RecursionError",
+            r"image tokens do not match|Unrecognized configuration class|chat_template is not set",
+            r"Attention mask should be of size|entries must be in|only support fp16 and bf16",
+        )
+    )
+)
+"""What Python, torch and flash-attn say of anybody's code. It names a bug only with the place that is broken."""
+
+_BUILTIN = {
+    "NoneType",
+    "list",
+    "int",
+    "str",
+    "tuple",
+    "dict",
+    "function",
+    "Tensor",
+    "torch",
+    "torch.nn",
+    "float",
+    "bool",
+}
+
+
+@dataclass(frozen=True)
+class Message:
+    """An error message, taken apart.
+
+    Attributes:
+        text: the message, with the type of the error.
+        error: the type, or an empty string.
+        form: which of the forms it has, or an empty string.
+        key: what it quotes as missing.
+        owner: whose it is, as far as the message says.
+        words: all words, in lower case.
+        anybodys: whether anybody's code may raise it.
+        aside: whether it is one of many messages of a bug, and not its first.
+    """
+
+    text: str
+    error: str = ""
+    form: str = ""
+    key: str = ""
+    owner: str = ""
+    words: tuple[str, ...] = ()
+    anybodys: bool = False
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class Match:
+    """A bug, and how well the message fits.
+
+    Attributes:
+        bug: the bug.
+        score: from 0 to 1.
+        weight: of the words in common.
+        certain: whether everything agrees that has to.
+    """
+
+    bug: Bug
+    score: float
+    weight: float
+    certain: bool
+
+
+def search(text: str) -> list[Match]:
+    """The bugs that a message or a traceback may come from, the certain ones first, then the best.
+
+    Args:
+        text: the message, or the output of a program that ends with it.
+    """
+    known, rarity = _known()
+    asked = [_weighed(message, rarity) for message in messages_in(text)]
+    traceback = _Traceback(text)
+    found = []
+    for bug, theirs in known.items():
+        best: Optional[Match] = None
+        for mine in asked:
+            for other in theirs:
+                match = _compare(bug, mine, other, traceback, rarity)
+                if match and (best is None or _order(match) > _order(best)):
+                    best = match
+        if best and (best.certain or best.score >= _NEAR):
+            found.append(best)
+    return sorted(found, key=_order, reverse=True)
+
+
+def is_of_a_neighbour(bug: Bug, text: str) -> bool:
+    """Whether a traceback goes through the file of another package in which a bug shows."""
+    from .. import bugs
+
+    modules = {target.partition(":")[0] for target in bug.where}
+    files = [f"{one.replace('.', '/')}.py" for one in modules if one.partition(".")[0] != bugs.PACKAGE]
+    read = _unwrapped(text).replace("\\", "/")
+    return any(re.search(rf"(?<![\w.]){re.escape(file)}\b", read) for file in files)
+
+
+def messages_in(text: str) -> Iterator[Message]:
+    """The error messages in what was pasted, the last one first, in every way in which they may have been wrapped.
+
+    An error that is repeated, by each rank of a job for instance, is one error.
+    """
+    lines = _lines(text)
+    starts = {number: error.start() for number, (line, _) in enumerate(lines) if (error := _ERROR.search(line))}
+    if not starts:
+        whole = " ".join(line.strip() for line, _ in lines if line.strip())
+        if whole:
+            yield _message(whole[-_WHOLE:])
+        return
+    seen: set[tuple[str, ...]] = set()
+    for start in reversed(starts):
+        line, width = lines[start]
+        first = line[starts[start] :]
+        more: list[str] = []
+        for line, _ in lines[start + 1 : start + 1 + _WRAPPED]:
+            if not line.strip() or line.lstrip().startswith(("File ", "Traceback", "During handling", "The above")):
+                break
+            more.append(line)
+        if (first, *more) in seen:
+            continue
+        if len(seen) == _ERRORS:
+            return
+        seen.add((first, *more))
+        yield _message(first)
+        # What is folded at a space may be as much shorter than the screen as the next word is long.
+        if more and width + 1 + len(more[0].split()[0]) > _SCREEN:
+            for end in range(1, len(more) + 1):
+                yield _message("".join([first, *more[:end]])[:_LINE])  # cut at the edge of the screen
+                yield _message(" ".join([first, *(line.strip() for line in more[:end])])[:_LINE])  # folded at a space
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: taking messages apart.
+
+
+def _lines(text: str) -> list[tuple[str, int]]:
+    """The last lines without what launchers put before them, each with the width that it had on the screen."""
+    plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text).replace("\r", "\n")
+    return [(_LAUNCHER.sub("", _shortened(line), count=1).rstrip(), len(line)) for line in plain.splitlines()[-_LINES:]]
+
+
+def _shortened(line: str) -> str:
+    """The line as far as it is read."""
+    return _LONG_WORD.sub(r"\1", line[:_LINE])
+
+
+def _unwrapped(text: str) -> str:
+    """The text as it is, and once more without its line ends: a screen may have cut it anywhere."""
+    lines = [line for line, _ in _lines(text)]
+    return "\n".join([*lines, "".join(lines)])
+
+
+def _message(text: str) -> Message:
+    text = _LONG_WORD.sub(r"\1", text)  # lines that were joined may have made one
+    named = _ERROR.match(text)
+    # A lazy module raises an error of its own and quotes the first one, without its type.
+    error = named[1].rpartition(".")[2] if named and _QUOTES not in text else ""
+    words = tuple(word.lower() for word in _WORD.findall(text))
+    anybodys = bool(_ANYBODYS.search(text))
+    for form, pattern in _FORMS.items():
+        said = pattern.search(text)
+        if said:
+            owner = (said.groupdict().get("owner") or "").strip(".")
+            owner = re.sub(r"(?<=\.)init$", "__init__", owner)  # where a page took the underscores for bold type
+            if form == "attribute" and owner.split(".")[0] == "transformers":
+                form = "import"  # of a module that gives its names when they are asked for
+            key = said["key"]
+            if form == "task" and _LANGUAGES.fullmatch(key):  # translation_en_to_de
+                key = key.partition("_")[0]
+            return Message(text, error, form, key, owner, words, anybodys)
+    return Message(text, error, words=words, anybodys=anybodys)
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """A message, and what comparing it takes.
+
+    Attributes:
+        message: the message.
+        words: its words, each once.
+        weight: of all of its words.
+    """
+
+    message: Message
+    words: frozenset[str]
+    weight: float
+
+
+def _weighed(message: Message, rarity: Rarity) -> _Weighed:
+    return _Weighed(message, frozenset(message.words), rarity.of(message.words))
+
+
+@memo
+def _known() -> tuple[dict[Bug, tuple[_Weighed, ...]], Rarity]:
+    from .. import bugs
+
+    known = {bug: tuple(known_messages(bug)) for bug in bugs.known().values() if bug.error}
+    rarity = Rarity(known)
+    return {bug: tuple(_weighed(one, rarity) for one in messages) for bug, messages in known.items()}, rarity
+
+
+def known_messages(bug: Bug) -> Iterator[Message]:
+    """The messages in a symptom: what is quoted as code if anything is, else the whole text, one alternative each."""
+    quoted = [one for one in re.findall(r"``(.+?)``", bug.error) if ":" in one]
+    texts = [one for one in quoted if _ERROR.match(one)] or (
+        [] if "``" in bug.error else re.split(r" / | - ", bug.error)
+    )
+    if not texts:
+        texts = quoted
+    told = [_message(re.sub(r"\s*\((?:InternVL|in |at |\.\.\.)[^)]*\)$|\s*…$", "", text)) for text in texts]
+    yield from told
+    # Names beside those: ``'x'`` in a list of names, and what a fix adds.
+    keys = {form: {one.key for one in told if one.form == form} for form in ("import", "module", "task")}
+    added = bug.where if bug.repaired and bug.kind == "removed-api" else ()
+    if keys["import"]:
+        names = {*re.findall(r"``'?(\w+)'?``", bug.error), *(re.split("[:.]", target)[-1] for target in added)}
+        owner = next(one.owner for one in told if one.form == "import")
+        for name in sorted(names - keys["import"]):
+            yield replace(_message(f"ImportError: cannot import name '{name}'"), owner=owner, aside=True)
+    if keys["module"]:
+        for name in sorted({target.replace(":", ".") for target in added} - keys["module"]):
+            yield replace(_message(f"ModuleNotFoundError: No module named '{name}'"), aside=True)
+    if keys["task"]:
+        tasks = {name for target in added for name in re.findall(r"TASKS\['([\w-]+)'\]", target)}
+        for name in sorted(tasks - keys["task"]):
+            yield replace(_message(f'KeyError: "Unknown task {name}, available tasks are'), aside=True)
+
+
+class _Traceback:
+    """The frames of what was pasted.
+
+    Attributes:
+        text: as it is, and without its line ends.
+        places: the files (without folders and ending) and functions through which it goes.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = _unwrapped(text)
+        self.places: set[tuple[str, str]] = set()
+        for match in _FRAME.finditer(self.text):
+            file, function = match[1] or match[3], match[2] or match[4]
+            file = file.replace("\n", "")  # cut at the edge of the screen
+            self.places.add((re.split(r"[/\\]", file)[-1].removesuffix(".py"), function.rpartition(".")[2]))
+        self._files = {file for file, _ in self.places}
+        self._functions = {function for _, function in self.places}
+        self._answers: dict[Bug, bool] = {}
+
+    def is_at(self, bug: Bug) -> bool:
+        """Whether it goes through, or names, what is broken."""
+        if bug not in self._answers:
+            self._answers[bug] = any(map(self._goes_through, bug.where))
+        return self._answers[bug]
+
+    def _goes_through(self, target: str) -> bool:
+        module, _, qualname = target.partition(":")
+        file, function = module.rpartition(".")[2], re.split(r"\W", qualname.rpartition(".")[2])[0]
+        if not function:
+            return file in self._files
+        if (file, function) in self.places:
+            return True
+        if len(function) > 9 and not function.startswith("__") and re.search(rf"\b{re.escape(function)}\b", self.text):
+            return True
+        return not function.startswith("__") and function != "forward" and function in self._functions
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: comparing them.
+
+
+_ORDINARY = frozenset(
+    [
+        "no",
+        "such",
+        "file",
+        "or",
+        "directory",
+        "errno",
+        "object",
+        "has",
+        "have",
+        "attribute",
+        "got",
+        "an",
+        "unexpected",
+        "keyword",
+        "argument",
+        "missing",
+        "required",
+        "positional",
+        "must",
+        "be",
+        "not",
+        "to",
+        "the",
+        "of",
+        "is",
+        "are",
+        "in",
+        "for",
+        "with",
+        "but",
+        "and",
+        "you",
+        "your",
+        "it",
+        "this",
+        "that",
+        "does",
+        "do",
+        "on",
+        "at",
+        "by",
+        "as",
+        "error",
+        "name",
+        "cannot",
+        "import",
+        "from",
+        "expected",
+        "should",
+        "was",
+        "were",
+        "while",
+        "first",
+        "only",
+    ]
+)
+"""Words of any message."""
+
+
+class Rarity:
+    """How much a word says: the fewer known messages have it, the more; ordinary words next to nothing."""
+
+    def __init__(self, known: Mapping[Bug, Sequence[Message]]) -> None:
+        self._count = Counter(
+            word for messages in known.values() for word in {word for one in messages for word in one.words}
+        )
+        self._messages = len(known)
+        self._weights: dict[str, float] = {}
+
+    def of(self, words: Sequence[str]) -> float:
+        """The weight of words together."""
+        return sum(map(self._of_word, words))
+
+    def _of_word(self, word: str) -> float:
+        if word not in self._count and word not in _ORDINARY:
+            word = ""  # words that no known message has weigh alike
+        if word not in self._weights:
+            rare = math.log((self._messages + 1) / (self._count.get(word, 0) or 1))
+            self._weights[word] = rare * (0.2 if word in _ORDINARY else 1.0)
+        return self._weights[word]
+
+
+def _order(match: Match) -> tuple[bool, float]:
+    return match.certain, match.score * match.weight
+
+
+def _compare(
+    bug: Bug, weighed: _Weighed, weighed_known: _Weighed, traceback: _Traceback, rarity: Rarity
+) -> Optional[Match]:
+    asked, known = weighed.message, weighed_known.message
+    if asked.error and known.error and asked.error != known.error and not _are_relatives(asked.error, known.error):
+        return None
+    anybodys = known.anybodys or asked.anybodys
+    if asked.form or known.form:
+        if asked.form != known.form or not _keys_agree(asked, known):
+            return None
+        if asked.owner != known.owner and {asked.owner, known.owner} & _BUILTIN:
+            return None
+        owner = _owner_agrees(bug, asked, known)
+        if anybodys and traceback.places and not traceback.is_at(bug):
+            return None
+        certain = owner and (not anybodys or traceback.is_at(bug))
+        weight = rarity.of([known.key.lower(), *known.words[:1]]) * (0.9 if known.aside else 1.0)
+        return Match(bug, 1.0 if certain else 0.6, weight, certain)
+    if not _may_be_near(weighed, weighed_known, rarity):
+        return None
+    blocks = SequenceMatcher(None, asked.words, known.words, autojunk=False).get_matching_blocks()
+    blocks = [block for block in blocks if block.size > 1 or (block.size and len(known.words) < _FEWEST)]
+    common = [word for block in blocks for word in asked.words[block.a : block.a + block.size]]
+    if not common or len(common) < min(_FEWEST, len(known.words)) or not _names_agree(asked, known, blocks):
+        return None
+    weight, theirs, ours = rarity.of(common), weighed_known.weight, weighed.weight
+    of_known, of_asked = weight / theirs if theirs else 0.0, weight / ours if ours else 0.0
+    if anybodys and traceback.places and not traceback.is_at(bug):
+        return None
+    whole = of_known >= _CERTAIN
+    fragment = of_asked >= _FRAGMENT and len(common) >= _FEWEST and weight >= _FEWEST * 2
+    certain = (whole or fragment) and (not anybodys or traceback.is_at(bug))
+    return Match(bug, max(of_known, of_asked if fragment else 0.0), weight, certain)
+
+
+def _may_be_near(asked: _Weighed, known: _Weighed, rarity: Rarity) -> bool:
+    """Whether the words that both have weigh enough in whatever order they come, which is cheaper to find out."""
+    common = known.words & asked.words
+    of_known = rarity.of([word for word in known.message.words if word in common])
+    if of_known >= _NEAR * known.weight:
+        return True
+    of_asked = rarity.of([word for word in asked.message.words if word in common])
+    return of_asked >= _FRAGMENT * asked.weight
+
+
+def _are_relatives(one: str, other: str) -> bool:
+    return {one, other} <= {"ImportError", "ModuleNotFoundError"} or {one, other} <= {"OSError", "FileNotFoundError"}
+
+
+def _keys_agree(asked: Message, known: Message) -> bool:
+    """Whether the same is missing. A title may be cut off in the middle of it."""
+    cut = len(asked.key) > _CUT and asked.text.endswith(asked.key)
+    return known.key.startswith(asked.key) if cut else asked.key == known.key
+
+
+def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
+    """Whether the class, function or module is the known one, or one for which that is an example."""
+    ours, theirs = asked.owner, known.owner
+    if not ours or not theirs or ours == theirs:
+        return True
+    if asked.form == "import":
+        # A name has often been asked for at several places: those of the fix, or the package itself.
+        modules = {target.partition(":")[0] for target in bug.where}
+        return ours in modules or ours == "transformers"
+    last, known_last = ours.rpartition(".")[2], theirs.rpartition(".")[2]
+    if asked.form in ("keyword", "argument"):
+        if last != known_last:
+            return False
+        # The class of forward, or of a Trainer of one's own, is an example; that of a constructor is not.
+        classes = ours.rpartition(".")[0], theirs.rpartition(".")[0]
+        if last != "__init__" or not all(classes):
+            return True
+        broken = _classes(bug)
+        return classes[0] in broken if classes[1] in broken else _of_a_kind(*classes)
+    if asked.form == "arity":
+        return True
+    if theirs in _classes(bug) and not _of_a_kind(ours, theirs):
+        return False  # what is broken is that class, not one that stands for many
+    # In a bug of one model, another class with the same attribute is another bug.
+    models = {target.split(".")[2] for target in bug.where if target.startswith("transformers.models.")}
+    return len(models) != 1
+
+
+def _classes(bug: Bug) -> set[str]:
+    """The classes whose methods are broken."""
+    return {qualname.rpartition(".")[0] for _, _, qualname in (one.partition(":") for one in bug.where)}
+
+
+def _of_a_kind(one: str, other: str) -> bool:
+    """Whether two classes have the same last word: TrainingArguments, Seq2SeqTrainingArguments."""
+    shorter, longer = sorted((one, other), key=len)
+    return longer.endswith(shorter)
+
+
+def _names_agree(asked: Message, known: Message, blocks: Sequence[object]) -> bool:
+    """Whether the names within what both have in common are the same."""
+    spans = [block for block in blocks if block.size]  # type: ignore[attr-defined]
+    first, last = spans[0], spans[-1]
+    between = known.words[first.b : last.b + last.size]  # type: ignore[attr-defined]
+    names = {name.lower() for name in _NAME.findall(known.text)} & set(between)
+    return names <= set(asked.words)

@@ -1,0 +1,220 @@
+"""Which known bugs are carried by what was read: the pins of a file, or what is installed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from ...versions import installed
+from .. import bugs
+from ..bugs import PACKAGE, Bug
+from ..pins.readers import Pin, Pins
+
+
+@dataclass(frozen=True)
+class PinnedBug:
+    """One known bug in what a file allows.
+
+    Attributes:
+        bug: the bug.
+        releases: the releases that are allowed and have it, in ascending order.
+        condition: what else has to be installed for it to show, if the file does not say; else an empty string.
+    """
+
+    bug: Bug
+    releases: tuple[Version, ...]
+    condition: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An upgrade.
+
+    Attributes:
+        release: the nearest release that ends what it is for.
+        ends: what that is: ``crashes``, ``silent bugs``, ``all``.
+        ended: how many of the bugs that hotfix does not repair end with it.
+        new: how many other known bugs it has that are not here.
+    """
+
+    release: Version
+    ends: str
+    ended: int
+    new: int
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What one file or folder carries.
+
+    Attributes:
+        source: the file or folder.
+        asked: the requirement as it stands there, for instance ``transformers==4.49.0``; empty if there is none.
+        where: file and line of it.
+        examined: whether anything is known of the releases that it allows.
+        pinned: whether it allows one release only.
+        allowed: how many of the examined releases it allows.
+        findings: the known bugs, the worst kinds first, and of each first those that hotfix repairs.
+        steps: upgrades, the nearest first; the last one ends all that hotfix does not repair and some release does.
+        with_hotfix: whether the file names transformers-hotfix.
+        ignored: ids that the project's settings leave out, with the reason.
+        notes: what could not be judged.
+    """
+
+    source: str
+    asked: str = ""
+    where: str = ""
+    examined: bool = False
+    pinned: bool = False
+    allowed: int = 0
+    findings: tuple[PinnedBug, ...] = ()
+    steps: tuple[Step, ...] = ()
+    with_hotfix: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def left(self) -> list[PinnedBug]:
+        """The findings that stay in the environment that is described."""
+        repaired = {one.bug.id for one in self.findings if one.bug.repaired and not one.bug.optin}
+        gone = repaired if self.with_hotfix else set()
+        return [one for one in self.findings if one.bug.id not in gone and one.bug.id not in self.ignored]
+
+
+def judge(pins: Pins) -> list[Scan]:
+    """Judge each requirement of the package in what was read; one result without findings if there is none."""
+    wanted = pins.packages.get(PACKAGE, [])
+    if not wanted:
+        note = f"{PACKAGE} is not named; of what others require nothing is known here"
+        return [Scan(pins.source, notes=(*pins.notes, note))]
+    return [_scanned(pins, pin) for pin in wanted]
+
+
+def of_environment() -> Scan:
+    """Judge what is installed beside hotfix."""
+    found = Pins("this environment", complete=True)
+    for name in {PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
+        version = installed.version(name)
+        if version is not None:
+            found.add(Pin(name, SpecifierSet(f"=={version}"), found.source))
+    return judge(found)[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: one requirement.
+
+
+def _scanned(pins: Pins, pin: Pin) -> Scan:
+    notes = list(pins.notes)
+    release = pin.version and bugs.counts_as(pin.version)
+    releases = bugs.examined()
+    if release != pin.version:
+        notes.append(f"{pin.version} counts as {release} here; `hotfix status` looks at the source that is installed")
+    asked = f"{PACKAGE}{pin.specifier}" if str(pin.specifier) else PACKAGE
+    with_hotfix = "transformers-hotfix" in pins.packages
+    if pin.opaque:
+        return Scan(pins.source, asked, pin.where, with_hotfix=with_hotfix, notes=(*notes, f"{pin.opaque}: not judged"))
+    allowed = (release,) if release else tuple(one for one in releases if pin.specifier.contains(one))
+    examined = bool(allowed) and (release is None or releases[0] <= release <= releases[-1])
+    if not allowed:
+        notes.append(f"{asked}: none of the examined releases is allowed ({releases[0]} to {releases[-1]})")
+    elif not examined:
+        notes.append(f"{asked}: outside of the examined releases ({releases[0]} to {releases[-1]})")
+    found = []
+    for bug in bugs.known().values():
+        hit = tuple(one for one in allowed if bug.is_in(one))
+        condition = _condition(bug, pins) if hit else None
+        if condition is not None:
+            found.append(PinnedBug(bug, hit, condition))
+    kinds = ("security", "crash", "silent")
+    found.sort(key=lambda one: (kinds.index(one.bug.kind) if one.bug.kind in kinds else 3, not one.bug.repaired))
+    steps = _steps(found, allowed, releases)
+    return Scan(
+        pins.source,
+        asked,
+        pin.where,
+        examined,
+        release is not None,
+        len(allowed),
+        tuple(found),
+        steps,
+        with_hotfix,
+        notes=tuple(notes),
+    )
+
+
+def _condition(bug: Bug, pins: Pins) -> Optional[str]:
+    """What else must be there, if that is open; an empty string if it is there; None if it cannot be."""
+    open_ones = []
+    for name, specifier in bug.needs.items():
+        named = pins.packages.get(name)
+        if named is None:
+            if pins.complete:
+                return None
+            open_ones.append(f"{name}{specifier}")
+            continue
+        versions = [pin.version for pin in named]
+        if any(version is None for version in versions):
+            open_ones.append(f"{name}{specifier}")
+        elif not any(version and specifier.contains(version, prereleases=True) for version in versions):
+            return None
+    return " and ".join(open_ones)
+
+
+_WORST = ("security", "crash")
+
+
+def _steps(found: Sequence[PinnedBug], allowed: Sequence[Version], releases: Sequence[Version]) -> tuple[Step, ...]:
+    """The nearest releases without the worst of what hotfix does not repair, without silent bugs, without any.
+
+    Bugs that the newest release has are left out: no upgrade ends them.
+    """
+    rest = [one.bug for one in found if not one.bug.repaired and not one.bug.is_in(releases[-1])]
+    here = {one.bug.id for one in found}
+    steps: list[Step] = []
+    for ends, ending in (
+        ("crashes", [bug for bug in rest if bug.kind in _WORST]),
+        ("silent bugs", [bug for bug in rest if bug.kind in (*_WORST, "silent")]),
+        ("all", rest),
+    ):
+        later = (one for one in releases if ending and one > min(allowed))
+        release = next((one for one in later if not any(bug.is_in(one) for bug in ending)), None)
+        if release is None or (steps and steps[-1].release == release and ends != "all"):
+            continue
+        ended = sum(not bug.is_in(release) for bug in rest)
+        new = sum(bug.is_in(release) and bug.id not in here for bug in bugs.known().values())
+        steps = [step for step in steps if step.release < release]
+        steps.append(Step(release, ends, ended, new))
+    return tuple(steps)
+
+
+def to_dict(scan: Scan) -> dict[str, Any]:
+    """The public form: what ``--format json`` prints for each file."""
+    return {
+        "source": scan.source,
+        "requirement": scan.asked,
+        "where": scan.where,
+        "examined": scan.examined,
+        "pinned": scan.pinned,
+        "releases_allowed": scan.allowed,
+        "names_hotfix": scan.with_hotfix,
+        "findings": [
+            {
+                **one.bug.to_dict(),
+                "releases": [str(release) for release in one.releases],
+                "condition": one.condition,
+                "ignored": scan.ignored.get(one.bug.id, ""),
+            }
+            for one in scan.findings
+        ],
+        "upgrade": str(scan.steps[-1].release) if scan.steps else None,
+        "new_bugs_in_upgrade": scan.steps[-1].new if scan.steps else 0,
+        "upgrades": [
+            {"release": str(step.release), "ends": step.ends, "ended": step.ended, "new": step.new}
+            for step in scan.steps
+        ],
+        "notes": list(scan.notes),
+    }

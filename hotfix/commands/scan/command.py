@@ -1,0 +1,105 @@
+"""``hotfix scan``: which known bugs the pins of a project carry, and what ends them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .affected import Scan
+    from .settings import ProjectSettings
+
+HELP = "which known bugs a requirements file, a lock file, a bill of materials or an environment carries"
+EXAMPLES = (
+    "hotfix scan .",
+    "hotfix scan requirements.txt",
+    "hotfix scan uv.lock --fail-on silent",
+    "hotfix scan environment.yml --format sarif > hotfix.sarif",
+    "pip freeze | hotfix scan -",
+    "hotfix scan .venv --format markdown",
+    "hotfix scan bill.cdx.json --fail-on any",
+)
+FORMATS = ("table", "json", "sarif", "markdown")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        default=["."],
+        metavar="FILE",
+        help="file, folder of a project or of an environment, or - for pip freeze or pip list (default: .)",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="table")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    parser.add_argument(
+        "--fail-on",
+        choices=("silent", "crash", "any"),
+        help="exit with 1 if such a bug is carried; those that hotfix repairs do not count where transformers-hotfix "
+        "is among the pins",
+    )
+    parser.add_argument("--all", action="store_true", help="on a terminal, list all bugs and not the worst ones")
+    parser.add_argument("--python", default="", metavar="3.10", help="the Python for which markers hold")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command."""
+    from . import formats
+    from . import settings as project_settings
+
+    first = Path(chosen.files[0])
+    settings = project_settings.read(first if first.is_dir() else Path.cwd())
+    scans = [_without(scan, settings) for source in chosen.files for scan in _scans(source, chosen.python)]
+    if chosen.format == "table":
+        formats.print_table(scans, chosen.all)
+    else:
+        getattr(formats, f"print_{chosen.format}")(scans)
+    kinds = {one.bug.kind for scan in scans for one in scan.left()}
+    fail_on = chosen.fail_on or settings.fail_on
+    return int(bool(kinds) if fail_on == "any" else fail_on in kinds)
+
+
+def _without(scan: Scan, settings: ProjectSettings) -> Scan:
+    """The same, with what the project ignores marked; an entry that has expired is told."""
+    found = {one.bug.id for one in scan.findings}
+    today = date.today()
+    mine = [one for one in settings.ignored if one.id in found]
+    notes = [f"{one.id} was ignored until {one.expires}, and counts again" for one in mine if not one.holds(today)]
+    ignored = {one.id: one.reason for one in mine if one.holds(today)}
+    return replace(scan, ignored=ignored, notes=(*scan.notes, *notes))
+
+
+def _scans(source: str, python: str) -> list[Scan]:
+    """What a file carries, or an environment, or every file of a project that names the package."""
+    from ...reports.trees import Tree
+    from .. import CommandError, bugs
+    from ..pins import project_files, readers
+    from . import affected
+
+    folder = Path(source)
+    if source == "-" or not folder.is_dir() or readers.is_environment(folder):
+        return affected.judge(readers.read(source, python))
+    found, silent, unread = [], [], []
+    tree = Tree(folder)
+    for file in project_files.find(folder):
+        if reason := tree.refusal(file):
+            unread.append(f"{file}: {reason}")
+            continue
+        try:
+            scans = affected.judge(readers.read(str(file), python))
+        except CommandError as error:  # of one file among many; they may not even be pins
+            unread.append(str(error))
+            continue
+        if any(scan.asked for scan in scans):
+            found += scans
+        else:
+            silent.append(file.name)
+    notes = [f"not judged: {sentence}" for sentence in unread]
+    notes += [f"{bugs.PACKAGE} is not named in {', '.join(silent)}"] if silent else []
+    if not found:
+        return [affected.Scan(source, notes=tuple(notes))]
+    return [*found[:-1], replace(found[-1], notes=(*found[-1].notes, *notes))]

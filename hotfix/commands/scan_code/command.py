@@ -1,0 +1,41 @@
+"""``hotfix scan-code``: which names Python files take from transformers that some release does not have (any more)."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "which names the code of a project takes from transformers that are gone, and on which releases it runs"
+EXAMPLES = (
+    "hotfix scan-code .",
+    "hotfix scan-code ~/.cache/huggingface/modules/transformers_modules",
+    "hotfix scan-code model/modeling_mine.py --release 5.3.0 --fail-on left",
+    "hotfix scan-code src --format sarif > hotfix-code.sarif",
+)
+FORMATS = ("table", "json", "sarif")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="Python file, or folder with such files")
+    parser.add_argument("--format", choices=FORMATS, default="table")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    parser.add_argument(
+        "--release", default="", metavar="5.3.0", help="the release to judge for; by default what is installed"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("left", "any"),
+        help="exit with 1 if that release lacks a name that is needed; with `left`, only one that no fix gives back",
+    )
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command."""
+    from . import formats, missing
+
+    scans = [missing.judge(path, chosen.release) for path in chosen.paths]
+    getattr(formats, f"print_{chosen.format}")(scans)
+    lacking = [one for scan in scans for one in scan.lacking()]
+    if chosen.fail_on == "left":
+        lacking = [one for one in lacking if one.fix is None]
+    return int(bool(chosen.fail_on and lacking))

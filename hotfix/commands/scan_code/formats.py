@@ -1,0 +1,124 @@
+"""How the result of ``hotfix scan-code`` is printed. One function for each value of ``--format``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import __version__
+from .. import screen
+from . import missing
+from .missing import MissingName, Scan, Use
+
+COLUMNS = ("name", "gone", "hotfix", "needed", "first taken at")
+_SHOWN = 2
+
+
+def print_table(scans: Sequence[Scan]) -> None:
+    """Print a table for each path."""
+    out = screen.Screen()
+    for number, scan in enumerate(scans):
+        if number:
+            out.line()
+        out.line(heading(scan), "bold")
+        if scan.findings:
+            out.table(COLUMNS, [_cells(one) for one in scan.findings])
+        for sentence in conclusions(scan):
+            out.line(sentence)
+
+
+def print_json(scans: Sequence[Scan]) -> None:
+    """Print JSON."""
+    screen.print_json({"hotfix": __version__, "scans": [missing.to_dict(scan) for scan in scans]})
+
+
+def print_sarif(scans: Sequence[Scan]) -> None:
+    """Print SARIF 2.1.0, which code hosts show beside the line."""
+    rules = {one.name: one for scan in scans for one in scan.findings}
+    driver = {"name": "hotfix", "version": __version__, "rules": [_rule(one) for one in rules.values()]}
+    results = [_result(one, use) for scan in scans for one in scan.findings for use in one.uses]
+    screen.print_json(
+        {
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{"tool": {"driver": driver}, "results": results}],
+        }
+    )
+
+
+def heading(scan: Scan) -> str:
+    """What was read, in one line."""
+    needed = sum(one.is_needed for one in scan.findings)
+    read = f"{scan.source}: {scan.files} files, {scan.taking} of them take {scan.taken} names from transformers"
+    return f"{read}: {needed} that are needed are not in every release" if scan.findings else f"{read}, all known good"
+
+
+def conclusions(scan: Scan) -> list[str]:
+    """Where it runs, what gives back what is gone, and what could not be judged."""
+    everywhere = len(missing.releases())
+    sentences = []
+    if scan.taking:
+        sentences.append(_extent("As far as names go, this code runs unaided on", scan.runs_on, everywhere))
+        if scan.imports_on != scan.runs_on:
+            sentences.append(_extent("It can be imported on", scan.imports_on, everywhere))
+    asked = sorted({one.fix.id for one in scan.findings if one.fix and one.fix.optin and one.is_needed})
+    if scan.repaired_on != scan.runs_on:
+        switches = f" and HOTFIX_OPTIN={','.join(asked)}" if asked else ""
+        sentences.append(_extent(f"With hotfix{switches}, on", scan.repaired_on, everywhere))
+    if scan.asked and scan.release is None:
+        sentences.append(f"Note: transformers {scan.asked}, which is installed, is none of the examined releases.")
+    elif scan.asked and scan.taking:
+        lacking = scan.lacking()
+        left = sum(one.fix is None for one in lacking)
+        words = f"lacks {len(lacking)} names that are needed, {left} of which no fix gives back"
+        sentences.append(f"transformers {scan.asked} {words if lacking else 'lacks none of them'}.")
+    return sentences + [f"Note: {note}." for note in scan.notes]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: cells, rules and results.
+
+
+def _extent(words: str, numbers: frozenset[int], everywhere: int) -> str:
+    if not numbers:
+        return f"{words} none of the examined releases."
+    if len(numbers) == everywhere:
+        return f"{words} all examined releases ({missing.text_of(numbers)})."
+    newest = missing.releases()[max(numbers)]
+    return f"{words} transformers {missing.text_of(numbers)}; the newest is {newest}."
+
+
+def _cure(one: MissingName) -> str:
+    if one.fix is None:
+        return f"- (known: {one.bug.id})" if one.bug else "-"
+    return f"{one.fix.id}{' (opt-in)' if one.fix.optin else ''}"
+
+
+def _cells(one: MissingName) -> tuple[str, ...]:
+    needed = "at import" if one.is_needed_at_import else "when called" if one.is_needed else "no: guarded"
+    places = list(dict.fromkeys(use.place for use in one.uses))
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    return one.name, missing.gone_in(one), _cure(one), needed, ", ".join(places[:_SHOWN]) + more
+
+
+def _rule(one: MissingName) -> dict[str, Any]:
+    cure = f"hotfix gives it back: {_cure(one)}" if one.fix else "hotfix does not give it back"
+    gone = f"Gone {missing.gone_in(one)}; {cure}."
+    return {
+        "id": one.name,
+        "shortDescription": {"text": f"{one.name} is not in every release of transformers"},
+        "fullDescription": {"text": f"{one.name} is not in every release of transformers. {gone}"},
+        "help": {"text": gone},
+        "properties": {"tags": ["removed-api"]},
+    }
+
+
+def _result(one: MissingName, use: Use) -> dict[str, Any]:
+    guarded = use.taken.guarded or bool(use.taken.instead_of)
+    place = {"artifactLocation": {"uri": use.file.replace("\\", "/")}, "region": {"startLine": use.taken.line}}
+    return {
+        "ruleId": one.name,
+        "level": "note" if guarded else "warning" if one.fix else "error",
+        "message": {"text": f"{one.name} is gone {missing.gone_in(one)} ({_cure(one)})"},
+        "locations": [{"physicalLocation": place}],
+    }

@@ -1,0 +1,476 @@
+"""Which of the names that files take some releases do not have, what gives them back, and on which releases they run.
+
+The names of each release come from the table in `hotfix.releases.symbols` and from the fixes that add names; files are
+read and parsed, never imported. What neither knows is taken to be there. Code may be anybody's: only regular files
+below the folder are read (`hotfix.reports.trees`), up to a size, and what is not read is named.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any, Optional
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from ..._support.memo import memo
+from ...releases import symbols
+from ...reports.files import read_regular
+from ...reports.trees import Tree
+from ...versions import installed
+from .. import CommandError, bugs
+from ..bugs import Bug
+from .references import Taken, TooMuch, taken
+
+MAX_BYTES, MAX_FILES = 640 * 1024, 50_000  # a syntax tree takes up to 600 times the size of its text
+_NAMED = 20  # files that are named with the reason why they were not read
+_SKIPPED = {"__pycache__", "node_modules", "site-packages", "dist-packages"}
+_INHERITED = {
+    "PreTrainedModel": ("PreTrainedModel", "ModuleUtilsMixin"),
+    "PreTrainedTokenizer": ("PreTrainedTokenizer", "PreTrainedTokenizerBase"),
+    "PreTrainedTokenizerFast": ("PreTrainedTokenizerFast", "PreTrainedTokenizerBase"),
+}
+"""What a class has whose base has a name that ends so."""
+_ALIASES = {"transformers.tokenization_utils_sentencepiece": ("transformers.tokenization_utils",)}
+"""The modules that 5.x makes of another one, with its names."""
+_KEYWORD_BUGS = {
+    "TrainingArguments(evaluation_strategy=)": "training-args-evaluation-strategy-removed",
+    "TrainingArguments(eval_strategy=)": "training-args-eval-strategy-missing",
+    "Trainer(tokenizer=)": "trainer-tokenizer-kwarg-removed",
+    "Trainer(processing_class=)": "trainer-processing-class-missing",
+}
+
+
+@dataclass(frozen=True)
+class Use:
+    """Where a name is taken.
+
+    Attributes:
+        file: the file, as the user would name it.
+        taken: the rest.
+    """
+
+    file: str
+    taken: Taken
+
+    @property
+    def place(self) -> str:
+        """``FILE:LINE``."""
+        return f"{self.file}:{self.taken.line}"
+
+
+@dataclass(frozen=True)
+class MissingName:
+    """A name that some release lacks.
+
+    Attributes:
+        name: ``module:name``, or the module.
+        releases: the examined releases that have it, as numbers.
+        fix: the fix that gives it back, if there is one.
+        restored: the releases in which it does.
+        bug: a known bug that hotfix does not repair and that this is, if there is one.
+        uses: where it is taken.
+    """
+
+    name: str
+    releases: frozenset[int]
+    fix: Optional[Bug]
+    restored: frozenset[int]
+    bug: Optional[Bug]
+    uses: tuple[Use, ...]
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a file cannot do without it."""
+        return any(not use.taken.guarded and not use.taken.instead_of for use in self.uses)
+
+    @property
+    def is_needed_at_import(self) -> bool:
+        """Whether a file cannot even be imported without it."""
+        return any(not (use.taken.guarded or use.taken.called or use.taken.instead_of) for use in self.uses)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What was found below a path.
+
+    Attributes:
+        source: the path.
+        files: how many files were read.
+        taking: how many of them take something from the package.
+        taken: how many different names they take.
+        findings: the names that some release lacks: needed ones first.
+        imports_on: the releases, as numbers, that have all names that are needed when the files are imported.
+        runs_on: those that have the names that are needed later, too.
+        repaired_on: those that have them with hotfix and its opt-ins.
+        release: the release to judge for, if there is one; as a number, None if it was not examined.
+        asked: that release as text; empty if there is none.
+        notes: what could not be judged.
+    """
+
+    source: str
+    files: int
+    taking: int
+    taken: int
+    findings: tuple[MissingName, ...]
+    imports_on: frozenset[int]
+    runs_on: frozenset[int]
+    repaired_on: frozenset[int]
+    release: Optional[int]
+    asked: str
+    notes: tuple[str, ...] = ()
+
+    def lacking(self) -> list[MissingName]:
+        """What is needed and is not in the release to judge for; in the newest one, if there is none."""
+        release = len(releases()) - 1 if self.release is None else self.release
+        return [one for one in self.findings if one.is_needed and release not in one.releases]
+
+
+def judge(path: str, release: str = "") -> Scan:
+    """Judge a file, or all files below a folder.
+
+    Args:
+        path: of it.
+        release: the release to judge for; that which is installed, if any, if empty.
+
+    Raises:
+        CommandError: there is no such path, or no such release; or this Python cannot read the table of names.
+    """
+    number, asked = _release(release)
+    notes: list[str] = []
+    uses: dict[tuple[str, str], list[Use]] = {}
+    files, taking = 0, set()
+    unread: list[str] = []
+    for file, data in sources_of(path, notes, unread):
+        files += 1
+        for one in taken_by(file, data, unread):
+            uses.setdefault((one.module, one.name), []).append(Use(file, one))
+            taking.add(file)
+    notes += unread[:_NAMED]
+    notes += [f"{len(unread) - _NAMED} more files were not read"] if len(unread) > _NAMED else []
+    findings = tuple(sorted(_findings(uses), key=lambda one: (not one.is_needed, one.fix is None, one.name)))
+    everywhere = frozenset(range(len(releases())))
+    return Scan(
+        path,
+        files,
+        len(taking),
+        sum(bool(name) for _, name in uses),
+        findings,
+        everywhere - _lacking(findings, at_import=True, repaired=False),
+        everywhere - _lacking(findings, at_import=False, repaired=False),
+        everywhere - _lacking(findings, at_import=False, repaired=True),
+        number,
+        asked,
+        tuple(notes),
+    )
+
+
+@memo
+def releases() -> tuple[str, ...]:
+    """The releases that the table knows, oldest first."""
+    return _table().releases
+
+
+def text_of(numbers: Iterable[int]) -> str:
+    """Releases as runs: ``4.36.0 to 4.47.1, 4.49.0``."""
+    parts = []
+    for run in _runs(frozenset(numbers)):
+        begin, _, end = run.partition("-")
+        parts.append(releases()[int(begin)] + (f" to {releases()[int(end)]}" if end else ""))
+    return ", ".join(parts)
+
+
+def gone_in(finding: MissingName) -> str:
+    """Which releases lack a name, in words."""
+    lacking = frozenset(range(len(releases()))) - finding.releases
+    parts = []
+    for run in _runs(lacking):
+        begin, _, end = run.partition("-")
+        first, last = int(begin), int(end or begin)
+        if first == 0:
+            parts.append(f"before {releases()[last + 1]}" if last + 1 < len(releases()) else "all")
+        elif last == len(releases()) - 1:
+            parts.append(f"from {releases()[first]} on")
+        else:
+            parts.append(releases()[first] + (f" to {releases()[last]}" if last > first else ""))
+    return ", ".join(parts)
+
+
+def _runs(numbers: frozenset[int]) -> list[str]:
+    return symbols.written(numbers).split(",") if numbers else []
+
+
+def to_dict(scan: Scan) -> dict[str, Any]:
+    """The public form: what ``--format json`` prints for each path."""
+
+    def listed(numbers: Iterable[int]) -> list[str]:
+        return [releases()[one] for one in sorted(numbers)]
+
+    everywhere = frozenset(range(len(releases())))
+    return {
+        "source": scan.source,
+        "files": scan.files,
+        "files_with_names": scan.taking,
+        "names": scan.taken,
+        "release": scan.asked,
+        "imports_on": listed(scan.imports_on),
+        "runs_on": listed(scan.runs_on),
+        "newest": _newest(listed(scan.runs_on)),
+        "newest_with_hotfix": _newest(listed(scan.repaired_on)),
+        "findings": [
+            {
+                "name": one.name,
+                "needed": one.is_needed,
+                "needed_at_import": one.is_needed_at_import,
+                "gone": gone_in(one),
+                "lacking": listed(everywhere - one.releases),
+                "fix": one.fix.id if one.fix else None,
+                "optin": one.fix.optin if one.fix else None,
+                "bug": one.bug.id if one.bug else None,
+                "uses": [
+                    {
+                        "file": use.file,
+                        "line": use.taken.line,
+                        "called": use.taken.called,
+                        "guarded": use.taken.guarded or bool(use.taken.instead_of),
+                    }
+                    for use in one.uses
+                ],
+            }
+            for one in scan.findings
+        ],
+        "notes": list(scan.notes),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what is lacking where.
+
+
+def _table() -> symbols.Table:
+    try:
+        return symbols.table()
+    except ImportError as error:
+        raise CommandError(f"this Python cannot read the table of names: {error}") from error
+
+
+def _release(text: str) -> tuple[Optional[int], str]:
+    if text:
+        try:
+            version: Optional[Version] = Version(text)
+        except ValueError:  # InvalidVersion, and a number of thousands of digits
+            raise CommandError(f"{text[:60]!r} is not a release") from None
+    else:
+        version = installed.version(bugs.PACKAGE)
+    known = {Version(one): number for number, one in enumerate(releases())}
+    if version is not None and version not in known and text:
+        raise CommandError(f"{text} is none of the examined releases ({releases()[0]} to {releases()[-1]})")
+    return (None, "") if version is None else (known.get(version), str(version))
+
+
+def _findings(uses: Mapping[tuple[str, str], list[Use]]) -> Iterator[MissingName]:
+    by_name: dict[str, list[Use]] = {}
+    having: dict[str, frozenset[int]] = {}
+    for (module, name), places in uses.items():
+        for full, releases_with in _known(module, name):
+            by_name.setdefault(full, []).extend(places)
+            having[full] = releases_with
+    for full, places in by_name.items():
+        fix, restored = _given_back(full, frozenset(range(len(releases()))) - having[full])
+        bug = None if fix else _bugs_by_place().get(full)
+        places = sorted(dict.fromkeys(places), key=lambda use: (use.file, use.taken.line))
+        yield MissingName(full, having[full], fix, restored, bug, tuple(places))
+
+
+def _known(module: str, name: str) -> Iterator[tuple[str, frozenset[int]]]:
+    """What is known to be lacking somewhere of a name: the module, or the name where the module is there."""
+    everywhere = frozenset(range(len(releases())))
+    there = _table().with_module(module)
+    if there is not None and there != everywhere:
+        yield module, there
+    if not name:
+        return
+    for full in _members(module, name):
+        owner, _, last = full.partition(":")
+        if last.endswith("()"):
+            continue
+        if "(" in last:
+            called, _, keyword = last[: -len("=)")].partition("(")
+            found = _keyword(called, keyword)
+        else:
+            found = _table().with_name(owner, last)
+        if found is None:
+            found = _from_fixes(full)
+        if found is None:
+            continue
+        without = (there if there is not None else everywhere) - found
+        if without:
+            yield full, everywhere - without
+
+
+def _keyword(called: str, keyword: str) -> Optional[frozenset[int]]:
+    """The releases in which a class of the package takes an argument."""
+    for module, row in _table().modules.items():
+        if module.endswith(f":{called}()") and keyword in row.names:
+            return row.names[keyword]
+    return None
+
+
+def _members(module: str, name: str) -> list[str]:
+    """A name under which it is known; for a member of a class, where the class that has it stands."""
+    if "(" in name or ("." not in name and "[" not in name):
+        return [f"{module}:{name}"]
+    if "[" in name:
+        return [full for full in _targets() if full.partition(":")[2] == name][:1]
+    owner, _, member = name.partition(".")
+    owners = {owner, *(one for end, above in _INHERITED.items() if owner.endswith(end) for one in above)}
+    return [full for full in _targets() if full.partition(":")[2] in {f"{one}.{member}" for one in owners}][:1]
+
+
+@memo
+def _targets() -> dict[str, tuple[Bug, SpecifierSet]]:
+    """What the fixes add, and the releases that lack it, by ``module:name``."""
+    from ... import session
+
+    found = {}
+    for entry in session.current().catalogue.entries.values():
+        if entry.kind != "removed-api" and "neighbours" not in entry.module:
+            continue
+        for target in entry.load().targets:
+            if target.method == "add" and target.module.partition(".")[0] == bugs.PACKAGE:
+                for module in (target.module, *_ALIASES.get(target.module, ())):
+                    full = f"{module}:{target.qualname}"
+                    found[full] = bugs.known()[entry.id], SpecifierSet(target.releases)
+    return found
+
+
+@memo
+def _bugs_by_place() -> dict[str, Bug]:
+    """Known bugs that are not repaired, by the name that they are about."""
+    return {one.where[0]: one for one in bugs.known().values() if one.where and not one.repaired}
+
+
+def _from_fixes(full: str) -> Optional[frozenset[int]]:
+    if full not in _targets():
+        return None
+    lacking = _targets()[full][1]
+    return frozenset(number for number, one in enumerate(releases()) if not lacking.contains(one))
+
+
+def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
+    """The fix that gives a name back, and where it does."""
+    bug = bugs.known().get(_KEYWORD_BUGS.get(full.partition(":")[2].replace("Seq2Seq", ""), ""))
+    if bug is not None and bug.repaired:
+        return bug, frozenset(one for one in lacking if bug.is_in(Version(releases()[one])))
+    key = full if ":" in full else ":".join(full.rpartition(".")[::2])
+    if key not in _targets():
+        return None, frozenset()
+    bug, broken = _targets()[key]
+    return bug, frozenset(one for one in lacking if broken.contains(releases()[one]))
+
+
+def _lacking(findings: Iterable[MissingName], at_import: bool, repaired: bool) -> frozenset[int]:
+    """The releases in which something that is needed is missing."""
+    everywhere = frozenset(range(len(releases())))
+    missing = {one.name: everywhere - one.releases - (one.restored if repaired else frozenset()) for one in findings}
+    found: set[int] = set()
+    first_choices: dict[int, frozenset[int]] = {}  # where one of them is missing, by the identity of what asks for them
+    for one in findings:
+        for use in one.uses:
+            if use.taken.guarded or (at_import and use.taken.called):
+                continue
+            without = missing[one.name]
+            if use.taken.instead_of:  # it is asked for where the first choice is missing
+                key = id(use.taken.instead_of)
+                if key not in first_choices:
+                    first = (name for other in use.taken.instead_of for name in _names_of(other))
+                    first_choices[key] = frozenset().union(*(missing.get(name, frozenset()) for name in first))
+                without &= first_choices[key]
+            found |= without
+    return frozenset(found)
+
+
+def _names_of(one: Taken) -> Iterator[str]:
+    yield one.module
+    if one.name:
+        yield f"{one.module}:{one.name}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: files.
+
+
+def sources_of(path: str, notes: list[str], unread: list[str]) -> Iterator[tuple[str, bytes]]:
+    """The Python files of a folder that are read, or the file itself, each with its content.
+
+    Args:
+        path: of the file or folder.
+        notes: what is left out on purpose is put here.
+        unread: files that are not read are put here, with the reason.
+
+    Raises:
+        CommandError: there is no such path, or it is a file that cannot be read.
+    """
+    top = Path(path)
+    if not top.is_dir():
+        if not top.exists():
+            raise CommandError(f"{path}: no such file or folder")
+        yield path, _read_alone(top)
+        return
+    tree = Tree(top)
+    copies: list[str] = []
+
+    def is_skipped(folder: Path) -> bool:
+        if folder.name in _SKIPPED or folder.name.startswith(".") or (folder / "pyvenv.cfg").exists():
+            return True
+        if folder.name == bugs.PACKAGE and (folder / "__init__.py").exists():
+            copies.append(f"{folder} is a copy of the library, and not read")
+            return True
+        return False
+
+    count = 0
+    for folder, members in tree.walk(is_skipped, notes):
+        for member in members:
+            if not member.endswith(".py"):
+                continue
+            count += 1
+            if count > MAX_FILES:
+                notes += [*copies, f"only the first {MAX_FILES} files were read"]
+                return
+            try:
+                yield str(folder / member), tree.read(folder / member, MAX_BYTES)
+            except OSError as error:
+                unread.append(f"{folder / member}: not read ({error.strerror or error})")
+    notes += copies
+
+
+def _read_alone(file: Path) -> bytes:
+    """The content of a file that the user has named: it may be a link to anywhere."""
+    try:
+        return read_regular(file, MAX_BYTES)
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror or error}") from None
+
+
+def taken_by(file: str, data: bytes, unread: list[str]) -> list[Taken]:
+    """What a file takes from the package; nothing where it is no Python, which is put into `unread`."""
+    if bugs.PACKAGE.encode() not in data:
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of strings that others wrote
+            return taken(ast.parse(decode_source(data)))
+    except (RecursionError, TooMuch):
+        unread.append(f"{file}: nested too deeply, not read")
+    except (SyntaxError, ValueError, MemoryError, LookupError):  # the last of an encoding that does not exist
+        unread.append(f"{file}: not the Python of this interpreter, not read")
+    return []
+
+
+def _newest(found: Sequence[str]) -> Optional[str]:
+    return found[-1] if found else None

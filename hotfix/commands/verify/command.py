@@ -1,0 +1,342 @@
+"""``hotfix verify``: the proof of each fix, run on this node, before and after.
+
+Each fix has a small case that shows its bug. It is run in two fresh processes, once without hotfix and once with that
+one fix armed, for every function that is broken in the release that is installed. Fixes for other bugs that the case
+meets are armed in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    from ...fix import Fix, Target
+    from ...proofs.compare import Difference
+
+HELP = "run the proofs of the fixes on this node, before and after, and print a certificate"
+EXAMPLES = (
+    "hotfix verify",
+    "hotfix verify flash-rotary-dtype --json > certificate.json",
+    "pip install --target /tmp/fixed transformers==4.53.0 && hotfix verify --against /tmp/fixed",
+)
+VERIFIED, FAILED, IMPOSSIBLE = "verified", "failed", "not here"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What came of the case of one target.
+
+    Attributes:
+        fix: its id.
+        target: ``module:qualname``.
+        result: ``verified``, ``failed`` or ``not here``.
+        reason: what it rests on, in a sentence.
+        before: the error without hotfix, or ``ran``.
+        after: the same with the fix.
+        changed: the largest difference that the fix makes to any result, absolute; None where there was no result, and
+            infinite where there are other results or NaN.
+        oracle: the same, of the result with the fix and that of the release named by ``--against``; None without one.
+    """
+
+    fix: str
+    target: str
+    result: str
+    reason: str
+    before: str
+    after: str
+    changed: Optional[float] = None
+    oracle: Optional[float] = None
+
+    def to_dict(self) -> dict[str, object]:
+        """The public form, as in ``hotfix verify --json``, which has no number for what is infinite."""
+        return {name: "infinite" if value == math.inf else value for name, value in asdict(self).items()}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("id", nargs="*", help="fixes; all that have something to repair here, if none is named")
+    parser.add_argument(
+        "--against", metavar="DIR", help="a folder with a fixed release, to whose results those of the fix are compared"
+    )
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each process (600)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the command; 1 if a proof fails, or if there is something to prove and nothing was proved."""
+    from .. import CommandError, screen
+
+    if importlib.util.find_spec("torch") is None:
+        raise CommandError("the proofs need torch, which is not installed")
+    if chosen.against and not (Path(chosen.against) / "transformers").is_dir():
+        raise CommandError(f"--against {chosen.against}: there is no transformers in this folder")
+    work = _work(chosen.id)
+    out = None if chosen.json else screen.Screen()
+    proofs: list[Proof] = []
+    machine: dict[str, Any] = {}
+    if out:
+        with out.progress((3 if chosen.against else 2) * len(work), "verify") as step:
+            for fix, targets in work:
+                proofs += _prove(fix, targets, chosen, step, machine)
+    else:
+        for fix, targets in work:
+            proofs += _prove(fix, targets, chosen, lambda line: None, machine)
+    certificate = _certificate(proofs, machine, chosen.against)
+    if out is None:
+        screen.print_json(certificate)
+    else:
+        _print(out, certificate, proofs)
+    results = {proof.result for proof in proofs}
+    return int(FAILED in results or (bool(proofs) and VERIFIED not in results))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what there is to prove, and one fix.
+
+
+def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
+    from ... import proofs, session
+    from ...versions import verdict
+    from ...versions.judgement import Verdict
+    from .. import CommandError, bugs
+
+    work = []
+    for id in ids or session.current().catalogue.entries:
+        entry = session.current().catalogue.entries.get(bugs.named(id).id)
+        if entry is None:
+            raise CommandError(f"{id} is a known bug that hotfix does not repair")
+        fix = entry.load()
+        if not proofs.load(entry.module, fix):
+            continue
+        # A pattern stands for modules of the user's own; their case brings a module like them.
+        broken = [
+            target
+            for target in fix.targets
+            if "*" in target.module or verdict.judge_installed(fix, target).verdict is Verdict.BROKEN
+        ]
+        if broken:
+            work.append((fix, broken))
+    return work
+
+
+def _prove(
+    fix: Fix, targets: list[Target], chosen: argparse.Namespace, step: Any, machine: dict[str, Any]
+) -> Iterator[Proof]:
+    with tempfile.TemporaryDirectory(prefix="hotfix-verify-") as place:
+        folder = Path(place)
+        step(f"{fix.id}: before")
+        before = _runs(fix, targets, folder / "before", _switches(fix.case_spec.with_fixes), chosen.timeout, machine)
+        step(f"{fix.id}: after")
+        after = _runs(
+            fix, targets, folder / "after", _switches((*fix.case_spec.with_fixes, fix.id)), chosen.timeout, machine
+        )
+        oracle = {}
+        if chosen.against:
+            path = os.pathsep.join([os.path.abspath(chosen.against), os.environ.get("PYTHONPATH", "")])
+            unarmed = {"HOTFIX": "0", "PYTHONPATH": path.rstrip(os.pathsep)}
+            oracle = _runs(fix, targets, folder / "oracle", unarmed, chosen.timeout, {})
+        for target in targets:
+            name = str(target)
+            yield _proved(fix, name, before[name], after[name], oracle.get(name), machine)
+
+
+def _switches(ids: Sequence[str]) -> dict[str, str]:
+    """What arms these fixes and no others, with what they do only where they are asked for."""
+    from ... import session
+
+    entries = session.current().catalogue.entries
+    opt_in = ",".join(id for id in ids if id in entries and (entries[id].optin or entries[id].group))
+    return {"HOTFIX_ONLY": ",".join(ids), "HOTFIX_OPTIN": opt_in, "HOTFIX_LOG": "quiet"} if ids else {"HOTFIX": "0"}
+
+
+def _proved(
+    fix: Fix, target: str, before: dict[str, Any], after: dict[str, Any], oracle: Any, machine: dict[str, Any]
+) -> Proof:
+    """What the runs prove; `oracle` is None without ``--against``."""
+    change, distance = _difference(fix, before, after), _difference(fix, after, oracle)
+    proof = Proof(fix.id, target, FAILED, "", _word(before), _word(after), _absolute(change), _absolute(distance))
+    lacking = [name for name, version in fix.case_spec.packages.items() if version is not None and not _is_here(name)]
+    if after["error"] and before["error"] and lacking:
+        return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {' and '.join(lacking)}")
+    if after["error"] and before["error"] and not machine.get("flash_attention"):
+        where = "a CUDA device" if machine.get("device_kind") == "cpu" else "flash-attn to work"
+        return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {where}")
+    if after["error"]:
+        return replace(proof, reason="the repaired code raises as well")
+    if before["error"] and not re.search(fix.case_spec.raises, ": ".join(before["error"])):
+        return replace(proof, reason="what it raises without the fix is not this bug")
+    if "*" not in target and target not in after["applied"]:
+        return replace(proof, reason="the fix was not applied")
+    if not before["error"] and not change:
+        return replace(proof, reason="the case shows no bug on this node")
+    if oracle and oracle["error"]:
+        return replace(proof, reason=f"the fixed release raises {_word(oracle)}")
+    if distance and distance.over:
+        return replace(proof, reason=f"the fixed release gives another result: {distance.name}")
+    reason = "raises without the fix, runs with it" if before["error"] else "wrong without the fix, different with it"
+    return replace(proof, result=VERIFIED, reason=reason)
+
+
+def _absolute(difference: Optional[Difference]) -> Optional[float]:
+    return None if difference is None else difference.absolute
+
+
+def _is_here(distribution: str) -> bool:
+    try:
+        metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: processes. One runs all targets of a fix; if it dies, another one goes on behind the target that killed it.
+
+
+def _runs(
+    fix: Fix, targets: list[Target], folder: Path, switches: dict[str, str], timeout: float, machine: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    folder.mkdir()
+    kept = {name: value for name, value in os.environ.items() if name != "HOTFIX" and not name.startswith("HOTFIX_")}
+    results: dict[str, dict[str, Any]] = {}
+    armed = "" if switches.get("HOTFIX") == "0" else "import hotfix.auto; "
+    code = f"{armed}import sys; from hotfix.commands.verify.child import main; main(sys.argv[1])"
+    open_ones = [(target.module, target.qualname) for target in targets]
+    while open_ones:
+        (folder / "order.json").write_text(json.dumps({"fix": fix.id, "targets": open_ones}), encoding="utf-8")
+        error = ""
+        command = [sys.executable, "-c", code, str(folder)]
+        try:
+            done = subprocess.run(
+                command,
+                env={**kept, **switches},
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+            error = f"ended with {done.returncode}: {_last_line(done.stderr)}"
+        except subprocess.TimeoutExpired:
+            error = f"took longer than {timeout:g} seconds"
+        written = _written(folder, machine)
+        results.update(written)
+        open_ones = [one for one in open_ones if ":".join(one) not in results]
+        if open_ones:  # the first of them is the one that the process died of
+            results[":".join(open_ones.pop(0))] = {"error": ["ProcessDied", error], "applied": [], "tensors": None}
+    return results
+
+
+def _written(folder: Path, machine: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    file = folder / "results.jsonl"
+    entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    for entry in entries:
+        machine.update(entry.get("machine", {}))
+    return {entry["target"]: entry for entry in entries if "target" in entry}
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "no output"
+
+
+def _word(run: dict[str, Any]) -> str:
+    return f"{run['error'][0]}: {' '.join(run['error'][1].split())[:160]}" if run["error"] else "ran"
+
+
+def _difference(fix: Fix, one: Any, other: Any) -> Optional[Difference]:
+    """How far the results of two runs are apart; None where one of them has none."""
+    if not one or not other or not one["tensors"] or not other["tensors"]:
+        return None
+    import torch
+
+    from ...proofs.compare import difference
+
+    left, right = (torch.load(run["tensors"], weights_only=True) for run in (one, other))
+    return difference(left, right, fix.case_spec.tolerance)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the certificate.
+
+
+def _certificate(proofs: Sequence[Proof], machine: dict[str, Any], against: Optional[str]) -> dict[str, Any]:
+    from ... import __version__
+    from ...engine.policy import Policy
+    from ...reports.report import of_environment
+
+    report = of_environment(Policy())
+    return {
+        "hotfix": __version__,
+        "digest": report.digest,
+        "date": datetime.fromtimestamp(time.time(), timezone.utc).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": machine.get("device", "none"),
+        "flash_attention": bool(machine.get("flash_attention")),
+        "packages": dict(report.packages),
+        "oracle": f"transformers in {against}" if against else None,
+        "proofs": [proof.to_dict() for proof in proofs],
+    }
+
+
+def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> None:
+    packages = ", ".join(f"{name} {version}" for name, version in certificate["packages"].items())
+    flash = "runs" if certificate["flash_attention"] else "does not run"
+    out.line(f"hotfix {certificate['hotfix']} (patch set {certificate['digest']}), {certificate['date']}", "bold")
+    out.facts(
+        [
+            ("Python", f"{certificate['python']} on {certificate['system']}"),
+            ("Packages", packages or "none of those that matter"),
+            ("Device", f"{certificate['device']}; flash-attn {flash} on it"),
+            ("Compared to", certificate["oracle"] or "none; --against DIR names a folder with a fixed release"),
+        ]
+    )
+    if not proofs:
+        out.line("There is nothing to prove: no fix has anything to repair here.")
+        return
+    rows = [
+        (one.result, one.fix, _short(one.target), one.before, one.after, _number(one.changed), _number(one.oracle))
+        for one in proofs
+    ]
+    columns = ("result", "fix", "function", "before", "after", "changed by", "to fixed release")
+    out.table(columns, rows, stacked=[(one.result, one.fix, _short(one.target), _in_words(one)) for one in proofs])
+    for reason in dict.fromkeys(f"{one.fix}: {one.reason}" for one in proofs if one.result != VERIFIED):
+        out.line(reason)
+    if all(one.result == IMPOSSIBLE for one in proofs):
+        out.line("Nothing was proved here.")
+
+
+def _in_words(proof: Proof) -> str:
+    """What the columns say that have no heading where rows are stacked."""
+    said = [f"before: {proof.before}", f"after: {proof.after}"]
+    if proof.changed is not None:
+        said.append(f"changed by {_number(proof.changed)}")
+    if proof.oracle is not None:
+        said.append(f"{_number(proof.oracle)} from the fixed release")
+    return "; ".join(said)
+
+
+def _number(value: Optional[float]) -> str:
+    return "-" if value is None else f"{value:.3g}"
+
+
+def _short(target: str) -> str:
+    from ...reports import tables
+
+    return f"{tables.model_of(target)}:{target.rpartition(':')[2]}"
