@@ -1,4 +1,8 @@
-"""What all converters share: the release that is installed, and how they say what they did."""
+"""What all converters share: whether a later release wrote a file, the installed release, and the report of a change.
+
+A converter acts on nothing but a file that a later release wrote (`was_written_since`), for a class that the library
+defines itself (`is_of_the_library`). What the program passes, and the dictionaries that it passes, stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,55 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional, TypeVar
 
+from packaging.version import InvalidVersion, Version
+
 from hotfix import session
+from hotfix._support.memo import memo
 from hotfix.engine.ledger import State
 from hotfix.errors import HotfixError
 from hotfix.fix import Fix
 from hotfix.loading import forms
-from hotfix.memo import memo
 from hotfix.versions import installed
 from hotfix.versions.verdict import read_installed
 
 _Value = TypeVar("_Value")
+
+
+SINCE = {
+    forms.Rule.ROPE: Version("5.0.0"),
+    forms.Rule.DTYPE: Version("4.56.0"),
+    forms.Rule.TEXT: Version("4.52.0"),
+    forms.Rule.WINDOW: Version("5.0.0"),
+}
+"""The first release that writes each form."""
+
+_AUTO = "transformers.models.auto.configuration_auto"
+
+
+def was_written_since(config: Mapping[str, Any], first: Version, form: bool = False) -> bool:
+    """Whether a later release demonstrably wrote a file.
+
+    Args:
+        config: what the file says.
+        first: the first release that writes such files; its development versions count.
+        form: whether the installed release cannot have written this form. It decides where the file names no release:
+            of a part of a configuration, or of a file that another program wrote.
+    """
+    written = config.get("transformers_version")
+    if written is None:
+        return form
+    try:
+        return Version(str(written)).release >= first.release
+    except InvalidVersion:
+        return False
+
+
+def is_of_the_library(cls: type) -> bool:
+    """Whether the library defines a class itself: no subclass of the user's, no remote code."""
+    if cls.__module__.partition(".")[0] != "transformers":
+        return False
+    module = sys.modules.get(cls.__module__)
+    return module is not None and vars(module).get(cls.__name__) is cls
 
 
 @memo
@@ -68,27 +111,79 @@ def report(fix: Fix, where: str, findings: Iterable[forms.Finding]) -> None:
 
 
 def translated(
-    fix: Fix, rules: frozenset[forms.Rule], config: Mapping[str, Any], cls: type, given: dict[str, Any]
+    fix: Fix, rules: frozenset[forms.Rule], config: Mapping[str, Any], cls: type, given: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """A configuration in the form that its class understands in this release.
 
     Args:
         fix: whose converter it is.
         rules: what it translates.
-        config: what was read.
+        config: what was read; it is not changed.
         cls: the configuration class.
         given: the arguments that the caller has passed by keyword; they win.
+
+    Returns:
+        The same object where no later release wrote it, or the class is not the library's. Otherwise a new one that
+        keeps the keys of the later release, as attributes that programs may read: only a ``text_config`` moves.
     """
-    if not _has_key(config, {rule.value for rule in rules}):
+    if not _has_key(config, {rule.value for rule in rules}) or not is_of_the_library(cls):
         return config
 
     def convert(config: Mapping[str, Any]) -> Mapping[str, Any]:
-        where = _where(config, cls, given)
-        found, findings = forms.configuration(config, release(), (cls.__module__, cls.__qualname__), rules)
-        report(fix, where, findings)
-        return found if found != config else config
+        asked = {rule for rule in rules if was_written_since(config, SINCE[rule], _has_form(rule, config))}
+        of = (cls.__module__, cls.__qualname__)
+        if forms.Rule.WINDOW in asked and not _takes_a_window_of_0(release().understood(*of)):
+            asked.remove(forms.Rule.WINDOW)
+        if not asked:
+            return config
+        result, findings = forms.configuration(config, release(), of, frozenset(asked), _registered_by_user())
+        report(fix, _where(config, cls, given), findings)
+        result = _with_what_was_there(result, config)
+        return result if result != config else config
 
     return carefully(fix, "config.json", config, convert)
+
+
+def _has_form(rule: forms.Rule, config: Mapping[str, Any]) -> bool:
+    """Whether this release cannot have written what a rule translates; a dtype or a window alone shows nothing."""
+    if rule is forms.Rule.ROPE:
+        return _has_rope_alone(config)
+    text = config.get("text_config") if rule is forms.Rule.TEXT else None
+    return isinstance(text, Mapping) and text.get("model_type") == f"{config.get('model_type')}_text"
+
+
+def _has_rope_alone(config: Mapping[str, Any]) -> bool:
+    """Whether ``rope_parameters`` has the base, and the keys in which this release writes it are missing."""
+    parameters = config.get("rope_parameters")
+    if isinstance(parameters, Mapping):
+        parts = (parameters, *(part for part in parameters.values() if isinstance(part, Mapping)))
+        bases = {*forms.THETA, *(name for pair in forms.LAYERS for name in pair)}
+        if any({"rope_theta", "rope_type"} & part.keys() for part in parts) and bases.isdisjoint(config):
+            return True
+    return any(
+        _has_rope_alone(part) for part in config.values() if isinstance(part, Mapping) and part is not parameters
+    )
+
+
+def _takes_a_window_of_0(understood: Optional[forms.Understood]) -> bool:
+    """Whether a class hands a window of 0 to masks that refuse it: Qwen2-MoE in 4.40 and 4.41."""
+    return understood is not None and understood.name == "Qwen2MoeConfig" and "window if" not in understood.text
+
+
+def _with_what_was_there(result: dict[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of the later release that the translation took away: stock has them as attributes, and writes them again."""
+    for key, value in config.items():
+        if key in (forms.Rule.ROPE.value, forms.Rule.DTYPE.value):
+            result.setdefault(key, value)
+        elif isinstance(value, Mapping) and isinstance(result.get(key), dict):
+            result[key] = _with_what_was_there(result[key], value)
+    return result
+
+
+def _registered_by_user() -> frozenset[str]:
+    """Model types for which the program has registered a configuration class of its own."""
+    mapping = getattr(sys.modules.get(_AUTO), "CONFIG_MAPPING", None)
+    return frozenset(getattr(mapping, "_extra_content", ()))
 
 
 def _is_in_place(fix: str) -> bool:
@@ -119,19 +214,24 @@ def settings(
     rule: Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[forms.Finding]]],
     config: dict[str, Any],
     path: str,
+    cls: type,
 ) -> dict[str, Any]:
     """The settings of a tokenizer, by one rule of `tokenizer_forms`.
 
     Args:
         fix: whose converter it is.
-        rule: takes what was read, and returns what this release is to see, with findings.
+        rule: takes what was read, and returns what this release is to see, with findings; it decides by the form
+            whether a later release wrote the file, since settings name no release.
         config: what was read.
         path: of the file.
+        cls: the tokenizer class; the settings of one that is not the library's stay as they are.
     """
+    if not is_of_the_library(cls):
+        return config
 
     def convert(config: dict[str, Any]) -> dict[str, Any]:
-        found, findings = rule(config)
+        result, findings = rule(config)
         report(fix, str(path), findings)
-        return found if found != config else config
+        return result if result != config else config
 
     return carefully(fix, str(path), config, convert)

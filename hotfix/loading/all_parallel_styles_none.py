@@ -20,6 +20,8 @@ FIX = Fix(
     id="all-parallel-styles-none",
     title="Models cannot be made with torch before 2.5: TypeError: argument of type 'NoneType' is not iterable",
     kind="loading",
+    errors=("TypeError: argument of type 'NoneType' is not iterable",),
+    everyone="only where there is no table, and the release's own check raises",
     upstream=("transformers#38283",),
     fixed_in="4.53.0",
     prefilter="def post_init",
@@ -32,7 +34,10 @@ FIX.edits(
         "transformers.integrations.tensor_parallel:ParallelInterface.__init__",
     ),
     old='if self._tp_plan is not None and is_torch_greater_or_equal("2.3"):\n    *__CHECK',
-    new="if self._tp_plan is not None and ALL_PARALLEL_STYLES is not None:\n    *__CHECK",
+    new="""
+        if self._tp_plan is not None and is_torch_greater_or_equal("2.3") and ALL_PARALLEL_STYLES is not None:
+            *__CHECK
+        """,
 )
 
 

@@ -17,6 +17,8 @@ FIX = Fix(
     id="auto-register-string-key",
     title="AttributeError: 'str' object has no attribute '__module__', from AutoTokenizer.register",
     kind="crash",
+    errors=("AttributeError: 'str' object has no attribute '__module__'",),
+    on_error=True,
     upstream=("transformers#46876", "transformers#47148"),
     fixed_in="5.13.1",
 )

@@ -16,6 +16,8 @@ FIX = Fix(
     id="config-save-generation-params-error",
     title="Saving raises: Some non-default generation parameters are set in the model config",
     kind="crash",
+    errors=("ValueError: Some non-default generation parameters are set in the model config…",),
+    on_error=True,
     upstream=("transformers#33886",),
     fixed_in="4.45.2",
 )

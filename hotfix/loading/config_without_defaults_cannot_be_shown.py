@@ -9,8 +9,8 @@ Cause     A configuration is shown, and saved, as what differs from one of its c
           for a log that nobody has asked for.
 Releases  4.52.1 to 5.19.0
 Upstream  InternVL#1203, SAIL-VL2#3; fixed in 5.20.0, which makes none
-Here      For a class that says ``is_composition = True``, and for one that raises without arguments, everything counts
-          as different, as in 4.51.3 for the one and in 5.20.0 for both. All others are shown and saved as before.
+Here      For a class that raises without arguments everything counts as different, as in 5.20.0. All others are shown
+          and saved as before, also one that says ``is_composition = True`` and can be made.
 """
 
 from __future__ import annotations
@@ -23,33 +23,41 @@ FIX = Fix(
     id="config-without-defaults-cannot-be-shown",
     title="ValueError: Unsupported architecture: from a configuration like InternVL's, in from_pretrained",
     kind="loading",
+    errors=("ValueError: Unsupported architecture: …",),
     upstream=("InternVL#1203", "SAIL-VL2#3"),
     fixed_in="5.20.0",
 )
 
 _MADE = "self.__class__().to_dict() if not self.has_no_defaults_at_init else {}"
 
-for _class, _method, _name, _releases in (
-    ("PretrainedConfig", "to_diff_dict", "class_config_dict", ">=4.52.1,<5.0.0"),
-    ("PreTrainedConfig", "to_diff_dict", "class_config_dict", ">=5.0.0,<5.20.0"),
-    ("PreTrainedConfig", "_get_generation_parameters", "default_config", ">=5.0.0,<5.20.0"),
+for _class, _method, _name, _defaults, _releases in (
+    ("PretrainedConfig", "to_diff_dict", "class_config_dict", "defaults", ">=4.52.1,<5.0.0"),
+    ("PreTrainedConfig", "to_diff_dict", "class_config_dict", "defaults", ">=5.0.0,<5.20.0"),
+    ("PreTrainedConfig", "_get_generation_parameters", "default_config", "arguments", ">=5.0.0,<5.20.0"),
 ):
     FIX.edits(
         (f"transformers.configuration_utils:{_class}.{_method}", _releases),
         old=f"{_name} = {_MADE}",
         new=f"""
-            from {__name__} import defaults
-            {_name} = defaults(self)
+            from {__name__} import {_defaults}
+            {_name} = {_defaults}(self)
         """,
+        on_error=("Exception: …",),  # whatever an __init__ raises that wants arguments
     )
 
 
 def defaults(config: Any) -> dict[str, Any]:
-    """What a configuration of the same class has without arguments; nothing where there is no such thing."""
-    if config.has_no_defaults_at_init or getattr(config, "is_composition", False):
-        return {}
+    """What a configuration of the same class has without arguments; nothing where it cannot be made."""
     try:
-        made: dict[str, Any] = config.__class__().to_dict()
-    except Exception:  # whatever an __init__ raises that wants arguments
+        made: dict[str, Any] = config.__class__().to_dict() if not config.has_no_defaults_at_init else {}
+    except Exception:  # the error has been declared before this runs
         return {}
     return made
+
+
+def arguments(config: Any) -> dict[str, Any]:
+    """The same, by name only, for what may be set in a configuration: without it, what the class takes and has."""
+    import inspect
+
+    known = dict.fromkeys(name for cls in type(config).__mro__[:-1] for name in inspect.signature(cls).parameters)
+    return {**known, **dict.fromkeys(dir(type(config))), **defaults(config)}

@@ -8,11 +8,13 @@ Cause     5.x writes special tokens that have no name of their own (those of tur
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  mlx-lm#661, transformers#45376, ms-swift#8352 (the list came with transformers 5.0.0)
 Here      A list goes to `additional_special_tokens` where tokenizer_config.json is read; a dictionary stays. Special
-          tokens are those of 5.x; saved again it is what this release writes.
+          tokens are those of 5.x; saved again it is what this release writes. A tokenizer class of your own gets its
+          list under the name that the file gives it, and so does one before 4.47.0 where no 5.x wrote the file.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from hotfix.fix import Fix
@@ -23,8 +25,10 @@ FIX = Fix(
     id="extra-special-tokens-list",
     title="AttributeError: 'list' object has no attribute 'keys', from a tokenizer that 5.x has saved",
     kind="loading",
+    errors=("AttributeError: 'list' object has no attribute 'keys'",),
     upstream=("mlx-lm#661", "transformers#44781", "transformers#45376", "ms-swift#8352"),
     fixed_in="5.0.0",
+    order=1,  # it comes before tokenizer-class-tokenizersbackend, which takes away what shows that 5.x wrote the file
 )
 
 NAMES = "transformers.models.auto.tokenization_auto:tokenizer_class_from_name"
@@ -35,15 +39,17 @@ BASE = "PreTrainedTokenizerBase._from_pretrained"
     (f"transformers.tokenization_utils_base:{BASE}", ">=4.36.0,<=4.57.6"),
     name="init_kwargs",
     at="init_kwargs = json.load(tokenizer_config_handle)",
-    given=("tokenizer_config_file",),
+    given=("tokenizer_config_file", "cls"),
     unless="TokenizersBackend",
     fingerprint_of=(BASE, NAMES),
 )
-def with_special_tokens_of_this_release(config: dict[str, Any], path: str) -> dict[str, Any]:
+def with_special_tokens_of_this_release(config: dict[str, Any], path: str, cls: type) -> dict[str, Any]:
     """What stands in tokenizer_config.json, with the list under its name of 4.x.
 
     Args:
         config: what was read.
         path: of the file.
+        cls: the tokenizer class.
     """
-    return settings(FIX, extra_special_tokens, config, path)
+    is_refused = hasattr(cls, "_set_model_specific_special_tokens")  # since 4.47.0
+    return settings(FIX, partial(extra_special_tokens, is_refused=is_refused), config, path, cls)

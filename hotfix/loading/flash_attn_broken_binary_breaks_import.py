@@ -26,6 +26,11 @@ FIX = Fix(
     id="flash-attn-broken-binary-breaks-import",
     title="A flash-attn built for another torch makes every model unimportable: undefined symbol",
     kind="loading",
+    errors=(
+        "RuntimeError: Failed to import …: undefined symbol: …",
+        "ImportError: …flash_attn…undefined symbol: …",
+    ),
+    everyone="only where flash-attn cannot be imported: the wrapper tests it",
     needs={"flash-attn": ">=2.1.0"},
     upstream=("transformers#31793",),
     fixed_in="4.55.0",
@@ -51,7 +56,7 @@ def that_can_be_imported(original: Any) -> Any:
         if not importable:
             try:
                 importlib.import_module("flash_attn")
-            except (ImportError, OSError) as error:
+            except Exception as error:  # of its own, of triton or of the loader
                 sentence = f"{FIX.id}: flash-attn cannot be imported, and is not used: {type(error).__name__}: {error}"
                 session.current().log.warn_once(sentence, FIX.id)
                 importable.append(False)

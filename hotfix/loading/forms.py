@@ -67,6 +67,8 @@ COMPUTED_WITH = {("LlamaConfig", "llama3"): "rope-scaling-validation-llama31"}
 """Types of rotary embedding that the model of a class computes in every release, and the fix with which it does."""
 
 _CARRIED = frozenset().union(*_COUNTS.values())
+_DTYPE = r"b?float\d+\w*|u?int\d+|complex\d+|bool"
+"""A dtype as releases write it; what else is called so is the program's own."""
 _NEUTRAL = {"truncate": True}
 _BASE = "transformers.configuration_utils"
 _ROPE = "transformers.modeling_rope_utils"
@@ -278,6 +280,7 @@ def configuration(
     release: Release,
     of: Optional[tuple[str, str]] = None,
     rules: frozenset[Rule] = EVERY,
+    others: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, Any], list[Finding]]:
     """Bring a configuration into the form that a release understands.
 
@@ -287,6 +290,7 @@ def configuration(
         of: module and name of the configuration class, where it is not that of the ``model_type`` (code that came with
             the checkpoint, or a class that was asked for by name).
         rules: what is translated; the rest stays as it is, without a finding.
+        others: model types whose classes are not the library's; a sub-configuration of theirs stays as it is.
 
     Returns:
         A new dictionary, and what was found. A ``model_type`` that the release does not have is left as it is, without
@@ -295,7 +299,7 @@ def configuration(
     understood = release.understood(*of) if of else release.class_of(str(config.get("model_type", "")))
     if understood is None or release.knows_rope_parameters():
         return dict(config), []
-    return _converted(dict(config), release, understood, "", rules)
+    return _converted(dict(config), release, understood, "", rules, others)
 
 
 def sub_class(understood: Understood, key: str, config: Mapping[str, Any], release: Release) -> Optional[Understood]:
@@ -325,7 +329,12 @@ def sub_class(understood: Understood, key: str, config: Mapping[str, Any], relea
 
 
 def _converted(
-    config: dict[str, Any], release: Release, understood: Understood, at: str, rules: frozenset[Rule]
+    config: dict[str, Any],
+    release: Release,
+    understood: Understood,
+    at: str,
+    rules: frozenset[Rule],
+    others: frozenset[str],
 ) -> tuple[dict[str, Any], list[Finding]]:
     findings: list[Finding] = []
     if Rule.TEXT in rules:
@@ -333,18 +342,23 @@ def _converted(
     for key, value in list(config.items()):
         if not isinstance(value, dict) or key in _NO_CONFIGURATION:
             continue
-        if not (key.endswith("_config") or "model_type" in value):
+        if not (key.endswith("_config") or "model_type" in value) or str(value.get("model_type")) in others:
             continue
         below = sub_class(understood, key, value, release)
         if below is not None:
-            config[key], found = _converted(dict(value), release, below, f"{at}{key}.", rules)
+            config[key], found = _converted(dict(value), release, below, f"{at}{key}.", rules, others)
             findings += found
         elif value.get("rope_parameters") and Rule.ROPE in rules:
             sentence = f"{understood.name} has no class for {key}, so what it makes of these cannot be told."
             findings.append(Finding(f"{at}{key}.rope_parameters", Outcome.UNREADABLE, sentence))
-    if Rule.DTYPE in rules and "dtype" in config and not release.knows_dtype() and "dtype" not in understood.arguments:
+    if (
+        Rule.DTYPE in rules
+        and re.fullmatch(_DTYPE, str(config.get("dtype", "")))
+        and not release.knows_dtype()
+        and "dtype" not in understood.arguments
+    ):
         value = config.pop("dtype")
-        if config.get("torch_dtype") is None and value is not None:
+        if config.get("torch_dtype") is None:
             config["torch_dtype"] = value
             sentence = f"{understood.name} of this release knows torch_dtype only; it has become that ({value})."
             findings.append(Finding(f"{at}dtype", Outcome.TRANSLATED, sentence))

@@ -18,6 +18,7 @@ FIX = Fix(
     id="gemma3-two-layouts-into-base",
     title="Gemma 3 that 5.4 or 5.5 has saved is loaded with a random language model",
     kind="silent",
+    everyone="only for Gemma 3, and names that 5.4 and 5.5 alone write: the new code tests it itself",
     fixed_in="4.52.1",
     prefilter="has_prefix_module = any(",
 )
@@ -27,7 +28,15 @@ _LOAD = "PreTrainedModel._load_pretrained_model"
 FIX.edits(
     (f"transformers.modeling_utils:{_LOAD}", ">=4.50.0,<=4.51.3"),
     old="any(s.startswith(prefix) for s in original_checkpoint_keys)",
-    new='any(s.startswith((prefix, f"model.{prefix}.model.")) for s in original_checkpoint_keys)',
+    new="""
+        any(
+            s.startswith(prefix)
+            or prefix == "language_model"
+            and s.startswith("model.language_model.model.")
+            and any(".gemma3." in cls.__module__ or ".shieldgemma2." in cls.__module__ for cls in type(model).__mro__)
+            for s in original_checkpoint_keys
+        )
+        """,
     beside='base_model_prefix = "language_model"',
     fingerprint_of=(_LOAD, "transformers.models.gemma3.modeling_gemma3:Gemma3PreTrainedModel"),
 )

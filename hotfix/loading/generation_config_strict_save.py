@@ -21,6 +21,11 @@ FIX = Fix(
     id="generation-config-strict-save",
     title="Saving raises because of a generation_config.json that the program has only read",
     kind="crash",
+    errors=(
+        "ValueError: The generation config instance is invalid…",
+        "ValueError: GenerationConfig is invalid…",
+    ),
+    on_error=True,
     upstream=("transformers#29988", "transformers#29665"),
     fixed_in="5.23.0",
     prefilter="self.validate(",

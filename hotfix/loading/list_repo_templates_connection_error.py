@@ -20,6 +20,8 @@ FIX = Fix(
     kind="loading",
     upstream=("transformers#39030", "transformers#39873", "transformers#40956"),
     fixed_in="4.56.1",
+    errors=("requests.exceptions.ConnectionError: …", "OfflineModeIsEnabled: …"),
+    on_error=True,
 )
 
 FIX.edits(

@@ -28,7 +28,7 @@ FIX = Fix(
     title="Non-persistent buffers of custom models are random memory after from_pretrained",
     kind="silent",
     upstream=("transformers#45902", "transformers#48892", "transformers#48932"),
-    optin=True,
+    optin="it changes how models are built, also those that load",
     group="removed-names",  # code that runs again because of them has to compute the same
     prefilter="is_deepspeed_zero3_enabled",
 )

@@ -17,6 +17,8 @@ FIX = Fix(
     title="Models cannot be initialised with torch before 2.4: module 'torch.nn' has no attribute 'RMSNorm'",
     kind="loading",
     fixed_in="4.54.1",
+    errors=("AttributeError: module 'torch.nn' has no attribute 'RMSNorm'",),
+    everyone="only with a torch that lacks the class; with others the classes are the same",
 )
 
 FIX.edits(

@@ -18,6 +18,8 @@ FIX = Fix(
     title="Phi-3: ValueError: `rope_scaling`'s type field must be one of ['su', 'yarn'], got longrope",
     kind="loading",
     fixed_in="4.43.0",
+    errors=("ValueError: `rope_scaling`'s type field must be one of ['su', 'yarn'], got longrope",),
+    own=("self._rope_scaling_validation",),
 )
 
 _CONFIG = "Phi3Config"

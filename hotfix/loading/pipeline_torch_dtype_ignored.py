@@ -6,7 +6,9 @@ Cause     Both arguments are looked at only where there is a ``device_map``.
 Releases  4.56.0
 Upstream  fixed in 4.56.1
 Here      They are looked at in either case. Equal to 4.56.1, but for a call that gives another dtype in
-          ``model_kwargs``: 4.56.1 refuses it, here that one is still what counts.
+          ``model_kwargs``: 4.56.1 refuses it, here that one is still what counts. The caller's ``model_kwargs`` are
+          not written to. A class that the program has registered, with a ``from_pretrained`` of its own, is called as
+          before.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
     id="pipeline-torch-dtype-ignored",
     title="pipeline() ignores dtype and torch_dtype unless there is a device_map: models are loaded in float32",
     kind="silent",
+    everyone="only for calls without a device_map, whatever they load: a from_pretrained of your own is left alone",
     fixed_in="4.56.1",
     prefilter='model_kwargs["dtype"] = dtype',
 )
@@ -32,11 +36,12 @@ FIX.edits(
     ("transformers.pipelines:pipeline", "==4.56.0"),
     old=_AFTER,
     new=f"""
-        if device_map is None:
+        from hotfix.loading.pipeline_torch_dtype_ignored import is_loaded_by_its_own_code
+        if device_map is None and not is_loaded_by_its_own_code(config, targeted_task):
             from hotfix.loading.pipeline_torch_dtype_ignored import chosen
             dtype = chosen(dtype, kwargs.get("torch_dtype"), model_kwargs)
             if dtype is not None:
-                model_kwargs["dtype"] = dtype
+                model_kwargs = {{**model_kwargs, "dtype": dtype}}
         {_AFTER}
         """,
 )
@@ -49,6 +54,21 @@ def is_broken(pipeline: ast.AST) -> bool:
         node for node in ast.walk(pipeline) if isinstance(node, ast.If) and occurs("device_map is not None", node.test)
     ]
     return any(occurs('model_kwargs["dtype"] = dtype', one) for one in asks)
+
+
+def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
+    """Whether a class that the program has registered has a ``from_pretrained`` of its own, which may say the dtype.
+
+    Args:
+        config: of the model, or None.
+        task: the classes of the task, by framework.
+    """
+    for cls in task.get("pt") or ():
+        registered = getattr(getattr(cls, "_model_mapping", None), "_extra_content", {}).get(type(config), cls)
+        for one in registered if isinstance(registered, (tuple, list)) else (registered,):
+            if not scope.is_own(FIX.id, getattr(one, "from_pretrained", None)):
+                return True
+    return False
 
 
 def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any]) -> Any:

@@ -7,6 +7,8 @@ Releases  4.36.0 to 4.55.4
 Upstream  4.56.0 reads both files
 Here      Where preprocessor_config.json is missing and processor_config.json has such a part, that is read; the
           processor itself gets the rest. Video processors are left out; a class that is lacking stays upstream's error.
+          A part is what names its class, as 5.x writes it. Classes of your own read what the release gives them, also
+          where an argument of theirs is called like a part, and a program that handles the error does so as before.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from typing import Any, Callable, Optional
 
 from hotfix import session
 from hotfix.fix import Fix
+from hotfix.loading._reading import is_of_the_library
+from hotfix.patching import scope
 
 FIX = Fix(
     id="processor-config-nested",
     title="OSError: … does not appear to have a file named preprocessor_config.json, from a processor of 5.x",
     kind="loading",
+    errors=("OSError: …preprocessor_config.json…",),
     fixed_in="4.56.0",
     exempt={
         "transformers.models.timm_wrapper.image_processing_timm_wrapper:TimmWrapperImageProcessor"
@@ -94,8 +99,10 @@ def processor_without_its_parts(original: Callable[..., Any]) -> Callable[..., A
     """Around the method that reads processor_config.json: parts are read by their own classes."""
 
     def get_processor_dict(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
-        found, left = original(cls, pretrained_model_name_or_path, **kwargs)
-        return {key: one for key, one in found.items() if not (key in PARTS and isinstance(one, dict))}, left
+        settings, left = original(cls, pretrained_model_name_or_path, **kwargs)
+        if not is_of_the_library(cls):
+            return settings, left
+        return {key: value for key, value in settings.items() if not (key in PARTS and _is_part(value))}, left
 
     return get_processor_dict
 
@@ -104,14 +111,21 @@ def _or_part(part: str, original: Callable[..., Any], cls: Any, name: Any, kwarg
     """What stands in preprocessor_config.json; where there is none, that part of processor_config.json."""
     try:
         return original(cls, name, **dict(kwargs))
-    except OSError:
+    except OSError as error:
+        if not is_of_the_library(cls) or not scope.is_declared(error, FIX.id, FIX.errors):
+            raise
         path = _path(name, kwargs)
         found = json.loads(Path(path).read_text(encoding="utf-8")).get(part) if path else None
-        if not isinstance(found, dict):
+        if not _is_part(found):
             raise
         sentence = f"{FIX.id}: {part} is read from {path}, where a later release wrote it."
         session.current().log.log(logging.INFO, sentence)
         return found, {key: one for key, one in kwargs.items() if key not in _TAKEN}
+
+
+def _is_part(value: Any) -> bool:
+    """Whether 5.x wrote a part of a processor: it names the class of the part."""
+    return isinstance(value, dict) and any(f"{part}_type" in value for part in PARTS)
 
 
 def _path(name: Any, kwargs: dict[str, Any]) -> Optional[str]:

@@ -18,6 +18,8 @@ FIX = Fix(
     kind="api",
     upstream=("2U1/Qwen-VL-Series-Finetune#240",),
     fixed_in="4.57.6",
+    errors=("ValueError: …qwen2_5_vl_text…",),
+    everyone="both names belong to the configuration itself, whoever reads them",
     prefilter="_attn_implementation_internal",
 )
 

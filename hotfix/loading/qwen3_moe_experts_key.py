@@ -7,7 +7,8 @@ Cause     5.1.0 and later write ``num_local_experts`` where it was ``num_experts
           before that nobody reads it.
 Releases  Qwen3-MoE 4.51.0 to 5.0.0, the talker of Qwen3-Omni 4.57.1 to 5.0.0, Qwen3-VL-MoE 4.57.1 to 5.3.0
 Upstream  the name is understood since 5.1.0, and since 5.4.0 for Qwen3-VL-MoE
-Here      A configuration takes the number under either name, as they do. What it writes has the old one.
+Here      A configuration of the library that 5.1.0 or later has written takes the number under its new name, as they
+          do. What it writes has the old one. A ``num_local_experts`` of your own stays an attribute.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from __future__ import annotations
 import ast
 from typing import Any, Callable
 
+from packaging.version import Version
+
 from hotfix.fix import Fix
+from hotfix.loading._reading import is_of_the_library, was_written_since
 
 FIX = Fix(
     id="qwen3-moe-experts-key",
     title="Qwen3 mixtures of experts that 5.x has saved do not load: size mismatch of every router",
     kind="loading",
     fixed_in="5.1.0",
+    errors=("RuntimeError: …size mismatch for weight: copying a param with shape …",),
+    everyone="only for files of 5.1.0 and later that lack the old name: the new code tests it",
     prefilter="num_experts",
 )
 
@@ -44,9 +50,11 @@ def with_either_name(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the ``__init__`` of a configuration."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # it is called so in a traceback
-        if KEY in kwargs:
-            number = kwargs.pop(KEY)
-            kwargs.setdefault("num_experts", number)
+        # A part of a configuration names no release; what is made in code does not name its kind either.
+        form = {"rope_parameters", "model_type"} <= kwargs.keys()
+        is_later = was_written_since(kwargs, Version("5.1.0"), form)
+        if KEY in kwargs and "num_experts" not in kwargs and is_later and is_of_the_library(type(self)):
+            kwargs["num_experts"] = kwargs[KEY]
         original(self, *args, **kwargs)
 
     return __init__

@@ -7,12 +7,14 @@ Cause     Setting ``rope_scaling`` writes the kind and the base into it at once,
           was called, which does it anyway, with all that it needs at hand.
 Releases  5.21.0
 Upstream  fixed in 5.21.1
-Here      As there: what is set before that ``__init__`` is called stays as it was set. Whoever asks for it by calling
-          the function gets it as before.
+Here      Where the class checks its scaling itself (``_rope_scaling_validation``), what it sets before that
+          ``__init__`` stays as it was set, as in 5.21.1. Any other scaling is completed as before; where that raises
+          the AttributeError, it stays as it was set. A caller of the function gets it completed, as before.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any, Callable
 
@@ -24,6 +26,11 @@ FIX = Fix(
     title="Remote code: `rope_scaling` must be a dictionary with two fields, though it has two",
     kind="crash",
     fixed_in="5.21.1",
+    errors=(
+        "ValueError: `rope_scaling` must be a dictionary with two fields…",
+        "AttributeError: …has no attribute 'max_position_embeddings'…",
+    ),
+    everyone="only for classes that check two fields themselves, and after the AttributeError: the new code tests it",
     prefilter="self.standardize_rope_params()",
 )
 
@@ -39,6 +46,12 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
         # Every configuration has that field, from the moment at which that is called.
         if "problem_type" in vars(self) or sys._getframe(1).f_code.co_name != "rope_scaling":
             original(self)
+        elif not hasattr(type(self), "_rope_scaling_validation"):
+            before = copy.deepcopy(vars(self).get("rope_parameters"))
+            try:
+                original(self)
+            except AttributeError:
+                vars(self)["rope_parameters"] = before
 
     return standardize_rope_params
 

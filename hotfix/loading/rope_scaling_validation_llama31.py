@@ -22,6 +22,8 @@ FIX = Fix(
     title="Llama 3.1 does not load: `rope_scaling` must be a dictionary with two fields",
     kind="loading",
     fixed_in="4.43.0",
+    errors=("ValueError: `rope_scaling` must be a dictionary with two fields, …'rope_type': 'llama3'…",),
+    everyone="only for the type llama3, which these releases always refuse: the new code tests it",
     prefilter="class Llama",
 )
 
@@ -32,8 +34,8 @@ FIX.edits(
     new="""
         if self.rope_scaling is None:
             return
-        if isinstance(self.rope_scaling, dict) and "llama3" in (
-            self.rope_scaling.get("rope_type"), self.rope_scaling.get("type")
+        if isinstance(self.rope_scaling, dict) and "llama3" == self.rope_scaling.get(
+            "type", self.rope_scaling.get("rope_type")
         ):
             for name in ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"):
                 if not isinstance(self.rope_scaling.get(name), (int, float)):
@@ -55,7 +57,7 @@ FIX.edits(
     new="""
         if self.config.rope_scaling is None:
             *__UNSCALED
-        elif "llama3" in (self.config.rope_scaling.get("rope_type"), self.config.rope_scaling.get("type")):
+        elif "llama3" == self.config.rope_scaling.get("type", self.config.rope_scaling.get("rope_type")):
             *__UNSCALED
             scaling = self.config.rope_scaling
             frequencies = self.rotary_emb.inv_freq

@@ -18,6 +18,8 @@ FIX = Fix(
     kind="loading",
     upstream=("transformers#33400", "LlamaFactory#6803", "safetensors#549"),
     fixed_in="4.48.0",
+    errors=("AttributeError: 'NoneType' object has no attribute 'get'",),
+    everyone="only for files without metadata, which these releases cannot read: the new code tests it",
 )
 
 FIX.edits(

@@ -15,9 +15,11 @@ Here      A class that has no vocabulary yet gets its special tokens when it is 
 from __future__ import annotations
 
 import re
+import sys
 from contextvars import ContextVar
 from typing import Any, Callable
 
+from hotfix import asking
 from hotfix.fix import Fix
 
 FIX = Fix(
@@ -25,8 +27,9 @@ FIX = Fix(
     title="Custom tokenizers from before 4.34 do not load: they have no attribute 'sp_model', or 'tokenizer'",
     kind="loading",
     upstream=("baichuan-inc/Baichuan2#192", "chatchat-space/Langchain-Chatchat#1665", "hiyouga/LlamaFactory#1102"),
-    optin=True,
     group="removed-names",
+    everyone="only after the AttributeError, and where no class of the program's handles it: the new code tests it",
+    errors=("AttributeError: …has no attribute …",),
 )
 
 _TOKENS = "[token for token in self.all_special_tokens_extended if token not in self._added_tokens_encoder]"
@@ -50,7 +53,8 @@ def add_now_or_later(tokenizer: Any, tokens: list[Any]) -> None:
     try:
         tokenizer._add_tokens(tokens, special_tokens=True)
     except AttributeError as error:
-        if waiting is None or not _lacks(tokenizer, error):
+        is_left = waiting is None or not _lacks(tokenizer, error)
+        if is_left or asking.is_handled(AttributeError, sys._getframe(1)):
             raise
         waiting.append((tokenizer, tokens))
 

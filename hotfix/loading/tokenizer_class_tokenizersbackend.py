@@ -7,16 +7,18 @@ Cause     5.x calls a tokenizer that is nothing but its tokenizer.json `Tokenize
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  mlx-lm#683, LLaMA-Factory#9699, transformers#47553 (the class came with transformers 5.0.0)
 Here      The class has its name of 4.x where tokenizer_config.json is read, and the keys of the process are gone. Ids,
-          special tokens and chats are those of 5.x. Other classes that 4.x lacks stay upstream's error.
+          special tokens and chats are those of 5.x. Other classes that 4.x lacks stay upstream's error. The settings of
+          a tokenizer class of your own stay as they are, whatever its arguments are called.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from hotfix.fix import Fix
-from hotfix.loading._reading import settings
-from hotfix.loading.tokenizer_forms import tokenizer_class
+from hotfix.loading._reading import carefully, report, settings
+from hotfix.loading.tokenizer_forms import renamed_class, tokenizer_class
 
 FIX = Fix(
     id="tokenizer-class-tokenizersbackend",
@@ -40,21 +42,43 @@ BASE = "PreTrainedTokenizerBase._from_pretrained"
     unless="TokenizersBackend",
     fingerprint_of=("get_tokenizer_config", "tokenizer_class_from_name"),
 )
-def with_class_of_this_release(config: dict[str, Any], path: str) -> dict[str, Any]:
-    """What stands in tokenizer_config.json, with a class that 4.x has.
+def with_name_of_this_release(config: dict[str, Any], path: str) -> dict[str, Any]:
+    """What stands in tokenizer_config.json, with a class that 4.x has; nothing but its name changes.
 
     Args:
         config: what was read.
         path: of the file.
     """
-    return settings(FIX, tokenizer_class, config, path)
+
+    def convert(config: dict[str, Any]) -> dict[str, Any]:
+        result, findings = renamed_class(config, _of_the_program())
+        report(FIX, str(path), findings)
+        return result if findings else config
+
+    return carefully(FIX, str(path), config, convert)
 
 
-FIX.converts(
+@FIX.converts(
     (f"transformers.tokenization_utils_base:{BASE}", RELEASES),
     name="init_kwargs",
     at="init_kwargs = json.load(tokenizer_config_handle)",
-    given=("tokenizer_config_file",),
+    given=("tokenizer_config_file", "cls"),
     unless="TokenizersBackend",
     fingerprint_of=(BASE, NAMES),
-)(with_class_of_this_release)
+)
+def with_class_of_this_release(config: dict[str, Any], path: str, cls: type) -> dict[str, Any]:
+    """What stands in tokenizer_config.json, with a class that 4.x has.
+
+    Args:
+        config: what was read.
+        path: of the file.
+        cls: the tokenizer class.
+    """
+    return settings(FIX, tokenizer_class, config, path, cls)
+
+
+def _of_the_program() -> frozenset[str]:
+    """Names of the tokenizer classes that the program has registered."""
+    mapping = getattr(sys.modules.get(AUTO), "TOKENIZER_MAPPING", None)
+    pairs = getattr(mapping, "_extra_content", {}).values()
+    return frozenset(getattr(cls, "__name__", "") for pair in pairs for cls in pair)

@@ -6,7 +6,7 @@ understands as it is comes back equal, without findings. Whether the release is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Optional
 
 from hotfix.loading.forms import Finding, Outcome
@@ -17,8 +17,39 @@ TOKENIZER = "tokenizer.json"
 _CLASSES = {"TokenizersBackend": "PreTrainedTokenizerFast"}
 """Classes of 5.x that are what a class of 4.x is: nothing but what tokenizer.json says."""
 
+_BACKENDS = ("tokenizers", "sentencepiece", "custom", "mistral_common")
+"""What 5.x writes as ``backend``. A tokenizer that goes by tokenizer.json has no ``added_tokens_decoder`` there; 4.x
+always writes one."""
+
 _WRITTEN_ALONG = ("backend", "is_local", "local_files_only")
 """How the tokenizer was made in the process that wrote the file; nothing reads it."""
+
+
+def is_of_5x(config: Mapping[str, Any]) -> bool:
+    """Whether 5.x wrote the settings of a tokenizer: they have a form that 4.x cannot have written.
+
+    Args:
+        config: what stands in ``tokenizer_config.json``.
+    """
+    backend = config.get("backend")
+    if backend == "tokenizers":
+        return "added_tokens_decoder" not in config
+    return backend in _BACKENDS or config.get("tokenizer_class") in _CLASSES
+
+
+def renamed_class(config: Mapping[str, Any], others: Collection[str] = ()) -> tuple[dict[str, Any], list[Finding]]:
+    """The class under the name that it has in 4.x; everything else stays.
+
+    Args:
+        config: what stands in ``tokenizer_config.json``; it is not changed.
+        others: names of classes that are not the library's; remote code has its own, too.
+    """
+    name = str(config.get("tokenizer_class"))
+    if name not in _CLASSES or name in others or config.get("auto_map"):
+        return dict(config), []
+    sentence = f"4.x has no {name}; its {_CLASSES[name]} goes by tokenizer.json alone, too."
+    finding = Finding("tokenizer_class", Outcome.TRANSLATED, sentence, FILE)
+    return {**config, "tokenizer_class": _CLASSES[name]}, [finding]
 
 
 def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
@@ -27,27 +58,23 @@ def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fin
     Args:
         config: what stands in ``tokenizer_config.json``; it is not changed.
     """
-    name = config.get("tokenizer_class")
-    if "backend" not in config and name not in _CLASSES:
+    if not is_of_5x(config):
         return dict(config), []
-    found = {key: value for key, value in config.items() if key not in _WRITTEN_ALONG}
+    result, findings = renamed_class({key: value for key, value in config.items() if key not in _WRITTEN_ALONG})
     # What 5.x does where nothing is said; releases before 4.45.0 take blanks away before full stops.
-    found.setdefault("clean_up_tokenization_spaces", False)
-    if name not in _CLASSES:
-        return found, []
-    found["tokenizer_class"] = _CLASSES[name]
-    sentence = f"4.x has no {name}; its {_CLASSES[name]} goes by tokenizer.json alone, too."
-    return found, [Finding("tokenizer_class", Outcome.TRANSLATED, sentence, FILE)]
+    result.setdefault("clean_up_tokenization_spaces", False)
+    return result, findings
 
 
-def extra_special_tokens(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+def extra_special_tokens(config: Mapping[str, Any], is_refused: bool = True) -> tuple[dict[str, Any], list[Finding]]:
     """Special tokens without a name of their own, where 4.x has them: among ``additional_special_tokens``.
 
     Args:
         config: what stands in ``tokenizer_config.json``; it is not changed.
+        is_refused: whether the release refuses every list; one that does not may have written it itself.
     """
     extra = config.get("extra_special_tokens")
-    if not isinstance(extra, (list, tuple)):
+    if not isinstance(extra, (list, tuple)) or not (is_refused or is_of_5x(config)):
         return dict(config), []
     found = {key: value for key, value in config.items() if key != "extra_special_tokens"}
     listed = list(found.get("additional_special_tokens") or [])
@@ -69,7 +96,7 @@ def ends_of_template(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) ->
         The settings with ``add_bos_token`` and ``add_eos_token``, where the template is one that these two make; else,
         and where the settings have one of them, the settings as they are.
     """
-    if "backend" not in config or {"add_bos_token", "add_eos_token"} & config.keys():
+    if not is_of_5x(config) or {"add_bos_token", "add_eos_token"} & config.keys():
         return dict(config), []
     found = _ends(tokenizer.get("post_processor"), _content(config, "bos_token"), _content(config, "eos_token"))
     if found is None:

@@ -3,11 +3,12 @@
 Symptom   ``AttributeError: 'dict' object has no attribute 'model_type'`` from ``AutoTokenizer.from_pretrained(folder)``
           for every fast tokenizer with more than 100,000 tokens (Qwen, Llama 3, DeepSeek) beside a ``config.json``.
 Cause     Whether a Mistral tokenizer with an outdated pattern is there is read from ``config.json``, and what the JSON
-          gave is asked for an attribute. A folder without ``config.json`` is taken for Mistral's without asking.
+          gave is asked for an attribute.
 Releases  4.57.2
 Upstream  transformers#42389 (fixed in 4.57.3)
-Here      The dictionary is asked for its key; folders without ``config.json``, and what 5.x wrote, are not Mistral's
-          old ones. Ids are those of 4.57.3.
+Here      The dictionary is asked for its key, which stock cannot do without an error. Ids are those of 4.57.3. A folder
+          without ``config.json``, and one that 5.x wrote, is taken for Mistral's as before: nothing raises there, and
+          ``fix_mistral_regex=True`` does what it says.
 """
 
 from __future__ import annotations
@@ -19,32 +20,13 @@ FIX = Fix(
     title="Large local tokenizers do not load: AttributeError: 'dict' object has no attribute 'model_type'",
     kind="loading",
     upstream=("transformers#42369", "transformers#42374", "transformers#42389"),
+    errors=("AttributeError: 'dict' object has no attribute 'model_type'",),
+    everyone="only where the release's own expression raises: a dictionary has no attribute of that name",
     fixed_in="4.57.3",
 )
 
 FIX.edits(
     ("transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained", "==4.57.2"),
-    old=(
-        '_config.model_type not in ["mistral", "mistral3", "voxstral", "ministral", "pixtral"]',
-        """
-        if _config_file is not None:
-            with __OPENED as f:
-                _config = json.load(f)
-            *__REST
-        """,
-    ),
-    new=(
-        '_config.get("model_type") not in [None, "mistral", "mistral3", "voxtral", "ministral", "pixtral"]',
-        """
-        if _config_file is None:
-            if _is_local:
-                return tokenizer
-        else:
-            with __OPENED as f:
-                _config = json.load(f)
-            if version.parse(_config.get("transformers_version") or "0") >= version.parse("5.0.0"):
-                return tokenizer
-            *__REST
-        """,
-    ),
+    old='_config.model_type not in ["mistral", "mistral3", "voxstral", "ministral", "pixtral"]',
+    new='_config.get("model_type") not in [None, "mistral", "mistral3", "voxtral", "ministral", "pixtral"]',
 )

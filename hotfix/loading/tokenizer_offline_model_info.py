@@ -7,8 +7,9 @@ Cause     The Hub is asked whether the model descends from one of Mistral's, als
           the name of the repository is listed as if it were a folder, too.
 Releases  4.57.2 and 4.57.3
 Upstream  transformers#42528, transformers#43200 (fixed in 4.57.4)
-Here      What may not ask the Hub, looks into the ``config.json`` that is in the cache, as for a local folder. Ids are
-          those of 4.57.4. With ``local_files_only=True`` that holds here, too; upstream does it later than 4.57.6.
+Here      Where the Hub may not be asked, and the question fails, the ``config.json`` that is in the cache decides, as
+          for a local folder. Ids are those of 4.57.4. With ``local_files_only=True`` that holds here, too; upstream
+          does it later than 4.57.6. Where the question succeeds, nothing changes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ FIX = Fix(
     title="Large tokenizers in the cache do not load offline: the Hub is asked about them",
     kind="loading",
     upstream=("transformers#42528", "transformers#43200"),
+    errors=(
+        "OfflineModeIsEnabled: Cannot reach …",
+        "FileNotFoundError: [Errno 2] No such file or directory: …",
+    ),
+    everyone="only where the release's own question to the Hub, or its list of a folder, raises",
     fixed_in="4.57.4",
     order=1,  # after tokenizer-local-config-dict, which looks for another piece of the same function
 )
@@ -34,8 +40,13 @@ FIX.edits(
             *__REST
         """,
     new="""
-        _is_local = _is_local or local_files_only or is_offline_mode()
-        if _is_local or is_base_mistral(pretrained_model_name_or_path):
+        try:
+            _is_mistral = _is_local or is_base_mistral(pretrained_model_name_or_path)
+        except Exception:
+            if not (local_files_only or is_offline_mode()):
+                raise
+            _is_local = _is_mistral = True
+        if _is_mistral:
             *__REST
         """,
 )

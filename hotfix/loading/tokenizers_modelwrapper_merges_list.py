@@ -18,11 +18,14 @@ from typing import Any
 from hotfix.fix import Fix
 from hotfix.loading._reading import report
 from hotfix.loading.tokenizer_forms import merges_in_words
+from hotfix.patching import scope
 
 FIX = Fix(
     id="tokenizers-modelwrapper-merges-list",
     title="Exception: data did not match any variant of untagged enum ModelWrapper",
     kind="loading",
+    errors=("Exception: data did not match any variant of untagged enum …",),
+    everyone="only where the file cannot be read: the new code waits for the error",
     needs={"tokenizers": "<0.20"},
     upstream=("ktransformers#433", "open-instruct#738", "transformers#31789", "LLaMA-Factory#5592"),
     fixed_in="4.45.0",
@@ -55,7 +58,7 @@ def read_tokenizer(cls: Any, path: str) -> Any:
     try:
         return cls.from_file(path)
     except Exception as error:  # tokenizers raises no class of its own
-        if "untagged enum" not in str(error):
+        if not scope.is_declared(error, FIX.id, FIX.errors):
             raise
         found, findings = merges_in_words(json.loads(Path(path).read_text(encoding="utf-8")))
         if not findings:

@@ -6,8 +6,9 @@ Cause     4.56.0 renamed the key; what was written since has `dtype` alone, whic
           that they do not know.
 Releases  4.36.0 to 4.55.4
 Upstream  transformers#39782 (4.56.0 reads both)
-Here      The key has its old name before the configuration is made of it, in sub-configurations, too. A file that has
-          both keys is read as before. Equal to `config.dtype` of 4.56.0.
+Here      In a file that 4.56 or later wrote, the key has its old name as well before a configuration of the library is
+          made of it, in sub-configurations, too. A file that has both keys is read as before, and so is every file of a
+          configuration class of your own. Equal to `config.dtype` of 4.56.0.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ FIX = Fix(
     title="TypeError: 'NoneType' object is not iterable, in caching_allocator_warmup under torchrun",
     kind="crash",
     fixed_in="4.54.0",
+    errors=("TypeError: 'NoneType' object is not iterable",),
+    everyone="only where there is no plan, at which these releases raise: the new code tests it",
 )
 
 FIX.edits(

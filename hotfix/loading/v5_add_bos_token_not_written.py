@@ -8,7 +8,7 @@ Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  not reported (5.0.0 goes by tokenizer.json)
 Here      Where 5.x wrote the settings, and the class makes a template of its own, the two are read off the template of
           tokenizer.json. A template that they cannot make is left alone, as are settings that have one of them. Ids are
-          those of 5.x; what the caller passes wins.
+          those of 5.x; what the caller passes wins. A tokenizer class of your own stays as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from hotfix.fix import Fix
 from hotfix.loading._reading import settings
 from hotfix.loading.forms import Finding
-from hotfix.loading.tokenizer_forms import ends_of_template
+from hotfix.loading.tokenizer_forms import ends_of_template, is_of_5x
 
 FIX = Fix(
     id="v5-add-bos-token-not-written",
@@ -57,8 +57,8 @@ def with_ends_of_its_template(config: dict[str, Any], path: str, files: dict[str
         return config
 
     def rule(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-        if "backend" not in config:
+        if not is_of_5x(config):
             return dict(config), []
         return ends_of_template(config, json.loads(Path(tokenizer).read_text(encoding="utf-8")))
 
-    return settings(FIX, rule, config, path)
+    return settings(FIX, rule, config, path, cls)

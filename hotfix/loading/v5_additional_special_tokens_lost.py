@@ -6,7 +6,7 @@ Cause     4.47 to 4.57 write ``"extra_special_tokens": {}`` beside it, and the l
           empty or not.
 Releases  5.1.0 to 5.17.0
 Upstream  fixed in 5.18.0
-Here      An empty key gives way to the list. Equal to 5.18.0.
+Here      An empty key gives way to the list. Equal to 5.18.0. Where both keys list tokens, nothing changes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ FIX = Fix(
     title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
     kind="silent",
     fixed_in="5.18.0",
+    everyone="only where the newer key is there and empty: the new code tests it",
 )
 
 FIX.edits(
@@ -27,7 +28,9 @@ FIX.edits(
             init_kwargs.setdefault("extra_special_tokens", init_kwargs.pop("additional_special_tokens"))
         """,
     new="""
-        if "additional_special_tokens" in init_kwargs and not init_kwargs.get("extra_special_tokens"):
-            init_kwargs["extra_special_tokens"] = init_kwargs.pop("additional_special_tokens")
+        if "additional_special_tokens" in init_kwargs:
+            if not init_kwargs.get("extra_special_tokens") and "extra_special_tokens" not in kwargs:
+                init_kwargs.pop("extra_special_tokens", None)
+            init_kwargs.setdefault("extra_special_tokens", init_kwargs.pop("additional_special_tokens"))
         """,
 )

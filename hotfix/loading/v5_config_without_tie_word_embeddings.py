@@ -10,8 +10,9 @@ Releases  Qwen2-VL, Qwen2.5-VL, GLM-4V, GLM-4V MoE 5.0.0 to 5.15.1, GLM-OCR 5.1.
           Falcon Mamba, LFM2-VL, Ovis 2, DeepSeek-VL, LLaVA-OneVision, LLaVA-NeXT-Video 5.0.0
 Upstream  transformers#42523, transformers#44671, transformers#44931, transformers#44976, transformers#45031,
           transformers#45857; the fixed release differs by class
-Here      The configuration takes the value of 4.x, or that of its ``text_config``, as in the first fixed release of
-          each class. A file that says it itself keeps what it says; where it has a head of its own, that is loaded.
+Here      The configuration of a file that 4.x wrote takes the value of its ``text_config``, or that of 4.x, as 4.57.6
+          does. A file that says it itself keeps what it says; where it has a head of its own, that is loaded. What is
+          made in code, or was written by 5.x or by nobody that it names, is as the release makes it.
           Fast VLM (5.0.0), PerceptionLM, PE Audio-Video and I-BERT (to 5.5.4) have the bug as well, and are left as
           they are: no case of the first three runs without timm, and the last has no function that could be edited.
 """
@@ -19,6 +20,7 @@ Here      The configuration takes the value of 4.x, or that of its ``text_config
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from hotfix.fix import Fix
@@ -37,6 +39,7 @@ FIX = Fix(
         "transformers#45857",
         "vllm#33359",
     ),
+    everyone="only for files that 4.x wrote: the new code tests it itself",
     fixed_in="5.16.0",  # the last of them; the table tells of each
     # What takes no answer of a configuration for a no; it is judged with every class.
     prefilter='getattr(self.config, "tie_word_embeddings", False)',
@@ -55,29 +58,31 @@ _NOT_ASKED = (
     ("llava_onevision", "LlavaOnevisionConfig", "==5.0.0", ""),
     ("llava_next_video", "LlavaNextVideoConfig", "==5.0.0", ""),
 )
+_AS_ITS_TEXT = 'getattr(getattr(self, "text_config", None), "tie_word_embeddings", True)'
 # The same of classes that have no default at all, with what the first fixed release takes.
 _WITHOUT_DEFAULT = (
-    ("internvl", "InternVLConfig", "==5.0.0", "", "True"),
-    ("florence2", "Florence2Config", "==5.0.0", "", "True"),
+    ("internvl", "InternVLConfig", "==5.0.0", "", _AS_ITS_TEXT),
+    ("florence2", "Florence2Config", "==5.0.0", "", _AS_ITS_TEXT),
     ("mamba", "MambaConfig", "==5.0.0", "", "True"),
     ("falcon_mamba", "FalconMambaConfig", "==5.0.0", "", "True"),
     ("lfm2_vl", "Lfm2VlConfig", "==5.0.0", "", 'getattr(self.text_config, "tie_embedding", True)'),
-    ("ovis2", "Ovis2Config", "==5.0.0", "", "True"),
-    ("deepseek_vl", "DeepseekVLConfig", "==5.0.0", "", "True"),
+    ("ovis2", "Ovis2Config", "==5.0.0", "", _AS_ITS_TEXT),
+    ("deepseek_vl", "DeepseekVLConfig", "==5.0.0", "", _AS_ITS_TEXT),
     (
         "shieldgemma2",
         "ShieldGemma2Config",
         ">=5.0.0,<=5.3.0",
         "",
-        'getattr(self.text_config, "tie_word_embeddings", True)',
+        _AS_ITS_TEXT,
     ),
     ("camembert", "CamembertConfig", ">=5.0.0,<=5.3.0", "", "True"),
-    ("janus", "JanusConfig", ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.5.4", "True"),
+    ("janus", "JanusConfig", ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.5.4", _AS_ITS_TEXT),
 )
 
 _KEY = "tie_word_embeddings"
 _BASE_INIT = ("super().__init__(**kwargs)", "super().__init__(is_encoder_decoder=is_encoder_decoder, **kwargs)")
 _BASE_POST_INIT = "super().__post_init__(**kwargs)"
+_OF_4X = f"from {__name__} import is_of_4x\nif is_of_4x(self, kwargs):\n    {{statement}}"
 _OF_TEXT = f'bool({{own}} or getattr(getattr(self, "text_config", None), "{_KEY}", False))'
 
 
@@ -90,6 +95,7 @@ def _place(package: str, name: str, method: str, releases: str) -> dict[str, Any
 
 
 def _put_before(place: dict[str, Any], statement: str, *calls: str) -> None:
+    statement = _OF_4X.format(statement=statement)
     FIX.edits(
         place["targets"],
         old=calls,
@@ -111,6 +117,17 @@ for _package, _name, _early, _late, _default in _WITHOUT_DEFAULT:
     _put_before(_place(_package, _name, "__init__", _early), _statement, *_BASE_INIT)
     if _late:
         _put_before(_place(_package, _name, "__post_init__", _late), _statement, _BASE_POST_INIT)
+
+
+def is_of_4x(config: Any, given: Mapping[str, Any]) -> bool:
+    """Whether a configuration is read from a file that 4.x wrote, which is in that file.
+
+    Args:
+        config: the configuration, which may know it already.
+        given: what it was made of.
+    """
+    written = str(getattr(config, "transformers_version", None) or given.get("transformers_version") or "")
+    return written.partition(".")[0] == "4"
 
 
 @FIX.recognises

@@ -6,8 +6,9 @@ Symptom   Silent. A text model of Gemma 3n is saved with ``per_layer_model.langu
 Cause     A piece of a name is put in wherever it is found, not only where the pattern has found it.
 Releases  5.0.0 to 5.5.1
 Upstream  transformers#45357, transformers#45358 (fixed in 5.5.2)
-Here      When names are made for a file, one piece is put in. When a file is read, all are as before, so that what
-          these releases have saved is still read. The names are those of 5.5.2.
+Here      When names are made for a file of Gemma 3n, one piece is put in. When a file is read, all are as before, so
+          that what these releases have saved is still read. The names are those of 5.5.2. Other models, whose names
+          these releases read as they write them, are saved as before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#45357", "transformers#45358"),
     fixed_in="5.5.2",
+    everyone="only while a model of Gemma 3n is saved: the new code tests it",
 )
 
 _is_saving: ContextVar[bool] = ContextVar("_is_saving", default=False)
@@ -49,7 +51,8 @@ def while_it_saves(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the function that gives the weights the names under which they are saved."""
 
     def revert_weight_conversion(*args: Any, **kwargs: Any) -> Any:
-        token = _is_saving.set(True)
+        model = args[0] if args else kwargs.get("model")
+        token = _is_saving.set(type(model).__module__.startswith("transformers.models.gemma3n."))
         try:
             return original(*args, **kwargs)
         finally:

@@ -33,7 +33,7 @@ FIX = Fix(
     title="Qwen-7B and other remote code have random weights in 5.x: a module initialises what is in it",
     kind="silent",
     upstream=("transformers#46620",),
-    optin=True,
+    optin="upstream has not repaired it, and it changes which modules a running model initialises",
     group="removed-names",  # code that runs again because of them has to compute the same
     prefilter="def _initialize_missing_keys(self, is_quantized",
 )
@@ -53,7 +53,7 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
             return
         tensors = [*module.parameters(), *module.buffers()]
         if not tensors or not all(_was_loaded(one) for one in tensors):
-            with _kept(tensors):
+            with kept(tensors):
                 self._init_weights(module)
         module._is_hf_initialized = True
 
@@ -61,7 +61,7 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def _kept(tensors: list[torch.Tensor]) -> Iterator[None]:
+def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     """Leave out what is written into those of the tensors that were loaded."""
     loaded = [(one, one.data) for one in tensors if _was_loaded(one)]
     if not loaded:

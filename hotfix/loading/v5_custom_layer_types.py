@@ -20,6 +20,11 @@ FIX = Fix(
     title="ValueError: The layer_types entries must be in (...), of a configuration of remote code",
     kind="loading",
     fixed_in="5.13.1",
+    errors=(
+        "ValueError: The layer_types entries must be in …but got …",
+        "ValueError: The `layer_types` entries must be in …",
+    ),
+    everyone="only for classes outside of transformers with kinds that this release refuses: the new code tests it",
 )
 
 FIX.edits(

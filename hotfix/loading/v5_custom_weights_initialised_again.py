@@ -8,9 +8,9 @@ Cause     What is left to be initialised is told by a mark on each tensor, which
           5.1.0 looks at the marks of weight and bias first, 5.3.0 at those of all tensors, in remote code alone.
 Releases  5.0.0 to 5.12.1
 Upstream  fixed in 5.13.0
-Here      In a class from outside of the library, a module whose own tensors were all loaded is not initialised. Equal
-          to 5.13.0 after loading. What is built without a checkpoint is initialised as before, also where
-          ``_init_weights`` does it from a module that has no tensors of its own; 5.13.0 leaves that out.
+Here      In a class from outside of the library, what ``_init_weights`` writes into tensors that were loaded is left
+          out, in a module that has no others of its own. The tensors are those of 5.13.0. It is called as in stock: it
+          may fill a buffer of a child, or set an attribute that the model goes by.
 """
 
 from __future__ import annotations
@@ -24,38 +24,58 @@ FIX = Fix(
     id="v5-custom-weights-initialised-again",
     title="Custom models have random weights after from_pretrained: _init_weights is called on what was loaded",
     kind="silent",
+    everyone="custom models are what it is about; what a checkpoint does not have is initialised as before",
     fixed_in="5.13.0",
     prefilter="def _initialize_missing_keys(self, is_quantized",
 )
 
-_ASKS = 'if getattr(module, "_is_hf_initialized", False):\n    return'
-
 FIX.edits(
     ("transformers.modeling_utils:PreTrainedModel._initialize_weights", ">=5.0.0,<=5.12.1"),
     fingerprint_of=("PreTrainedModel._initialize_weights", "PreTrainedModel._initialize_missing_keys"),
-    old=_ASKS,
+    old="self._init_weights(module)",
     new=f"""
-        from {__name__} import was_loaded
-        if was_loaded(self, module):
-            module._is_hf_initialized = True
-            return
-        if getattr(module, "_is_hf_initialized", False):
-            return
+        from {__name__} import initialise
+        initialise(self, module)
         """,
 )
 
 
-def was_loaded(model: Any, module: Any) -> bool:
-    """Whether a module of a custom model has nothing left to be initialised.
+def initialise(model: Any, module: Any) -> None:
+    """Initialise a module; where all of its own tensors were loaded, nothing that was loaded changes.
 
     Args:
         model: to which it belongs.
-        module: a part of it, or the whole. One without tensors of its own counts as what is in it.
+        module: a part of it, or the whole.
     """
-    if type(model).__module__.startswith("transformers."):
+    if not was_loaded(model, module):
+        model._init_weights(module)
+        return
+    tensors = [*module.parameters(), *module.buffers()]
+    from hotfix.loading.v5_custom_child_weights_initialised_again import kept
+
+    with kept(tensors):
+        model._init_weights(module)
+
+
+def was_loaded(model: Any, module: Any) -> bool:
+    """Whether a module of a custom model has no tensors of its own, or all of them were loaded.
+
+    Args:
+        model: to which it belongs.
+        module: a part of it, or the whole.
+    """
+    if type(model).__module__.partition(".")[0] == "transformers":
         return False
-    own = [*module.parameters(recurse=False), *module.buffers(recurse=False)]
-    return all(getattr(one, "_is_hf_initialized", False) for one in own or module.parameters())
+    return all(map(_is_loaded, (*module.parameters(recurse=False), *module.buffers(recurse=False))))
+
+
+def has_tensors(module: Any) -> bool:
+    """Whether a module has tensors of its own."""
+    return any(True for _ in (*module.parameters(recurse=False), *module.buffers(recurse=False)))
+
+
+def _is_loaded(tensor: Any) -> bool:
+    return bool(getattr(tensor, "_is_hf_initialized", False))
 
 
 @FIX.recognises

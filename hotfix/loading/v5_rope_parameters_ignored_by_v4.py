@@ -11,8 +11,9 @@ Upstream  vllm#42624, sglang#14745, DeepSpeed#8345 (the new form came with trans
 Here      What is read gets the names that the class has in this release, in sub-configurations, too, and the keys of
           `text_config` stand where this release looks for them. What the class takes is read from its source. A type of
           rotary embedding that the model of this release does not compute, or a key that nothing in it reads, is one
-          line that names the file and the key (an error in strict mode). A configuration that is built in code is not
-          touched; what the caller passes wins; saved again it is what this release writes. Equal to what 5.x computes.
+          line that names the file and the key (an error in strict mode). A configuration that is built in code, or of a
+          class of your own, is not touched, nor a file that 4.x wrote; what the caller passes wins. The keys of 5.x
+          stay as attributes, so that 5.x reads what is saved again as it read the original. Equal to what 5.x computes.
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ def with_rope_of_this_release(config: Mapping[str, Any], cls: type, given: dict[
         cls: the configuration class.
         given: what the caller has passed by keyword.
     """
-    if "rope_parameters" in given:  # in the form of 5.x, for a release that does not know it
-        config = {**config, "rope_parameters": given["rope_parameters"]}
-        config.pop("rope_scaling", None)
-        del given["rope_parameters"]
+    if isinstance(given.get("rope_parameters"), dict) and "rope_parameters" in config:
+        # In the form of 5.x, for a release that does not know it: it comes before what the file says.
+        passed = {key: value for key, value in config.items() if key != "rope_scaling"}
+        passed["rope_parameters"] = given["rope_parameters"]
+        result = translated(FIX, RULES, passed, cls, given)
+        return config if result is passed else result
     return translated(FIX, RULES, config, cls, given)

@@ -6,7 +6,8 @@ Cause     What is missing is taken from the first weight that is tied to it and 
           table the head is asked first.
 Releases  5.0.0 to 5.17.0
 Upstream  transformers#45005, transformers#48154, transformers#48238 (fixed in 5.18.0)
-Here      The head is asked last. Equal to 5.18.0. Where the file has ``shared.weight``, nothing changes.
+Here      The head is asked last. Equal to 5.18.0. Where the file has ``shared.weight``, nothing changes. A subclass
+          that says itself what is tied, or that nothing is, keeps that.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ FIX.edits(
         self.post_init()
         """,
     fingerprint_of=("T5ForConditionalGeneration",),
+    when="self._tied_weights_keys is T5ForConditionalGeneration._tied_weights_keys",
 )
 
 

@@ -6,16 +6,19 @@ Cause     Files of these models say ``tie_word_embeddings: false``, which has al
           embedding table, and have one table for encoder and decoder. In 5.x it unties these as well.
 Releases  UMT5 5.0.0 to 5.2.0, LongT5 and Pop2Piano 5.0.0 to 5.15.1
 Upstream  transformers#43880 (fixed in 5.3.0 and 5.16.0)
-Here      The tables are one, whatever the file says, and the head is that of the file. What the file says decides only
-          whether the output of the decoder is scaled, as in 4.57.6 and, but for UMT5, in 5.16.0: UMT5 scales it wrongly
-          from 5.3.0 on, which changes what is sampled and not what is likeliest. Equal to 4.57.6.
+Here      Where a file is loaded that has the table under ``shared.weight`` alone, encoder and decoder get it, and the
+          head is that of the file, as in 4.57.6. The configuration says what the file says, so that what is saved again
+          is read as the original was. What is made in code, or has a table for each in its file, stays as it is, and so
+          does a class of your own whose constructor makes such a table.
 """
 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.loading._reading import is_of_the_library
 from hotfix.pattern import occurs
 
 FIX = Fix(
@@ -24,79 +27,81 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#43880",),
     fixed_in="5.16.0",  # UMT5 in 5.3.0
-    prefilter='getattr(self.config, "tie_word_embeddings", False)',
+    everyone="only where the new code finds one of these classes and a file that lacks the tables",
+    prefilter="def tie_weights",
 )
 
-_ASKS = "transformers.modeling_utils:PreTrainedModel.get_expanded_tied_weights_keys"
-_TIED = "self.tie_word_embeddings = True"
-_BASE = "super().__post_init__(**kwargs)"
-_NEVER_TIED = "self.scale_decoder_outputs = {said}\nself.tie_word_embeddings = True"
+_PACKAGES = (("umt5", "UMT5"), ("longt5", "LongT5"), ("pop2piano", "Pop2Piano"))
+_TABLE = {"embed_tokens", "set_input_embeddings"}  # where a class makes one of its own
+_MODULES = tuple(f"transformers.models.{package}.modeling_{package}" for package, _ in _PACKAGES)
 
-# Package, beginning of its classes, method of its configuration, releases, what stands there and what should.
-_CONFIGURATIONS = (
-    (
-        "umt5",
-        "UMT5",
-        "__init__",
-        ">=5.0.0,<=5.2.0",
-        _TIED,
-        _NEVER_TIED.format(said='kwargs.pop("tie_word_embeddings", True)'),
-    ),
-    *(
-        place
-        for package, name in (("longt5", "LongT5"), ("pop2piano", "Pop2Piano"))
-        for place in (
-            (
-                package,
-                name,
-                "__init__",
-                ">=5.0.0,<=5.3.0",
-                "self.tie_word_embeddings = tie_word_embeddings",
-                _NEVER_TIED.format(said="tie_word_embeddings"),
-            ),
-            (
-                package,
-                name,
-                "__post_init__",
-                ">=5.4.0,<=5.15.1",
-                _BASE,
-                f"{_NEVER_TIED.format(said='self.tie_word_embeddings')}\n{_BASE}",
-            ),
-        )
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel.tie_weights", ">=5.0.0,<=5.15.1"),
+    old="if not recompute_mapping:\n    *__KNOWN\nelse:\n    *__AGAIN",
+    new=f"""
+        if missing_keys is not None:
+            from {__name__} import tie_tables
+            tie_tables(self, missing_keys)
+        if not recompute_mapping:
+            *__KNOWN
+        else:
+            *__AGAIN
+        """,
+    fingerprint_of=(
+        "PreTrainedModel.tie_weights",
+        *(f"transformers.models.{package}.configuration_{package}:{name}Config" for package, name in _PACKAGES),
     ),
 )
-_MODELS = (
-    ("umt5", "UMT5", ">=5.0.0,<=5.2.0"),
-    ("longt5", "LongT5", ">=5.0.0,<=5.15.1"),
-    ("pop2piano", "Pop2Piano", ">=5.0.0,<=5.15.1"),
-)
 
-for _package, _name, _method, _releases, _old, _new in _CONFIGURATIONS:
-    _module = f"transformers.models.{_package}.configuration_{_package}"
-    FIX.edits(
-        (f"{_module}:{_name}Config.{_method}", _releases),
-        old=_old,
-        new=_new,
-        fingerprint_of=(f"{_name}Config.{_method}", f"{_name}Config", _ASKS),
-    )
 
-for _package, _name, _releases in _MODELS:
-    _module = f"transformers.models.{_package}"
-    FIX.edits(
-        (f"{_module}.modeling_{_package}:{_name}ForConditionalGeneration.forward", _releases),
-        old="if self.config.tie_word_embeddings:\n    *__THEN",
-        new='if getattr(self.config, "scale_decoder_outputs", self.config.tie_word_embeddings):\n    *__THEN',
-        fingerprint_of=(
-            f"{_name}ForConditionalGeneration.forward",
-            f"{_module}.configuration_{_package}:{_name}Config",
-            _ASKS,
-        ),
-    )
+def tie_tables(model: Any, missing: Any) -> None:
+    """Have the tables that a file lacks be the one that it has, in models of these classes and what contains them.
+
+    Args:
+        model: what is loaded.
+        missing: the names that the files lack.
+    """
+    tables = lacking(model, missing)
+    if tables:
+        model.all_tied_weights_keys.update(tables)
+
+
+def lacking(model: Any, missing: Any) -> dict[str, str]:
+    """The tables that a file lacks, and for each the one that it has.
+
+    Args:
+        model: what is loaded.
+        missing: the names that the files lack.
+    """
+    tables: dict[str, str] = {}
+    if not any(name.endswith("coder.embed_tokens.weight") for name in missing):
+        return tables
+    for prefix, part in model.named_modules(remove_duplicate=False):
+        at = f"{prefix}." if prefix else ""
+        for name, table in _tables(part).items():
+            if at + name in missing and at + table not in missing:
+                tables[at + name] = at + table
+    return tables
+
+
+def _tables(part: Any) -> dict[str, str]:
+    """The tables that a model of these classes has besides the shared one, as the library declares them."""
+    declared: Any = getattr(part, "_tied_weights_keys", None)
+    if not isinstance(declared, dict):
+        return {}
+    tables = {name: table for name, table in declared.items() if name.endswith("embed_tokens.weight")}
+    for cls in type(part).__mro__:
+        made_by = None if is_of_the_library(cls) else vars(cls).get("__init__")
+        if not _TABLE.isdisjoint(getattr(getattr(made_by, "__code__", None), "co_names", ())):
+            return {}  # a table of its own, which is new
+        if cls.__module__ in _MODULES and vars(cls).get("_tied_weights_keys") is declared:
+            return tables
+    return {}
 
 
 @FIX.recognises
-def unties(*nodes: ast.AST) -> bool:
-    """Whether what the file says of the head reaches the tables, since the configuration knows no difference."""
-    classes = [one for one in nodes if isinstance(one, ast.ClassDef)]
+def unties(ties: ast.AST, *classes: ast.AST) -> bool:
+    """Whether what a file says of the head reaches the tables of a class, which knows no difference."""
     right = ("self.scale_decoder_outputs", 'kwargs.pop("tie_word_embeddings", None)')
-    return bool(classes) and len(nodes) > 1 and not any(occurs(one, *classes) for one in right)
+    reads = isinstance(ties, ast.FunctionDef) and "missing_keys" in {one.arg for one in ties.args.args}
+    return reads and any(not any(occurs(piece, cls) for piece in right) for cls in classes)

@@ -8,7 +8,8 @@ Cause     The renaming of these models has become one of a part of the name: whe
           part stays.
 Releases  5.4.0 to 5.5.4
 Upstream  fixed in 5.6.0
-Here      ``model.`` is taken off again. The names are those that 5.3.0 writes; 5.4 and 5.5 read them as before.
+Here      ``model.`` is taken off again. The names are those that 5.3.0 writes; 5.4 and 5.5 read them as before. A class
+          of your own, whose modules may be called so, is saved as before.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import ast
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.loading._reading import is_of_the_library
 from hotfix.pattern import occurs
 
 FIX = Fix(
     id="v5-vlm-saved-in-two-layouts",
     title="Vision-language models are saved under names that most releases and other programs cannot load",
     kind="silent",
+    everyone="only for models whose class is the library's own: the new code tests it itself",
     fixed_in="5.6.0",
     prefilter="def process_source_pattern",
 )
@@ -39,6 +42,9 @@ def with_names_of_the_hub(original: Callable[..., Any]) -> Callable[..., Any]:
     def revert_weight_conversion(model: Any, *args: Any, **kwargs: Any) -> Any:
         weights = original(model, *args, **kwargs)
         prefix = ""
+        own = args[0] if args else kwargs.get("state_dict", weights)
+        if not is_of_the_library(type(model)) or any(name.startswith(MIXED) for name in own):
+            return weights
         if any(name.startswith(MIXED) for name in weights):
             prefix = "model."
         elif getattr(model.config, "model_type", "") in ("qwen2_vl", "qwen2_5_vl"):

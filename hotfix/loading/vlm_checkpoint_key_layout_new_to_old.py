@@ -12,8 +12,10 @@ Cause     The modules of these models were put together otherwise in 4.52.1; 5.6
 Releases  4.36.0 to 5.8.1
 Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (each reads the layout of before; 5.9.0 reads all of them)
 Here      A name that the model does not have, and that is one of its own by exactly one of the known changes, is that
-          one, if the file has not got it anyway. Names alone are changed, file by file; no tensor is copied. Before
-          4.50.0 nothing is changed where layers are kept on disk. All weights are those of the file.
+          one, if the file has not got it anyway. A part of a model changes as a whole: where the file has names of this
+          release for it, or less than half of it, nothing does. Models that no class of the library describes stay as
+          they are. Names alone are changed, file by file; no tensor is copied. Before 4.50.0 nothing is changed where
+          layers are kept on disk. All weights are those of the file.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from typing import Any, Callable, Optional
 
 from hotfix import session
 from hotfix.fix import Fix
-from hotfix.loading._reading import carefully
+from hotfix.loading._reading import carefully, is_of_the_library
 from hotfix.loading.weight_forms import candidates, renamed
 from hotfix.pattern import occurs
 
@@ -181,7 +183,15 @@ def _with_names(tensors: Any, changes: Optional[Mapping[str, str]]) -> Any:
     return renewed
 
 
+def _is_described(cls: type) -> bool:
+    """Whether a class is a model of the library, or extends one, and not only what the models of a family share."""
+    nearest = next((base for base in cls.__mro__ if is_of_the_library(base)), None)
+    return nearest is not None and ".models." in nearest.__module__ and not nearest.__name__.endswith("PreTrainedModel")
+
+
 def _changed(names: Mapping[str, str], model: Any, expected: Optional[Iterable[str]] = None) -> dict[str, str]:
+    if not _is_described(type(model)):
+        return {}
     changes = renamed(names, model.state_dict().keys() if expected is None else expected)
     if changes:
         first = next(iter(changes))

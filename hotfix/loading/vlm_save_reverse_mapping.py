@@ -7,7 +7,8 @@ Cause     The names of the Hub are to be made of those of the model, and the pie
           that is looked for: each takes the place of itself.
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38385, transformers#38489 (fixed in 4.52.4)
-Here      The name of the Hub is put in. The files have the names and the weights that 4.52.4 gives them.
+Here      The name of the Hub is put in. The files have the names and the weights that 4.52.4 gives them. A class of
+          your own is saved as before: it is read under the names that it has.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ FIX = Fix(
     id="vlm-save-reverse-mapping",
     title="Vision-language models are saved under names that other programs cannot load",
     kind="silent",
+    own=("self",),
     upstream=("transformers#38385", "transformers#38489"),
     fixed_in="4.52.4",
 )

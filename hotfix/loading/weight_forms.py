@@ -47,7 +47,8 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
 
     Returns:
         For each name in the file that would not be found, and that is one of the model's own by exactly one reading,
-        that one. A name that the file has already is never given twice.
+        that one. A name that the file has already is never given twice. A part of the model changes as a whole: where
+        the file has names of this release for it, or names for less than half of it, all of them stay.
     """
     wanted = set(expected)
     free = wanted.difference(names.values())
@@ -60,4 +61,27 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
         if len(fitting) == 1:
             changes[name] = fitting.pop()
     twice = {one for one in changes.values() if list(changes.values()).count(one) > 1} if changes else set()
-    return {name: one for name, one in changes.items() if one not in twice}
+    changes = {name: new for name, new in changes.items() if new not in twice}
+    known = wanted.difference(changes.values()).intersection(names.values())
+    groups = {group: _is_of_later_layout(group, changes.values(), wanted, known) for group in _groups(changes)}
+    return {name: new for name, new in changes.items() if groups[_group(name, new)]}
+
+
+def _groups(changes: Mapping[str, str]) -> set[str]:
+    return {_group(name, new) for name, new in changes.items()}
+
+
+def _group(name: str, new: str) -> str:
+    """The part of a model that a name is moved into: what the new name begins with, up to where both are the same."""
+    before, after = name.split("."), new.split(".")
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    parts = new.split(".")
+    return ".".join(after or parts[: max(1, min(2, len(parts) - 1))]) + "."
+
+
+def _is_of_later_layout(group: str, moved: Iterable[str], wanted: Iterable[str], known: Iterable[str]) -> bool:
+    """Whether a file has a part of the model under names of a later release, and only so."""
+    if any(name.startswith(group) for name in known):
+        return False
+    return 2 * sum(name.startswith(group) for name in moved) >= sum(name.startswith(group) for name in wanted)

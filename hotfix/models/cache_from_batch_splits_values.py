@@ -4,7 +4,8 @@ Symptom   Silent. Text that is nearly right at first, and falls apart.
 Cause     When the caches of parts of a batch are put together, the keys are taken for the values, too.
 Releases  4.45.0 to 4.46.3
 Upstream  transformers#34232 (fixed in 4.47.0)
-Here      The values are. Equal to 4.47.0, and to ``low_memory=False``.
+Here      The values are. Equal to 4.47.0, and to ``low_memory=False``. A cache of your own that keeps its values in
+          another form than its keys is left alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#34232",),
     fixed_in="4.47.0",
+    when="all([type(key) for key in part.key_cache] == [type(value) for value in part.value_cache] for part in splits)",
 )
 
 FIX.edits(

@@ -11,16 +11,20 @@ Cause     Every call that has position ids and no attention mask is taken for a 
 Releases  4.54.0 to 4.55.0
 Upstream  transformers#39474, transformers#39653, transformers#39814, transformers#40002 (fixed in 4.55.1), and for
           `generate` transformers#40029, transformers#40161 (fixed in 4.55.3)
-Here      A call counts as packed if queries, keys and position ids have the same rows and columns, every row starts at
-          0, and some position is not the successor of the one before. `generate` computes no lengths. Bitwise equal to
-          4.55.1 and, for `generate`, to 4.55.3. Unlike there, and like in the releases that are repaired, packed rows
-          are kept apart in a batch of several, too; and three rows of positions, as Qwen2-VL has them, are not taken
-          for packed sequences.
+Here      The zeros are counted only where there is a position for each query and key, and every row starts at 0: then
+          the release is right. `generate` computes no lengths, except for a batch of one in which they are right. What
+          else computes or reads them is left alone: an attention of your own under a name with "flash" in it, or a copy
+          of the common function, which would be without lengths here. Bitwise equal to 4.55.1 and, for `generate`, to
+          4.55.3. Packed rows are kept apart in a batch of several, too, as in the releases that are repaired; and
+          three rows of positions, as Qwen2-VL has them, are not taken for packed sequences.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.models import _attention
 
 FIX = Fix(
     id="fa2-posids-varlen-unpadded-batch",
@@ -35,10 +39,12 @@ FIX = Fix(
         "transformers#40161",
     ),
     fixed_in="4.55.1, 4.55.3",
+    errors=("RuntimeError: max(): Expected reduction dim to be specified for input.numel() == 0…",),
+    everyone="only where positions cannot be those of packed sequences: the new code tests their shape",
     prefilter="max_length_k",
 )
 
-FORWARD = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
+FORWARD = _attention.COMMON
 PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 
 _BY_POSITIONS = "use_mask = position_ids is not None or __ALL_LENGTHS_ARE_GIVEN"
@@ -50,8 +56,9 @@ FIX.edits(
     new="""
         use_mask = (
             position_ids is not None
-            and position_ids.shape == query_states.shape[:2] == key_states.shape[:2]
-            and bool((position_ids[:, 0] == 0).all() & (position_ids.diff(dim=-1) != 1).any())
+            and query_states.shape[:2] == key_states.shape[:2]
+            and position_ids.numel() == query_states.shape[0] * query_states.shape[1]
+            and bool((position_ids.reshape(query_states.shape[:2])[:, 0] == 0).all())
             or __ALL_LENGTHS_ARE_GIVEN
         )
     """,
@@ -66,7 +73,29 @@ FIX.edits(
             *__COMPUTED
             model_inputs.update(cu_seq_lens_q=__Q, cu_seq_lens_k=__K, max_length_q=__MAX_Q, max_length_k=__MAX_K)
     """,
-    new="",
+    new=f"""
+        from {__name__} import are_left
+        if (
+            'flash' in self.config._attn_implementation
+            and __SUPPORTED
+            and are_left(self, model_inputs.get("position_ids"), attention_mask)
+        ):
+            *__COMPUTED
+            model_inputs.update(cu_seq_lens_q=__Q, cu_seq_lens_k=__K, max_length_q=__MAX_Q, max_length_k=__MAX_K)
+    """,
     beside=_BY_POSITIONS,
     fingerprint_of=(PREPARE, FORWARD),
 )
+
+
+def are_left(model: Any, positions: Any, mask: Any) -> bool:
+    """Whether `generate` computes lengths: they are right, or something other than the repaired function reads them.
+
+    Args:
+        model: what generates.
+        positions: of the tokens of this step; None where the model takes none, which stops the release.
+        mask: attention mask of all tokens.
+    """
+    if _attention.are_all_tokens(positions, mask) and positions.shape[0] == 1:
+        return True
+    return not _attention.is_repaired_flash(FIX.id, model.config._attn_implementation)

@@ -3,33 +3,27 @@
 Symptom   ``ValueError: You are attempting to perform batched generation with padding_side='right' this may lead to
           unexpected behaviour for Flash Attention version of ...``, in evaluation, in DPO, in the log-probabilities of
           an actor: ``use_cache`` is on by default, so every such forward has a cache.
-Cause     A check that means `generate` stands in the forward. There it is a false alarm: with padding on the right
-          every real token is computed exactly, with and without a cache. Only `generate` goes wrong, since it samples
-          from the logits of the last position, which is padding (it does so under every attention).
+Cause     A check that is meant for `generate` is part of the forward. There it is a false alarm: with padding on the
+          right every real token is computed exactly, with and without a cache. Only `generate` goes wrong, since it
+          samples from the logits of the last position, which is padding (under every attention).
 Releases  21 classes in 17 models, 4.36.0 to 5.1.0: the table below.
 Upstream  transformers#37866 (dropped in 4.53.0). It stayed in JetMoe to 4.56.1, in Qwen2-MoE and PhiMoE to 4.57.6, in
           Moshi and Kyutai's speech-to-text to 5.1.0.
-Here      The check is taken out of the forwards, and the device synchronisation that it cost with it. What they compute
-          is bitwise equal to the same release without a cache, and to the first fixed release (but for the gradients of
-          grouped keys and values in Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and the Mistral of 4.41, which 4.53.0 adds up
-          elsewhere; and but for PhiMoE, which 5.0.0 has made another model).
-          `generate` checks once, before its first forward, with or without a cache, and still raises;
+Here      Where a forward raises this error, it runs again without the check. What it computes is bitwise equal to the
+          same release without a cache, and to the first fixed release (except for the gradients of grouped keys and
+          values in Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and the Mistral of 4.41, which 4.53.0 sums elsewhere; and except
+          for PhiMoE, which 5.0.0 turned into another model).
+          Inside of `generate` the error stays: it refuses exactly the calls that the release refuses, and
           ``HOTFIX_PADDING=warn`` turns that into a warning.
 """
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import Any
 
 from hotfix import session
-from hotfix.fix import Fix, Target
-
-if TYPE_CHECKING:
-    import torch
-
+from hotfix.fix import Fix
 
 FIX = Fix(
     id="fa2-right-padding-check",
@@ -37,6 +31,8 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#37866",),
     fixed_in="4.53.0, 4.56.2, 5.0.0, 5.2.0",
+    errors=("ValueError: You are attempting to perform batched generation with padding_side='right'…",),
+    on_error=True,
 )
 
 
@@ -90,106 +86,51 @@ if __UNDER_FLASH_ATTENTION_WITH_A_CACHE:
         raise ValueError(__SENTENCE)
 """
 
-FIX.edits(*TABLE, old=(_CHECK, _CHECK_OF_JETMOE), new=("", ""), alternatives=True)
+_REFUSE = f"""
+from {__name__} import refuse_in_generation
+refuse_in_generation(self, __SENTENCE)
+"""
+
+# Mimi encodes sound inside of other models; nothing is generated from its last position.
+_SOUND = [target for target in TABLE if "Mimi" in target[0]]
+_TEXT = [target for target in TABLE if "Mimi" not in target[0]]
+FIX.edits(*_SOUND, old=_CHECK, new="")
+FIX.edits(*_TEXT, old=(_CHECK, _CHECK_OF_JETMOE), new=(_REFUSE, _REFUSE), alternatives=True)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Below: generation, which keeps its check. Once per call, before the first forward; a caller who passes no mask has it
-# made by `_prepare_attention_mask_for_generation`, from the padding tokens.
-
-
-@FIX.accompanies("transformers.generation.utils:GenerationMixin.generate")
-def generate_guarded(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around `generate`: the mask that the caller passes is looked at."""
-
-    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        refuse_padding_on_the_right(self, kwargs.get("attention_mask"))
-        return original(self, *args, **kwargs)
-
-    return generate
-
-
-@FIX.accompanies("transformers.generation.utils:GenerationMixin._prepare_attention_mask_for_generation")
-def mask_guarded(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around the method that makes the mask: the mask that it has made is looked at."""
-
-    def _prepare_attention_mask_for_generation(self: Any, *args: Any, **kwargs: Any) -> Any:
-        mask = original(self, *args, **kwargs)
-        refuse_padding_on_the_right(self, mask)
-        return mask
-
-    return _prepare_attention_mask_for_generation
-
-
-def refuse_padding_on_the_right(model: Any, mask: Optional[torch.Tensor]) -> None:
-    """Stop a generation that would continue from padding.
+def refuse_in_generation(decoder: Any, sentence: str) -> None:
+    """Keep the error of a right-padded forward that a generation would continue from padding.
 
     Args:
-        model: what `generate` was called on.
-        mask: its attention mask; only one of shape (batch, tokens) is looked at.
+        decoder: the module that has refused the batch.
+        sentence: its error.
 
     Raises:
-        ValueError: the model runs a repaired decoder under FlashAttention-2 and some sample ends in padding.
+        ValueError: a method of `GenerationMixin` is running, for a model that `decoder` is part of.
     """
-    if getattr(mask, "ndim", 0) != 2 or not mask.shape[1]:  # type: ignore[union-attr]
+    if not _generates(decoder):
         return
-    guarded = _repaired_decoder(model)
-    if guarded is None or mask[:, -1].sum().item() == mask.shape[0]:  # type: ignore[index, union-attr]
-        return
-    sentence = (
-        f"You are attempting to perform batched generation with padding_side='right': some samples end in padding, "
-        f"and {guarded} under FlashAttention-2 would continue them from there. Pad on the left instead: set "
-        f"tokenizer.padding_side = 'left' before tokenizing, or move the padding of input_ids and attention_mask. "
+    advice = (
+        f"{sentence.strip()} Some samples end in padding, and generation would continue from there. Pad on the left: "
+        f"set tokenizer.padding_side = 'left' before tokenizing, or move the padding of input_ids and attention_mask. "
         f"(hotfix: {FIX.id}; HOTFIX_PADDING=warn makes this a warning.)"
     )
     if session.current().policy.padding == "raise":
-        raise ValueError(sentence)
-    session.current().log.warn_once(sentence)
+        raise ValueError(advice)
+    session.current().log.warn_once(advice)
 
 
-def _repaired_decoder(model: Any) -> Optional[str]:
-    """The name of a class in `model` that used to refuse padding on the right and was repaired, or None."""
-    import torch
-
-    if not isinstance(model, torch.nn.Module) or getattr(model.config, "is_encoder_decoder", False):
-        return None
-    for module in model.modules():
-        for target in _targets_run_by(type(module)):
-            if _under_flash_attention(module, target) and session.current().is_in_place(FIX, target):
-                return target.qualname.partition(".")[0]
-    return None
-
-
-def _targets_run_by(kind: type) -> Iterator[Target]:
-    """The targets that an object of this class runs: not those that a subclass has overridden for good."""
-    for method in ("_update_causal_mask", "forward"):
-        for owner in kind.__mro__:
-            if method not in vars(owner):
-                continue
-            target = _GUARDED.get(f"{owner.__module__}:{owner.__qualname__}.{method}")
-            if target is not None:
-                yield target
-            if target is not None or not _calls_super(vars(owner)[method]):
-                break
-
-
-def _calls_super(method: Any) -> bool:
-    code = getattr(inspect.unwrap(method) if callable(method) else method, "__code__", None)
-    return code is not None and "__class__" in code.co_freevars
-
-
-def _under_flash_attention(module: Any, target: Target) -> bool:
-    """Whether the check would have looked at this module, in the words of its release."""
-    requested = vars(sys.modules[target.module]).get("is_flash_attention_requested")
-    if requested is not None:  # 5.0.0 and later
-        return bool(requested(module.config))
-    said = [getattr(module, "_attn_implementation", None), getattr(module.config, "_attn_implementation", None)]
-    return "flash_attention_2" in said or getattr(module, "_use_flash_attention_2", False)  # the latter up to 4.36.2
-
-
-def _guarded(targets: Iterable[Target]) -> dict[str, Target]:
-    """Mimi encodes sound inside of other models; it never had the mask of the tokens that are generated."""
-    return {target.key: target for target in targets if "Mimi" not in target.qualname}
-
-
-_GUARDED = _guarded(FIX.targets)
+def _generates(decoder: Any) -> bool:
+    """Whether a caller of this function is a method of `GenerationMixin`, of a decoder that `decoder` is part of."""
+    mixin = sys.modules.get("transformers.generation.utils")
+    file = getattr(mixin, "__file__", None)
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            model = frame.f_locals.get("self")
+            config = getattr(model, "config", None)
+            modules = () if getattr(config, "is_encoder_decoder", True) else model.modules()
+            if any(module is decoder for module in modules):
+                return True
+        frame = frame.f_back
+    return False

@@ -10,7 +10,9 @@ Cause     The padding mask is cut to the window, and so is a copy of the cache t
 Releases  4.36.0 to 4.45.2, in eight models: the table below
 Upstream  transformers#34093 (fixed in 4.46.0); the crash of 4.36.0 in 4.36.2
 Here      Nothing is cut. The window is kept by the kernel, which is told of it, as in a forward without a cache, and
-          what is computed is bitwise the same. Bitwise equal to 4.46.1.
+          what is computed is bitwise the same. Bitwise equal to 4.46.1. A cache that keeps fewer keys than it was given
+          (`SinkCache`, or one of your own) is left alone, and so is one that the program itself has cut: there the
+          columns that are cut may be those of its keys.
 
 Not here  Idefics2's perceiver has a block like this one, and has neither a cache nor a sliding window. Jamba cuts the
           mask in its `prepare_inputs_for_generation`, too (4.40.0 to 4.42.4), under every attention; its checkpoints
@@ -27,6 +29,14 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#34093",),
     fixed_in="4.46.0",
+    when="""
+import transformers.cache_utils as _caches
+isinstance(past_key_value, _caches.DynamicCache) and (
+    attention_mask is None
+    or attention_mask.shape[-1] == past_key_value.get_seq_length(self.layer_idx) + hidden_states.shape[1]
+)
+""",
+    own=("past_key_value.update",),
     prefilter="slicing_tokens",
 )
 

@@ -24,6 +24,8 @@ FIX = Fix(
     needs={"flash-attn": ">=2.7"},
     upstream=("mosaicml/llm-foundry#1732", "microsoft/LLaVA-Rad#17"),
     fixed_in="4.49.0",
+    errors=("ValueError: too many values to unpack (expected 4)",),
+    on_error=True,
 )
 
 _FOUR = "query_layer, indices_q, cu_seqlens_q, max_seqlen_in_batch_q = unpad_input(query_layer, attention_mask)"

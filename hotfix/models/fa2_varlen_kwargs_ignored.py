@@ -9,7 +9,8 @@ Cause     The choice of the packed kernel asks for position ids first, although 
 Releases  4.47.0 to 4.53.0
 Upstream  transformers#39121 (fixed in 4.53.1)
 Here      The packed kernel is chosen if all four lengths are there, or for the reasons of the release. Bitwise equal to
-          4.53.1.
+          4.53.1. Lengths that cannot be those of this call are ignored, as in the release: a later step of `generate`
+          is passed those of the prompt.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#39121",),
     fixed_in="4.53.1",
+    everyone="only with all four lengths, and if they can be those of the call: the new code tests it",
 )
 
+_IMPORT = "from hotfix.models._attention import are_lengths_of"
 _CHOICE = """
 if {}:
     *__PACKED
@@ -34,13 +37,15 @@ _BY_POSITIONS = (
     "position_ids is not None and (max_length_q is not None or __SPLIT)",
     "position_ids is not None and __ONE_ROW and (max_length_q is not None or __SPLIT)",  # 4.53.0
 )
-_BY_LENGTHS = (
-    "cu_seq_lens_q is not None and cu_seq_lens_k is not None and max_length_q is not None and max_length_k is not None"
-)
+_BY_LENGTHS = """
+    cu_seq_lens_q is not None and cu_seq_lens_k is not None and max_length_q is not None and max_length_k is not None
+    and are_lengths_of(query_states, cu_seq_lens_q, max_length_q)
+    and are_lengths_of(key_states, cu_seq_lens_k, max_length_k)
+"""
 
 FIX.edits(
     ("transformers.modeling_flash_attention_utils:_flash_attention_forward", ">=4.47.0,<=4.53.0"),
     old=[_CHOICE.format(one) for one in _BY_POSITIONS],
-    new=[_CHOICE.format(f"{_BY_LENGTHS} or {one}") for one in _BY_POSITIONS],
+    new=[_IMPORT + _CHOICE.format(f"({_BY_LENGTHS}) or {one}") for one in _BY_POSITIONS],
     alternatives=True,
 )

@@ -9,7 +9,9 @@ Cause     The check that casts everything back to half precision reads the dtype
 Releases  4.48.0 to 4.48.3. The check is the same in 4.47, where only GPT-NeoX goes through it, and chooses by the
           values too.
 Upstream  transformers#35834 (fixed in 4.49.0)
-Here      The dtype of the queries is read. Bitwise equal to 4.49.0.
+Here      The dtype of the queries is read where that is float32, and that of the values elsewhere. Bitwise equal to
+          4.49.0, which no longer casts values that alone are float32. A kernel of your own in place of flash-attn's
+          gets what the release gives it.
 """
 
 from __future__ import annotations
@@ -22,6 +24,13 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#35834",),
     fixed_in="4.49.0",
+    errors=("RuntimeError: FlashAttention only support fp16 and bf16 data type",),
+    when="""
+import hotfix.models._kernels as _kernels
+target_dtype is not None and query.dtype == torch.float32 != value.dtype and (
+    _kernels.are_own_in("fa-peft-dtype-check", __name__)
+)
+""",
     prefilter="def fa_peft_integration_check",
 )
 

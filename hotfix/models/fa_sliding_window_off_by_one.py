@@ -6,7 +6,10 @@ Cause     flash-attn counts the keys to the left of the query, the query itself 
           all the keys that a query sees. The number of the one is passed as that of the other.
 Releases  4.36.0 to 4.55.4: the table below. Up to 4.42.4 in the attention of each model, then in one function for all.
 Upstream  transformers#39408, transformers#40163 (fixed in 4.56.0)
-Here      ``window_size`` is one less on both sides. Each query sees exactly ``sliding_window`` keys, itself among them.
+Here      ``window_size`` is one less on both sides in causal attention. Each query sees exactly ``sliding_window``
+          keys, itself among them. Attention that is not causal is left alone: a window to both sides means the keys on
+          each side, as in ModernBERT, and as 4.56.0 assumes. So are a window of 0 or less, and a kernel of your own in
+          place of flash-attn's, which may count otherwise.
           What Mistral and Gemma2 compute with one common function is bitwise equal to 4.56.0, gradients from 4.48.0 on
           (before, those of embeddings and norms are rounded otherwise); older releases round otherwise in many places.
           A model that was trained with one of these releases was trained with one key more.
@@ -27,6 +30,10 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#39408", "transformers#40163"),
     fixed_in="4.56.0",
+    when="""
+import hotfix.models._kernels as _kernels
+_kernels.are_own_in("fa-sliding-window-off-by-one", __name__)
+""",
     order=1,
     prefilter="window_size",
     exempt={
@@ -48,7 +55,13 @@ FIX.edits(
     (f"{UTILS}:_flash_attention_forward", ">=4.43.0,<=4.55.0"),
     (f"{UTILS}:_process_flash_attention_kwargs", ">=4.55.1,<=4.55.4"),
     old="(sliding_window, sliding_window)",
-    new="(sliding_window - 1, sliding_window - 1)",
+    new="""
+        (
+            (sliding_window - 1,)
+            if sliding_window is False or is_causal and sliding_window > 0
+            else (sliding_window,)
+        ) * 2
+    """,
 )
 
 
@@ -66,6 +79,12 @@ FIX.edits(
     _own("qwen2_moe", "Qwen2MoeFlashAttention2", ">=4.40.0,<=4.42.4"),
     _own("starcoder2", "Starcoder2FlashAttention2", ">=4.39.0,<=4.42.4"),
     old="(__OWNER.sliding_window, __OWNER.sliding_window)",
-    new="(__OWNER.sliding_window - 1, __OWNER.sliding_window - 1)",
+    new="""
+        (
+            (__OWNER.sliding_window - 1,)
+            if self.is_causal and __OWNER.sliding_window > 0
+            else (__OWNER.sliding_window,)
+        ) * 2
+    """,
     count=2,
 )

@@ -7,7 +7,8 @@ Cause     Queries and keys are cast up to float32 before the rotary embedding, c
 Releases  Qwen2.5-VL: 4.49.0. Qwen2.5-Omni: 4.52.1 to 4.52.4.
 Upstream  transformers#36065 (fixed in 4.50.0), transformers#38453 (the function is gone in 4.53.0),
           flash-attention commit 1870a0dc (assertion dropped in 2.8.0)
-Here      cos and sin are cast up alongside, the rotation happens in float32, the result has the dtype of the input.
+Here      Where they are not float32, cos and sin are cast up alongside, the rotation happens in float32, the result has
+          the dtype of the input. A kernel of your own in place of flash-attn's gets what the release gives it.
           Bitwise equal to 4.50.0 (Qwen2.5-VL), and to 4.53.1 and flash-attn 2.8 (Qwen2.5-Omni).
 """
 
@@ -31,14 +32,21 @@ FIX = Fix(
     needs={"flash-attn": "<2.8"},
     upstream=("transformers#36065", "transformers#38453", "flash-attention@1870a0dc"),
     fixed_in="4.50.0, 4.53.0",
+    errors=("AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.…",),
     prefilter="apply_rotary_emb(",
 )
 
 QWEN2_5_VL = "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
 QWEN2_5_OMNI = "transformers.models.qwen2_5_omni.modeling_qwen2_5_omni"
 
+_OWN = "import hotfix.models._kernels as _kernels"
+_KERNEL = f"_kernels.are_own({FIX.id!r}, apply_rotary_emb)"
 
-@FIX.replaces((f"{QWEN2_5_VL}:apply_rotary_pos_emb_flashatt", "==4.49.0"))
+
+@FIX.replaces(
+    (f"{QWEN2_5_VL}:apply_rotary_pos_emb_flashatt", "==4.49.0"),
+    when=f"{_OWN}; cos.dtype != torch.float32 and {_KERNEL}",
+)
 def apply_rotary_pos_emb_flashatt(
     q: torch.Tensor, k: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -54,7 +62,8 @@ def apply_rotary_pos_emb_flashatt(
     (
         f"{QWEN2_5_OMNI}:Qwen2_5OmniVisionFlashAttention2._apply_rotary_pos_emb_flashatt",
         ">=4.52.1,<=4.52.4",
-    )
+    ),
+    when=f"{_OWN}; freqs.dtype != torch.float32 and {_KERNEL}",
 )
 def _apply_rotary_pos_emb_flashatt(self: Any, tensor: torch.Tensor, freqs: torch.Tensor) -> torch.Tensor:
     """Rotate a tensor of shape (1, patches, heads, head width) by angles of shape (patches, head width / 2)."""

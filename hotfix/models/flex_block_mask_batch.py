@@ -7,7 +7,8 @@ Symptom   Silent. With ``attn_implementation="flex_attention"`` blocks of 128 to
 Cause     The block mask is made for a batch of one, whose list of blocks is broadcast, and the lengths have no default.
 Releases  4.51.0
 Upstream  fixed in 4.51.1
-Here      The mask is made for the batch, with the length of the mask where no other is given. Equal to 4.51.1.
+Here      The mask is made for the batch, with the length of the mask where no other is given. Equal to 4.51.1. A batch
+          of one whose lengths are given is left alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ FIX = Fix(
     title="Under flex attention every text of a batch has the padding and packing of the first one",
     kind="silent",
     fixed_in="4.51.1",
+    errors=("TypeError: pad(): argument 'pad' must be tuple of ints…",),
+    when="attention_mask_2d.shape[0] > 1 or not key_length or not query_length",
     prefilter="attention_mask_2d",
 )
 

@@ -1,10 +1,11 @@
 """The attention scores of Gemma 2 are not capped.
 
 Symptom   Silent. The model with 27 billion parameters writes garbage, that with 9 billion is worse than it is.
-Cause     ``attn_logit_softcapping``, 50 in all files, is not read.
+Cause     ``attn_logit_softcapping``, 50 in all files of Google, is not read.
 Releases  4.42.0 to 4.42.2
 Upstream  fixed in 4.42.3
-Here      Scores are capped under eager attention, as in 4.42.3; sdpa cannot, there either.
+Here      Scores are capped under eager attention, as in 4.42.3; sdpa cannot, there either. A configuration without
+          the number is left alone: a model that was trained with it was trained without the cap.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ FIX = Fix(
     title="Gemma 2: attention scores are not capped, the 27B model writes garbage",
     kind="silent",
     fixed_in="4.42.3",
+    when="getattr(self.config, 'attn_logit_softcapping', None) is not None",
 )
 
 _SCORES = "attn_weights = torch.matmul(query_states, key_states.transpose(2, 3)) * self.scaling"
@@ -25,9 +27,8 @@ FIX.edits(
     old=_SCORES,
     new=f"""
         {_SCORES}
-        softcap = getattr(self.config, "attn_logit_softcapping", 50.0)
-        if softcap is not None:
-            attn_weights = torch.tanh(attn_weights / softcap) * softcap
+        softcap = self.config.attn_logit_softcapping
+        attn_weights = torch.tanh(attn_weights / softcap) * softcap
         """,
     beside="config.query_pre_attn_scalar",  # what the attention of Gemma 2 alone has, in its constructor
     unless="self.config.attn_logit_softcapping",

@@ -10,10 +10,14 @@ Releases  4.48.0 to 4.48.1
 Upstream  transformers#35681 (fixed in 4.48.2)
 Here      The cache is told, and each layer cuts its mask at the last token that is in the cache, which it takes from
           ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2, whose cache has a
-          fault of its own: `hybrid-cache-window-hole`.
+          fault of its own: `hybrid-cache-window-hole`. Only a `HybridCache` keeps its window to itself: with a
+          `DynamicCache` nothing is cut, and with a cache, a layer or an attention of your own the release's code runs,
+          as it does in a layer that is called without ``cache_position``.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from hotfix.fix import Fix
 
@@ -41,6 +45,9 @@ if attention_mask is not None and self.config._attn_implementation == "flash_att
 # What tells the attention of both models from that of others, and from that of other releases.
 _LEFT_ALONE = "seq_len = attention_mask.shape[-1]"
 _ITS_OWN = (f"{_GEMMA2}Attention.forward", f"{_COHERE2}Attention.forward")
+_LAYERS = (f"{_GEMMA2}DecoderLayer.forward", f"{_COHERE2}DecoderLayer.forward")
+
+_HYBRID = f"import {__name__} as _own; cache_position is not None and _own.is_hybrid(past_key_value)"
 
 FIX.edits(
     (_ITS_OWN[0], _RELEASES),
@@ -52,6 +59,9 @@ FIX.edits(
     beside=("self.attn_logit_softcapping", "cache_kwargs.get('sliding_window')"),
     unless=_LEFT_ALONE,
     fingerprint_of=(_ITS_OWN[0], "transformers.cache_utils:HybridCache.update"),
+    when=_HYBRID,
+    own=("past_key_value.update",),
+    along=(_LAYERS[0],),
 )
 
 FIX.edits(
@@ -66,12 +76,15 @@ FIX.edits(
     ),
     unless=_LEFT_ALONE,
     fingerprint_of=(_ITS_OWN[1], "transformers.cache_utils:HybridCache.update"),
+    when=_HYBRID,
+    own=("past_key_value.update",),
+    along=(_LAYERS[1],),
 )
 
 # Up to 4.47 the layer is another one, whose flash attention is not cut so (gemma2-fa2-no-window).
-for _model, _judged in zip((_GEMMA2, _COHERE2), _ITS_OWN):
+for _layer, _judged in zip(_LAYERS, _ITS_OWN):
     FIX.edits(
-        (f"{_model}DecoderLayer.forward", _RELEASES),
+        (_layer, _RELEASES),
         old=(
             "if past_key_value is not None: attention_mask = attention_mask[:, -self.sliding_window :]",
             """
@@ -80,14 +93,37 @@ for _model, _judged in zip((_GEMMA2, _COHERE2), _ITS_OWN):
             """,
         ),
         new=(
-            "attention_mask = attention_mask[:, -max(cache_position.shape[0], self.sliding_window) :]",
-            """
-            columns = min(max(cache_position.shape[0], self.sliding_window), attention_mask.shape[-1])
-            first = (cache_position[-1] + 1 - columns).clamp(min=0, max=attention_mask.shape[-1] - columns)
-            columns = first + torch.arange(columns, device=attention_mask.device)
-            attention_mask = attention_mask.index_select(-1, columns)
+            f"""
+            import {__name__} as _own
+            if _own.is_hybrid(past_key_value):
+                attention_mask = attention_mask[:, -max(cache_position.shape[0], self.sliding_window) :]
+            """,
+            f"""
+            import {__name__} as _own
+            if _own.is_hybrid(past_key_value):
+                columns = min(max(cache_position.shape[0], self.sliding_window), attention_mask.shape[-1])
+                first = (cache_position[-1] + 1 - columns).clamp(min=0, max=attention_mask.shape[-1] - columns)
+                columns = first + torch.arange(columns, device=attention_mask.device)
+                attention_mask = attention_mask.index_select(-1, columns)
             """,
         ),
         beside="attention_interface: Callable = eager_attention_forward",
-        fingerprint_of=(f"{_model}DecoderLayer.forward", _judged),
+        fingerprint_of=(_layer, _judged),
+        when=f"import {__name__} as _own; cache_position is not None and _own.is_known(past_key_value)",
+        own=("self.self_attn.forward", "past_key_value.update"),
+        along=(_judged,),
     )
+
+
+def is_hybrid(cache: Any) -> bool:
+    """Whether a cache keeps only the last tokens in layers with a window."""
+    import transformers.cache_utils as caches
+
+    return isinstance(cache, caches.HybridCache)
+
+
+def is_known(cache: Any) -> bool:
+    """Whether it is clear how many keys a cache returns: the last ones in layers with a window, or all."""
+    import transformers.cache_utils as caches
+
+    return isinstance(cache, (caches.HybridCache, caches.DynamicCache))

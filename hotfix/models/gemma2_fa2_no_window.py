@@ -9,7 +9,8 @@ Cause     The window is not passed to the attention. Later the decoder layer cut
 Releases  4.43.0 to 4.46.3
 Upstream  transformers#32522 (window, fixed in 4.44.1), transformers#35681 (mask, fixed in 4.48.2)
 Here      The window is passed, and the mask keeps at least a column for each query. Bitwise equal to 4.48.2. There, as
-          here, the window is one key too wide, which ``fa-sliding-window-off-by-one`` repairs.
+          here, the window is one key too wide, which ``fa-sliding-window-off-by-one`` repairs. An attention with
+          ``is_causal = False`` gets no window, and the mask for an attention of your own is cut as in the release.
 
 Not here  `generate` in 4.43.0 to 4.44.0 prepares a mask that FlashAttention-2 cannot take. In 4.42 and 4.47 Gemma2
           cannot run under it at all, or runs without soft cap. In 4.48.0 and 4.48.1 the cache is not told of the
@@ -43,19 +44,20 @@ FIX.edits(
     old=_CALL.format(""),
     new=_CALL.format(", sliding_window=self.sliding_window"),
     beside="self.sliding_window",
+    when="self.is_causal",
 )
 
 _CUT = "attention_mask = attention_mask[:, -{}:]"
 _TO_THE_WINDOW = _CUT.format("self.sliding_window")
 _TO_ALL_QUERIES = _CUT.format("max(hidden_states.shape[1], self.sliding_window)")
 
-# A decoder layer is judged together with the attention under it, which has to be the one that cuts the keys.
+# A decoder layer is judged together with the attention under it, which has to be the one that cuts the keys. From
+# 4.44.1 on it cuts the mask only where there is a cache.
 FIX.edits(
     (LAYER, ">=4.44.0,<=4.46.3"),
-    # From 4.44.1 on with a cache alone.
-    old=(f"if past_key_value is not None: {_TO_THE_WINDOW}", _TO_THE_WINDOW),
-    new=(_TO_ALL_QUERIES, _TO_ALL_QUERIES),
+    old=_TO_THE_WINDOW,
+    new=_TO_ALL_QUERIES,
     beside=("self.config._attn_implementation == 'flash_attention_2'", "key_states = key_states[:, :, :seq_len]"),
-    alternatives=True,
     fingerprint_of=(LAYER, ATTENTION),
+    own=("self.self_attn.forward",),
 )

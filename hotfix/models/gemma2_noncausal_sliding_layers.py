@@ -6,7 +6,8 @@ Cause     In layers with a sliding window the mask is multiplied with a triangle
 Releases  4.42.0 to 4.42.1
 Upstream  fixed in 4.42.2
 Here      What is outside of the window is forbidden, and all that was forbidden stays so. Equal to 4.42.2, whose other
-          bugs are gemma2-attn-softcap-missing and gemma2-sliding-layer-parity.
+          bugs are gemma2-attn-softcap-missing and gemma2-sliding-layer-parity. A mask that forbids nothing, of a text
+          within the window, stays what it is, in any dtype.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ FIX = Fix(
     title="Gemma 2: every second layer sees the tokens that are still to come, and padding",
     kind="silent",
     fixed_in="4.42.2",
+    everyone="a formula is wrong that nobody else's code takes part in",
     exempt={"transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.forward": "nothing imports it"},
 )
 
@@ -32,6 +34,8 @@ FIX.edits(
     new="""
         if self.is_sliding and attention_mask is not None and attention_mask.dim() == 4:
             outside = torch.ones_like(attention_mask, dtype=torch.bool).tril(-self.sliding_window)
-            attention_mask = attention_mask.masked_fill(outside, torch.finfo(hidden_states.dtype).min)
+            dtype = attention_mask.dtype
+            forbidden = torch.finfo(dtype).min if dtype.is_floating_point else 0  # a mask of bool has True for seen
+            attention_mask = attention_mask.masked_fill(outside, forbidden)
         """,
 )

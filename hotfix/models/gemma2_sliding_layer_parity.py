@@ -8,7 +8,8 @@ Releases  4.42.0 to 4.42.3
 Upstream  fixed in 4.42.4
 Here      Layers and cache count from the first one, and the cache reads what it is told. Bitwise equal to 4.42.4,
           whose cache has a fault of its own: `hybrid-cache-window-hole`.
-          A cache that was made before keeps its layout: arm hotfix before anything is made.
+          A cache that was made before keeps its layout: arm hotfix before anything is made. Caches for the
+          configuration of another model are made as in the release.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ FIX = Fix(
     title="Gemma 2 has its window in the wrong half of its layers, and cannot generate past it",
     kind="silent",
     fixed_in="4.42.4",
+    everyone="which layers have a window is part of the published weights; the cache is told by its configuration",
     exempt={"transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.__init__": "nothing imports it"},
 )
 
@@ -43,6 +45,7 @@ FIX.edits(
     (f"{_CACHE}.__init__", _RELEASES),
     old="[i % 2 for i in range(config.num_hidden_layers)]",
     new="[not i % 2 for i in range(config.num_hidden_layers)]",
+    when="getattr(config, 'model_type', None) == 'gemma2'",
 )
 
 FIX.edits(
@@ -55,4 +58,5 @@ FIX.edits(
             update_fn = self._static_update
         """,
     unless="sliding_window = cache_kwargs.get('sliding_window')",
+    when="self.max_cache_len > self.key_cache[layer_idx].shape[2]",  # else no text grows past the window
 )

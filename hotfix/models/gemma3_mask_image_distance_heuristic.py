@@ -8,18 +8,20 @@ Cause     Attention is bidirectional between image tokens that are no further ap
 Releases  4.53.0 to 4.53.3; 4.52 had it right.
 Upstream  transformers#39389, transformers#39396 (fixed in 4.54.0)
 Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images; what a cache
-          has room for behind the prompt is of no image. `generate` hands the types on, as long as the mask is repaired:
-          with the other one it would raise an IndexError. Bitwise equal to 4.54.0.
+          has room for behind the prompt is of no image. `generate` hands the types on for a prompt with images that
+          nothing precedes in the cache (4.54.0 raises an IndexError for a later turn), to Gemma 3's own mask and while
+          that is repaired. Bitwise equal to 4.54.0.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from hotfix import session
 from hotfix.fix import Fix
 from hotfix.models import _gemma3
+from hotfix.patching import scope
 
 if TYPE_CHECKING:
     import torch
@@ -31,6 +33,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#39389", "transformers#39396"),
     fixed_in="4.54.0",
+    everyone="only Gemma 3's own mask, and a prompt with images: the new code tests it",
     prefilter="<= tokens_per_image",
 )
 
@@ -39,7 +42,7 @@ MASK = f"{_gemma3.MODELING}:token_type_ids_mask_function"
 PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 
 
-@FIX.replaces((MASK, RELEASES))
+@FIX.replaces((MASK, RELEASES), when="token_type_ids is not None")
 def token_type_ids_mask_function(
     token_type_ids: Optional[torch.Tensor], tokens_per_image: int
 ) -> Optional[Callable[..., Any]]:
@@ -68,16 +71,29 @@ def token_type_ids_mask_function(
 
 _LOST = "token_type_ids = getattr(model_input, 'token_type_ids', None)"
 _HANDED_ON = f"""
-from {__name__} import is_in_place
-token_type_ids = model_inputs.get("token_type_ids") if is_in_place() else None
+from {__name__} import types_for_mask
+token_type_ids = types_for_mask(self, model_inputs, attention_mask)
 """
 
 FIX.edits((PREPARE, RELEASES), fingerprint_of=(MASK, PREPARE), old=_LOST, new=_HANDED_ON)
 
 
-def is_in_place() -> bool:
-    """Whether the mask is repaired, too."""
-    return any(session.current().is_in_place(FIX, target) for target in FIX.targets if str(target) == MASK)
+def types_for_mask(model: Any, inputs: dict[str, Any], attention_mask: torch.Tensor) -> Optional[torch.Tensor]:
+    """The types of tokens, int64, of shape (batch, tokens), if the mask of a model needs them; else None.
+
+    Args:
+        model: what generates.
+        inputs: the inputs of this step.
+        attention_mask: of shape (batch, tokens up to here).
+    """
+    types = inputs.get("token_type_ids")
+    if types is None or types.shape != attention_mask.shape or not scope.is_in_place(FIX.id, MASK):
+        return None
+    gemma3 = sys.modules[_gemma3.MODELING].Gemma3ForConditionalGeneration  # `MASK` is in place
+    mask_of = getattr(model, "create_masks_for_generate", None)
+    if getattr(mask_of, "__code__", None) is not gemma3.create_masks_for_generate.__code__:
+        return None
+    return types if bool((types == 1).any()) else None
 
 
 @FIX.recognises

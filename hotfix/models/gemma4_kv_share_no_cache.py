@@ -5,20 +5,25 @@ Symptom   Silent. Losses and logits are wrong with ``use_cache=False``, and in t
 Cause     The last layers share the keys and values of an earlier one, which they find in the cache alone. Without one
           they compute their own, with weights that are in no file, or that were never trained.
 Releases  5.5.0 to 5.5.1
-Upstream  fixed in 5.5.2
-Here      What is shared is handed from layer to layer beside the cache, as in 5.5.2. Bitwise equal to it. The weights
-          that are not used any more stay where they are, and are saved as before.
+Upstream  fixed in 5.5.2; again in 5.6.0 and 5.10.1, since hooks rebuild a dict that is passed from layer to layer
+Here      Without a cache, what is shared is handed from layer to layer, in an object that no hook rebuilds. Bitwise
+          equal to 5.5.2. With a cache the release's code runs, and so it does in a layer that is called by itself, and
+          if a layer or an attention is your own. The weights that are not used stay, and are saved as before.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     id="gemma4-kv-share-no-cache",
     title="Gemma 4 without a cache, as in training, uses keys and values that nobody has trained",
     kind="silent",
     fixed_in="5.5.2",
+    everyone="only without a cache, in layers of the library: the new code tests it",
     exempt={
         "transformers.models.gemma3n.modeling_gemma3n:Gemma3nTextAttention.forward": (
             "It is broken; there is no case that shows it yet."
@@ -29,6 +34,7 @@ FIX = Fix(
 _RELEASES = ">=5.5.0,<=5.5.1"
 _GEMMA4 = "transformers.models.gemma4.modeling_gemma4:Gemma4Text"
 _FORWARDS = ("Gemma4TextModel.forward", "Gemma4TextAttention.forward")
+_SHARED = "_hotfix_shared_states"
 
 FIX.edits(
     (f"{_GEMMA4}Attention.forward", _RELEASES),
@@ -49,28 +55,60 @@ FIX.edits(
         """,
     ),
     new=(
-        """
-        shared_kv_states = kwargs.pop("shared_kv_states")
-        if self.is_kv_shared_layer:
-            key_states, value_states = shared_kv_states[self.kv_shared_layer_index]
+        f"""
+        shared = kwargs.pop("{_SHARED}", None)
+        states_of = getattr(shared, "of_layers", None) if past_key_values is None else None
+        if self.is_kv_shared_layer and (past_key_values is not None or states_of is not None):
+            all_states = past_key_values.shared_layers if states_of is None else states_of
+            key_states, value_states = all_states[self.kv_shared_layer_index]
             *__MOVED
         else:
             *__OWN
         """,
         """
-        if past_key_values is not None and not self.is_kv_shared_layer:
-            key_states, value_states = past_key_values.update(key_states, value_states, self.layer_idx)
-        if self.store_full_length_kv:
-            shared_kv_states[self.layer_idx] = key_states, value_states
+        if past_key_values is not None:
+            if not self.is_kv_shared_layer:
+                key_states, value_states = past_key_values.update(key_states, value_states, self.layer_idx)
+            if self.store_full_length_kv:
+                *__STORED
+        elif states_of is not None and self.store_full_length_kv:
+            states_of[self.layer_idx] = key_states, value_states
         """,
     ),
 )
 
 # Each layer hands on what it is given by name. The model is judged with the attention, which has to look for it.
+# Gradient checkpointing takes the cache away from the layers, not from the model.
 FIX.edits(
     (f"{_GEMMA4}Model.forward", _RELEASES),
     old="hidden_states = inputs_embeds",
-    new='hidden_states = inputs_embeds\nkwargs = {**kwargs, "shared_kv_states": {}}',
+    new=f"""
+        hidden_states = inputs_embeds
+        if past_key_values is None or self.training:
+            import {__name__} as _own
+            if _own.is_shared_by(self.layers):
+                kwargs = {{**kwargs, "{_SHARED}": _own.States()}}
+    """,
     beside="past_key_values.shared_layers[self.kv_shared_layer_index]",
     fingerprint_of=_FORWARDS,
+    along=(f"{_GEMMA4}Attention.forward",),
 )
+
+
+class States:
+    """Keys and values that later layers use as well, by number of the layer, in one forward of a model.
+
+    It is neither a dict nor a mapping: hooks, such as those of accelerate and of FSDP, rebuild these for each layer.
+    """
+
+    def __init__(self) -> None:
+        self.of_layers: dict[int, Any] = {}
+
+
+def is_shared_by(layers: Any) -> bool:
+    """Whether layers share keys and values, and every layer and attention is the library's own."""
+    if not any(getattr(layer.self_attn, "is_kv_shared_layer", False) for layer in layers):
+        return False
+    return all(
+        scope.is_own(FIX.id, layer, "forward") and scope.is_own(FIX.id, layer.self_attn, "forward") for layer in layers
+    )

@@ -6,7 +6,8 @@ Cause     The mask says with True and False who sees whom. SDPA understands that
           scores, and so adds 1 or 0.
 Releases  4.53.0
 Upstream  transformers#39121 (fixed in 4.53.1)
-Here      For eager attention the mask becomes one to be added: 0, or the smallest number. Bitwise equal to 4.53.1.
+Here      For the library's eager attention of several images the mask becomes one to be added: 0, or the smallest
+          number. Bitwise equal to 4.53.1. One image alone is left alone, and so is an eager attention of your own.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#39121",),
     fixed_in="4.53.1",
+    when=(
+        "import hotfix.patching.scope as _scope; self.config._attn_implementation == 'eager' and "
+        "cu_seqlens.shape[0] > 2 and _scope.is_own('glm4v-bool-mask', eager_attention_forward)"
+    ),
     prefilter="dtype=torch.bool",
     order=1,  # after qwenvl-vision-fa2-crash, which has another hand in the same function
 )
 
 _CHOSEN = "attention_interface: Callable = eager_attention_forward"
-_FOR_EAGER = """
-if self.config._attn_implementation == "eager":
-    hidden, attention_mask = ~attention_mask, torch.zeros_like(attention_mask, dtype=query_states.dtype)
-    attention_mask.masked_fill_(hidden, torch.finfo(query_states.dtype).min)
+_ADDED = """
+hidden, attention_mask = ~attention_mask, torch.zeros_like(attention_mask, dtype=query_states.dtype)
+attention_mask.masked_fill_(hidden, torch.finfo(query_states.dtype).min)
 """
 
 FIX.edits(
     ("transformers.models.glm4v.modeling_glm4v:Glm4vVisionAttention.forward", "==4.53.0"),
     old=_CHOSEN,
-    new=_FOR_EAGER + _CHOSEN,
+    new=_ADDED + _CHOSEN,
     beside="attention_mask = torch.zeros(__SHAPE, device=__DEVICE, dtype=torch.bool)",
 )

@@ -4,7 +4,8 @@ Symptom   Silent. StarCoder and SantaCoder write garbage: attention is far too s
 Cause     ``head_dim ** 0.5`` in place of ``head_dim ** -0.5``.
 Releases  4.54.0 to 4.55.0
 Upstream  transformers#40041, transformers#38635 (fixed in 4.55.1)
-Here      The sign of the exponent. Equal to 4.55.1.
+Here      The sign of the exponent, where the scores are scaled. Equal to 4.55.1. Where ``scaling`` of a layer was set
+          to another number, and under an attention of the user's own, nothing changes.
 """
 
 from __future__ import annotations
@@ -17,10 +18,21 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#40041", "transformers#38635"),
     fixed_in="4.55.1",
+    when="""
+import hotfix.models._registered as _registered
+self.scaling == self.head_dim**0.5 and _registered.is_own("gptbigcode-inverse-scale", self.config)
+""",
+)
+
+_CALL = (
+    "attention_interface("
+    "self, query, key, value, attention_mask, dropout=__RATE, scaling={}, head_mask=__HEADS, **kwargs)"
 )
 
 FIX.edits(
-    ("transformers.models.gpt_bigcode.modeling_gpt_bigcode:GPTBigCodeAttention.__init__", ">=4.54.0,<=4.55.0"),
-    old="self.scaling = self.head_dim**0.5 if config.scale_attn_weights else 1.0",
-    new="self.scaling = self.head_dim**-0.5 if config.scale_attn_weights else 1.0",
+    ("transformers.models.gpt_bigcode.modeling_gpt_bigcode:GPTBigCodeAttention.forward", ">=4.54.0,<=4.55.0"),
+    old=_CALL.format("self.scaling"),
+    new=_CALL.format("self.head_dim**-0.5"),
+    beside="self.scaling = self.head_dim**0.5 if config.scale_attn_weights else 1.0",
+    fingerprint_of=("GPTBigCodeAttention.forward", "GPTBigCodeAttention.__init__"),
 )

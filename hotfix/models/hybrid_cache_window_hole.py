@@ -23,6 +23,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#37574", "transformers#38046"),
     fixed_in="4.52.1",
+    everyone="a comparison is off by one: only the step that fills the last place changes",
     prefilter="to_shift = cache_position >=",
     exempt={
         "transformers.models.recurrent_gemma.modeling_recurrent_gemma:RecurrentGemmaSdpaAttention._update_cache": (

@@ -23,6 +23,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#40360", "transformers#41190", "transformers#41374", "transformers#47133"),
     fixed_in="5.21.0",
+    everyone="positions are rounded the wrong way; where they are right, they stay the same",
     prefilter="fractional_coords_h",
 )
 

@@ -7,7 +7,8 @@ Cause     Frequencies times positions is a matrix product, which autocast carrie
           both are float32.
 Releases  4.38.0 to 4.38.1
 Upstream  transformers#29285 (fixed in 4.38.2)
-Here      The product is computed without autocast. Bitwise equal to 4.38.2; without autocast nothing changes.
+Here      Under autocast the product is computed without it. Bitwise equal to 4.38.2. Elsewhere, as on the meta device
+          or while tracing, the release's own code runs.
 """
 
 from __future__ import annotations
@@ -38,4 +39,12 @@ FIX.edits(
             {_PRODUCT}
         """,
     unless="maybe_autocast",
+    # Without an argument before torch 2.4, where it is of CUDA.
+    when="""
+        (
+            x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
+            if hasattr(torch, "get_autocast_dtype")
+            else torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+        )
+    """,
 )

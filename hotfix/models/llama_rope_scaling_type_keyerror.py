@@ -18,6 +18,8 @@ FIX = Fix(
     kind="crash",
     upstream=(),
     fixed_in="4.43.1",
+    errors=("KeyError: 'type'",),
+    on_error=True,
 )
 
 FIX.edits(

@@ -6,7 +6,8 @@ Cause     Where flash attention is not used, the rotary embedding of every layer
           base is that of the global layers (160000); the base of the local ones (10000) is worked out and not used.
 Releases  4.54.0
 Upstream  fixed in 4.54.1
-Here      The layer's own base is given to its rotary embedding. Equal to 4.54.1.
+Here      The layer's own base is given to its rotary embedding. Equal to 4.54.1. Where the configuration has a
+          ``rope_theta`` that is not its ``global_rope_theta``, it was set by hand for all layers, and stays.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ FIX = Fix(
     title="ModernBERT: local layers rotate with the base of the global ones, embeddings and logits are off",
     kind="silent",
     fixed_in="4.54.1",
+    errors=("UnboundLocalError: cannot access local variable 'rope_theta' where it is not associated with a value",),
+    when="config._attn_implementation == 'flash_attention_2' or config.rope_theta == config.global_rope_theta",
 )
 
 FIX.edits(

@@ -5,7 +5,8 @@ Symptom   Silent. Output of GPT-OSS with its MXFP4 weights differs from that of 
 Cause     The fused kernel is given no limit; the model was trained with one of 7.
 Releases  4.55.0 to 4.55.3
 Upstream  fixed in 4.55.4
-Here      The kernel is given ``swiglu_limit`` of the configuration, by default 7, as in 4.55.4.
+Here      The kernel is given ``swiglu_limit`` of the configuration, by default 7, as in 4.55.4. Experts that were made
+          without the limit, by an ``__init__`` of the user's own or before hotfix was armed, run as before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ FIX = Fix(
     title="GPT-OSS in MXFP4: the activations of the experts are not limited to 7",
     kind="silent",
     fixed_in="4.55.4",
+    everyone="GPT-OSS was trained with the limit; an experts module that was made without one is called as before",
 )
 
 _EXPERTS = "transformers.integrations.mxfp4:Mxfp4GptOssExperts"
@@ -33,4 +35,4 @@ FIX.edits(
     beside=_LIMIT_MISSING,
     fingerprint_of=("Mxfp4GptOssExperts.__init__", "Mxfp4GptOssExperts.forward"),
 )
-FIX.edits((f"{_EXPERTS}.forward", _RELEASES), old=_LIMIT_MISSING, new="(self.alpha, self.limit)")
+FIX.edits((f"{_EXPERTS}.forward", _RELEASES), old=_LIMIT_MISSING, new="(self.alpha, getattr(self, 'limit', None))")

@@ -4,12 +4,21 @@ Symptom   Silent. Logits of Phi-1, Phi-1.5 and Phi-2 are off: the bias of the ch
 Cause     The head is made without a bias.
 Releases  4.48.0
 Upstream  transformers#35625, transformers#35650 (fixed in 4.48.1)
-Here      The head has a bias. Equal to 4.48.1.
+Here      The head gets a bias when a checkpoint that has one is loaded, by ``from_pretrained`` or ``load_state_dict``,
+          and then equals 4.48.1. A Phi that is trained from the beginning in this release has none, and stays so: what
+          it saves, and the state of its optimizer, fit with and without hotfix.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterable
+from typing import Any, Callable
+
 from hotfix.fix import Fix
+
+MODULE = "transformers.models.phi.modeling_phi"
+INIT = f"{MODULE}:PhiForCausalLM.__init__"
 
 FIX = Fix(
     id="phi-lm-head-bias",
@@ -17,11 +26,63 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#35625", "transformers#35650"),
     fixed_in="4.48.1",
+    everyone="only for a head that the library has made, and a checkpoint that has its bias: the new code tests it",
 )
 
 FIX.edits(
-    ("transformers.models.phi.modeling_phi:PhiForCausalLM.__init__", "==4.48.0"),
+    (INIT, "==4.48.0"),
     old="self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)",
-    new="self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=True)",
+    new="""
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        import hotfix.models.phi_lm_head_bias as _phi
+        _phi.watch(self)
+        """,
     beside="self.model = PhiModel(config)",
 )
+
+
+@FIX.wraps(("transformers.modeling_utils:PreTrainedModel._load_pretrained_model", "==4.48.0"), fingerprint_of=(INIT,))
+def with_a_bias(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Around the method that reads a checkpoint: the head of a Phi has a bias by then, if the checkpoint has one."""
+
+    def _load_pretrained_model(
+        cls: Any, model: Any, state_dict: Any, loaded_keys: Iterable[str], *args: Any, **kwargs: Any
+    ) -> Any:
+        if getattr(model, "lm_head", None) in _heads and "lm_head.bias" in loaded_keys:
+            add_bias(model.lm_head)
+        return original(cls, model, state_dict, loaded_keys, *args, **kwargs)
+
+    return _load_pretrained_model
+
+
+_heads: weakref.WeakSet[Any] = weakref.WeakSet()  # those that the library has made without a bias
+
+
+def watch(model: Any) -> None:
+    """Give the head of a model a bias as soon as `load_state_dict` has one for it."""
+    _heads.add(model.lm_head)
+    model._register_load_state_dict_pre_hook(_Hook(), with_module=True)
+
+
+def add_bias(head: Any) -> None:
+    """Give a linear layer without a bias one, of zeros."""
+    import torch
+
+    if head.bias is None:
+        weight = head.weight
+        bias = torch.zeros(head.out_features, dtype=weight.dtype, device=weight.device)
+        head.bias = torch.nn.Parameter(bias, requires_grad=weight.requires_grad)
+
+
+class _Hook:
+    """What a model calls before it loads a state. Pickled, it is a function that does nothing, of no package."""
+
+    def __call__(self, model: Any, state: Any, prefix: str, *others: Any) -> None:
+        if getattr(model, "lm_head", None) in _heads and f"{prefix}lm_head.bias" in state:
+            add_bias(model.lm_head)
+
+    def __deepcopy__(self, memo: Any) -> _Hook:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, ("", "format")

@@ -6,7 +6,8 @@ Symptom   Silent. The temporal position of an image is not that of the text befo
 Cause     An image is given an interval between frames, and takes it from the list that has one for each video.
 Releases  5.3.0 to 5.5.3
 Upstream  transformers#45325, transformers#45330 (fixed in 5.5.4)
-Here      Only a video takes them; the interval of an image is 1. Bitwise equal to 5.5.4.
+Here      Only a video takes them; the interval of an image is 1. Bitwise equal to 5.5.4. A list that has an entry for
+          each image, too, is read as before, and so is everything where ``get_vision_position_ids`` is the user's own.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#45325", "transformers#45330"),
     fixed_in="5.5.4",
+    everyone="only where the seconds are those of videos alone: the new code tests it",
     order=-1,  # before qwen25vl-second-per-grid-int-truncation changes the expression
 )
 
+_READ = """
+second_per_grid_ts = (
+    iter(second_per_grid_ts) if second_per_grid_ts is not None else iter([1] * input_ids.shape[1])
+)
+"""
 _TAKEN = "time_interval = tokens_per_second * int(next(second_per_grid_ts))"
 _TAKEN_FOR_VIDEOS = f"""
-if modality_type == 2:
+if modality_type == 2 or has_seconds_of_images:
     {_TAKEN}
 else:
     time_interval = 1
@@ -38,6 +45,13 @@ vision_position_ids = self.get_vision_position_ids(
 
 FIX.edits(
     ("transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:Qwen2_5_VLModel.get_rope_index", ">=5.3.0,<=5.5.3"),
-    old=_TAKEN + _AND_THEN,
-    new=_TAKEN_FOR_VIDEOS + _AND_THEN,
+    old=[_READ, _TAKEN + _AND_THEN],
+    new=[
+        f"""
+import hotfix.models._seconds as _seconds
+has_seconds_of_images = _seconds.include_images({FIX.id!r}, self, second_per_grid_ts, video_grid_thw)
+{_READ}
+""",
+        _TAKEN_FOR_VIDEOS + _AND_THEN,
+    ],
 )

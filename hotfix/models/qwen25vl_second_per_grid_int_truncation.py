@@ -7,7 +7,8 @@ Cause     ``second_per_grid_ts`` is cast to integers before it is multiplied by 
 Releases  4.52.1 to 5.17.0
 Upstream  transformers#48669 (fixed in 5.18.0)
 Here      The product is cast. Bitwise equal to 4.51.3 (up to 5.2.0) and to 5.18.0 (from 5.3.0 on); they multiply in
-          another order.
+          another order. Unlike there, seconds in half precision are multiplied in float32, so that whole seconds give
+          the same positions as in the release. A ``get_vision_position_ids`` of the user's own is asked as before.
 """
 
 from __future__ import annotations
@@ -31,36 +32,54 @@ FIX = Fix(
 # Since 5.3.0 a method makes the positions, and takes whole intervals only: here it numbers the frames, and the numbers
 # are multiplied afterwards.
 _BY_METHOD = """
-time_interval = tokens_per_second * {seconds}
+time_interval = {product}
 vision_position_ids = self.get_vision_position_ids(
     current_pos, grid_thw, 1, spatial_merge_size, {interval}, device=input_ids.device
 )
 """
 # Since 5.5.4, and with qwen25vl-image-temporal-positions, only for videos.
 _BY_METHOD_FOR_VIDEOS = """
-if modality_type == 2:
-    time_interval = tokens_per_second * {seconds}
+if {condition}:
+    time_interval = {product}
 else:
     time_interval = 1
 vision_position_ids = self.get_vision_position_ids(
     current_pos, grid_thw, 1, spatial_merge_size, {interval}, device=input_ids.device
 )
 """
-_ROUNDED = {"seconds": "int(next(second_per_grid_ts))", "interval": "time_interval"}
-_NUMBERED = {"seconds": "next(second_per_grid_ts)", "interval": "1"}
-_MULTIPLIED = "vision_position_ids[0] = current_pos + ((vision_position_ids[0] - current_pos) * time_interval).long()"
+_ROUNDED = {"product": "tokens_per_second * int(next(second_per_grid_ts))", "interval": "time_interval"}
+_CONDITIONS = ("modality_type == 2", "modality_type == 2 or has_seconds_of_images")
+_NUMBERED = {"product": "_seconds.product(next(second_per_grid_ts), tokens_per_second)", "interval": "1"}
+_MULTIPLIED = """
+vision_position_ids[0] = current_pos + _seconds.product(vision_position_ids[0] - current_pos, time_interval).long()
+"""
+_IMPORT = "import hotfix.models._seconds as _seconds"
 
 FIX.edits(
     ("transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:Qwen2_5_VLModel.get_rope_index", ">=4.52.1,<=5.17.0"),
     old=(
-        "torch.as_tensor(second_per_grid_t, dtype=range_tensor.dtype, device=range_tensor.device)",  # up to 5.2.0
+        # Up to 5.2.0.
+        """
+        second_per_grid_t = torch.as_tensor(
+            second_per_grid_t, dtype=range_tensor.dtype, device=range_tensor.device
+        )
+        """,
         _BY_METHOD.format(**_ROUNDED),
-        _BY_METHOD_FOR_VIDEOS.format(**_ROUNDED),
+        *(_BY_METHOD_FOR_VIDEOS.format(condition=condition, **_ROUNDED) for condition in _CONDITIONS),
     ),
     new=(
-        "torch.as_tensor(second_per_grid_t, device=range_tensor.device)",
-        _BY_METHOD.format(**_NUMBERED) + _MULTIPLIED,
-        _BY_METHOD_FOR_VIDEOS.format(**_NUMBERED) + _MULTIPLIED,
+        f"""
+        {_IMPORT}
+        second_per_grid_t = torch.as_tensor(
+            second_per_grid_t, dtype=_seconds.dtype(second_per_grid_t), device=range_tensor.device
+        )
+        """,
+        _IMPORT + _BY_METHOD.format(**_NUMBERED) + _MULTIPLIED,
+        *(
+            _IMPORT + _BY_METHOD_FOR_VIDEOS.format(condition=condition, **_NUMBERED) + _MULTIPLIED
+            for condition in _CONDITIONS
+        ),
     ),
     alternatives=True,
+    own=("self.get_vision_position_ids",),
 )

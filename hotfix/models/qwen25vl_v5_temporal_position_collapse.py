@@ -62,7 +62,7 @@ TABLE = (
 )
 
 
-@FIX.replaces(*TABLE)
+@FIX.replaces(*TABLE, when="grid_thw[0].item() // temp_merge_size > 1 or start_position * (time_interval - 1)")
 def get_vision_position_ids(
     self: Any,
     start_position: int,
@@ -86,8 +86,8 @@ def get_vision_position_ids(
     frames = torch.arange(grid_thw[0].item() // temp_merge_size, device=device)
     rows = torch.arange(grid_thw[1].item() // spatial_merge_size, device=device)
     columns = torch.arange(grid_thw[2].item() // spatial_merge_size, device=device)
-    grids = torch.meshgrid(frames * time_interval, rows, columns, indexing="ij")
-    return torch.stack(grids).flatten(1) + start_position
+    frames, rows, columns = torch.meshgrid(frames, rows, columns, indexing="ij")
+    return torch.stack([frames * time_interval, rows, columns]).flatten(1) + start_position
 
 
 @FIX.recognises

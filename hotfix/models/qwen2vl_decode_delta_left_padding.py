@@ -6,7 +6,10 @@ Cause     From the second token on, the positions are where a token stands in it
           the padding off. They are added to positions from which the padding was taken off before.
 Releases  4.54.0 to 4.56.2
 Upstream  transformers#40490 (fixed in 4.57.0)
-Here      ``rope_deltas`` are added to where the token stands in its row. Bitwise equal to 4.57.1.
+Here      The padding on the left is added to the positions first. Bitwise equal to 4.57.1, except behind padding that
+          is in the middle of a row, as where answers of several lengths are followed by a next turn: that is not
+          counted, as in the release, and as in the same row without it. A ``get_rope_index`` of the user's own may
+          count without the padding: its deltas are added as before.
 """
 
 from __future__ import annotations
@@ -28,5 +31,10 @@ FIX.edits(
     (f"transformers.models.qwen2_vl.modeling_qwen2_vl:Qwen2VL{_PREPARE}", ">=4.54.0,<=4.56.2"),
     (f"transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:Qwen2_5_VL{_PREPARE}", ">=4.54.0,<=4.56.2"),
     old="position_ids = model_inputs['position_ids'][None, ...]",
-    new="position_ids = model_inputs['cache_position'].expand_as(model_inputs['position_ids'])[None, ...]",
+    new="""
+    position_ids = (
+        model_inputs['position_ids'] + (attention_mask.cumsum(-1) == 0).sum(-1, keepdim=True)
+    )[None, ...]
+    """,
+    own=("self.model.get_rope_index",),
 )

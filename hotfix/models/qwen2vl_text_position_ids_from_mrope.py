@@ -10,9 +10,11 @@ Cause     Positions that do not go up by one mean packed sequences, which must n
 Releases  Qwen2-VL, Qwen2.5-VL and Qwen2.5-Omni: 4.54.0 to 4.56.2. Qwen3-VL and Qwen3-Omni: 4.57.1 to 5.2.0.
           Qwen3.5: 5.2.0.
 Upstream  transformers#40490 (fixed in 4.57.0), and for Qwen3-VL, Qwen3-Omni and Qwen3.5 in 5.3.0
-Here      Without a row of text positions, there are none. Bitwise equal to 4.57.1 and 5.3.0. Positions in one plane,
-          (batch, tokens), are text positions in the releases that are repaired, and stay so, as in Qwen3-VL 5.3.0;
-          4.57.1 forgets them, and no longer keeps packed texts apart that come with such positions.
+Here      Without a row of text positions, they are the temporal ones as long as these go up by one in each sequence,
+          and else counted from each token whose three positions are 0. So packed texts stay apart, with three rows of
+          positions or with one plane, (batch, tokens), and packed texts with images as well; 4.57.1 and 5.3.0 keep
+          apart only what comes with four rows. Bitwise equal to them for all other inputs. An attention of the user's
+          own gets the temporal positions, as before.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#40154", "transformers#40490"),
     fixed_in="4.57.0, 5.3.0",
+    everyone="only where temporal positions do not say where sequences begin: the new code tests it",
 )
 
 
@@ -48,23 +51,18 @@ TABLE = (
 
 FIX.edits(
     *TABLE,
-    old=(
-        """
+    old="""
         if position_ids.ndim == 3 and position_ids.shape[0] == 4:
             *__FIRST_OF_FOUR
         else:
             text_position_ids = position_ids[0]
         """,
-        "position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)",
-    ),
-    new=(
-        """
+    new=f"""
         if position_ids.ndim == 3 and position_ids.shape[0] == 4:
             *__FIRST_OF_FOUR
         else:
-            text_position_ids = None
+            import hotfix.models._text_positions as _text_positions
+            text_position_ids = _text_positions.of({FIX.id!r}, position_ids, self.config)
         """,
-        # Of one plane four rows are made, the first for the text.
-        "position_ids = position_ids[None, ...].expand(4, position_ids.shape[0], -1)",
-    ),
+    beside="position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)",
 )

@@ -5,7 +5,8 @@ Cause     Frames stand apart in the text, each behind its time; but the sizes of
           of them uses up.
 Releases  5.3.0, of Qwen3-VL and Qwen3.5, and of both as mixtures of experts
 Upstream  transformers#44474 (fixed in 5.4.0)
-Here      There is an entry of one frame for each frame. Bitwise equal to 5.4.0.
+Here      There is an entry of one frame for each frame. Bitwise equal to 5.4.0. Sizes that fit the text, one entry for
+          each group of tokens, are read as before.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#44474",),
     fixed_in="5.4.0",
+    errors=("StopIteration:",),
+    on_error=True,
     exempt={
         f"transformers.models.{package}.modeling_{package}:{owner}.get_rope_index": why
         for why, models in (

@@ -6,7 +6,8 @@ Cause     The offset that an image has left behind is meant for the tokens that 
           comes without an image.
 Releases  5.2.0 to 5.3.0: Qwen2-VL to Qwen3.5, GLM-4V and its relatives, PaddleOCR-VL, Ernie 4.5 VL
 Upstream  transformers#43952, trl#5088 (fixed in 5.4.0)
-Here      It is added where a cache holds the image, or where there are no tokens to tell. Equal to 5.4.0.
+Here      It is added where a cache holds the image, or where there are no tokens to tell. Equal to 5.4.0. While a
+          forward is compiled, a cache that counts its tokens on the device is taken for one that holds something.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#43952", "trl#5088"),
     fixed_in="5.4.0",
+    everyone="only for tokens without an image and without anything in a cache: the new code tests it",
     exempt={
         "transformers.models.glm_image.modeling_glm_image:GlmImageModel.compute_3d_position_ids": (
             "it makes images: what comes without one is the next step of one"
@@ -52,6 +54,13 @@ FIX.edits(
         "==5.3.0",
     ),
     old="self.rope_deltas is not None",
-    new="self.rope_deltas is not None and (past_key_values_length > 0 or input_ids is None)",
+    new="""
+        self.rope_deltas is not None and (
+            input_ids is None
+            or (isinstance(past_key_values_length, torch.Tensor) and torch.compiler.is_compiling())
+            or past_key_values_length > 0
+        )
+    """,
+    unless="past_key_values_length > 0 or input_ids is None",
     beside="past_key_values_length = 0 if past_key_values is None else past_key_values.get_seq_length()",
 )

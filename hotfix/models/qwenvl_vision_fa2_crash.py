@@ -9,12 +9,10 @@ Releases  4.53.0
 Upstream  transformers#39095, transformers#39121, transformers#39231 (fixed in 4.53.1)
 Here      Under FlashAttention no mask is made, and the lengths go by the right names, with position ids: without these
           the release does not look at them (fa2-varlen-kwargs-ignored). Bitwise equal to 4.53.1. Nothing changes under
-          another attention.
+          another attention, nor under one of the user's own, whatever its name.
 """
 
 from __future__ import annotations
-
-from textwrap import indent
 
 from hotfix.fix import Fix
 
@@ -24,6 +22,11 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#39095", "transformers#39121", "transformers#39231"),
     fixed_in="4.53.1",
+    errors=(
+        "AttributeError: '…VisionAttention' object has no attribute 'is_causal'",
+        "IndexError: index … is out of bounds for dimension …",
+    ),
+    when="import hotfix.models._registered as _registered; _registered.is_flash(self.config)",
     prefilter="attention_mask[..., cu_seqlens[i - 1] : cu_seqlens[i]",
 )
 
@@ -35,14 +38,8 @@ _OLD = (
 
 
 def _without_a_mask(lengths: str) -> tuple[str, ...]:
-    """Under FlashAttention, make no mask, do not fill it, and add to what the interface is called with."""
-    made, filled, called = _OLD
-    is_flash = "'flash' in self.config._attn_implementation"
-    return (
-        f"if {is_flash}:\n    attention_mask = None\nelse:\n    {made}",
-        f"if attention_mask is not None:\n    {filled}",
-        f"if {is_flash}:\n{indent(lengths, '    ')}\n{called}",
-    )
+    """Make no mask, do not fill it, and add to what the interface is called with."""
+    return "attention_mask = None", "pass", f"{lengths}\n{_OLD[2]}"
 
 
 # Position ids are not read where there are lengths, and have to be there for the lengths to be.

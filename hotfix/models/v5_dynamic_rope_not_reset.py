@@ -6,8 +6,9 @@ Cause     How long the longest text was is written to an attribute of another na
           the one that is read, so that the frequencies are never put back.
 Releases  5.0.0 to 5.12.1
 Upstream  transformers#46624 (fixed in 5.13.0)
-Here      It is written where it is read. Equal to 5.13.0, and to a model that has not seen the long text. Where a model
-          was imported before hotfix, it keeps what it has.
+Here      A short text after a long one puts the frequencies back. Longer texts get frequencies of their own, as in the
+          release: 5.13.0 keeps those of the longest. So every text is read as by a model that has seen no other one.
+          Where a model was imported before hotfix, it keeps what it has.
 """
 
 from __future__ import annotations
@@ -20,11 +21,18 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#46624",),
     fixed_in="5.13.0",
+    everyone="only a short text after a long one, by the attribute that no program reads: the new code tests it",
 )
 
 FIX.edits(
     ("transformers.modeling_rope_utils:dynamic_rope_update", ">=5.0.0,<=5.12.1"),
-    old='setattr(self, f"{layer_type}_max_seq_len_cached", __LENGTH)',
-    new='setattr(self, f"{prefix}max_seq_len_cached", __LENGTH)',
-    count=2,
+    old="seq_len < self.original_max_seq_len and max_seq_len_cached > self.original_max_seq_len",
+    new="""
+        (
+            seq_len <= self.original_max_seq_len and self.None_max_seq_len_cached > self.original_max_seq_len
+            if layer_type is None and hasattr(self, "None_max_seq_len_cached")
+            else seq_len < self.original_max_seq_len and max_seq_len_cached > self.original_max_seq_len
+        )
+    """,
+    beside='setattr(self, f"{layer_type}_max_seq_len_cached", __LENGTH)',
 )

@@ -5,7 +5,7 @@ Cause     The learned attention sinks ``s_aux``, which almost no model has, are 
           any.
 Releases  5.6.0
 Upstream  transformers#45588, transformers#45589 (fixed in 5.6.1)
-Here      The sinks are cast if there are any. Bitwise equal to 5.6.1.
+Here      Where there are none, none are cast. Bitwise equal to 5.6.1.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#45588", "transformers#45589"),
     fixed_in="5.6.1",
+    errors=("AttributeError: 'NoneType' object has no attribute 'to'",),
+    when="s_aux is None",
     prefilter="s_aux.to(",
 )
 
 FIX.edits(
     ("transformers.integrations.flash_attention:flash_attention_forward", "==5.6.0"),
     old="s_aux.to(query.dtype)",
-    new="s_aux.to(query.dtype) if s_aux is not None else None",
+    new="None",
+    unless="s_aux.to(query.dtype) if s_aux is not None else None",
 )

@@ -18,6 +18,11 @@ FIX = Fix(
     kind="crash",
     upstream=("trl#5032", "trl#5807"),
     fixed_in="5.6.0",
+    errors=(
+        "ValueError: `token_type_ids` is required as a model input when training",
+        "ValueError: `mm_token_type_ids` is required as a model input when training",
+    ),
+    on_error=True,
     exempt={
         "transformers.models.paligemma.modeling_paligemma:create_causal_mask_mapping": (
             "without the types every token of its mask sees every other: it would be trained on what it is to predict"

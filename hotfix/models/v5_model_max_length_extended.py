@@ -6,7 +6,8 @@ Cause     The length is taken for a default, to which the prompt is added, unles
           file may have it is not asked.
 Releases  5.0.0 to 5.2.0
 Upstream  fixed in 5.3.0
-Here      As in 5.3.0: only a length that nobody has said is extended by the prompt.
+Here      As in 5.3.0: only a length that nobody has said is extended by the prompt. With ``max_new_tokens`` nothing
+          changes. A prompt that is as long as ``max_length`` already is continued as in the release; 5.3.0 refuses it.
 """
 
 from __future__ import annotations
@@ -18,20 +19,29 @@ FIX = Fix(
     title="generate() adds the length of the prompt to the max_length of the model's generation_config",
     kind="silent",
     fixed_in="5.3.0",
+    everyone="only for a length that the model's own file gives, and a shorter prompt: the new code tests it",
 )
+
+_PREPARED = """
+generation_config = self._prepare_generated_length(
+    generation_config=generation_config, has_default_max_length={}, **__REST
+)
+"""
 
 FIX.edits(
     ("transformers.generation.utils:GenerationMixin.generate", ">=5.0.0,<=5.2.0"),
-    old="""
+    old=_PREPARED.format("has_default_max_length"),
+    new=f"""
+has_default_max_length = has_default_max_length and not (
+    self.generation_config.max_length is not None
+    and generation_config.max_new_tokens is None
+    and generation_config.max_length > input_ids_length
+)
+{_PREPARED.format("has_default_max_length")}
+""",
+    beside="""
         has_default_max_length = kwargs.get("max_length") is None and (
             generation_config is None or generation_config.max_length is None
-        )
-    """,
-    new="""
-        has_default_max_length = (
-            kwargs.get("max_length") is None
-            and (generation_config is None or generation_config.max_length is None)
-            and self.generation_config.max_length is None
         )
     """,
 )

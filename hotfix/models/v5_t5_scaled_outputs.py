@@ -4,7 +4,7 @@ Symptom   Silent. What is sampled is nearly random, and losses are those of a fl
 Cause     Whether to scale is read from arguments among which ``tie_word_embeddings`` is not, since it has a name there.
 Releases  5.0.0
 Upstream  fixed in 5.1.0
-Here      It is read where it is. Equal to 5.1.0.
+Here      It is read where it is: False means not to scale. Equal to 5.1.0, and for None to 5.23.0.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ FIX = Fix(
     title="T5 1.1 and Flan-T5: logits are divided by sqrt(d_model), losses and samples are off",
     kind="silent",
     fixed_in="5.1.0",
+    when="tie_word_embeddings is False",
 )
 
 FIX.edits(
     ("transformers.models.t5.configuration_t5:T5Config.__init__", "==5.0.0"),
     old='self.scale_decoder_outputs = kwargs.get("tie_word_embeddings") is not False',
-    new="self.scale_decoder_outputs = tie_word_embeddings is True",
+    new="self.scale_decoder_outputs = tie_word_embeddings is not False",
 )

@@ -10,8 +10,9 @@ Releases  None: VAR is a repository, and its forks carry ``models/basic_var.py``
           75ba1e2 to ff9f756 cast nothing, 74138aa casts for flash-attn only, bd84ce5 casts all but the bias.
 Upstream  FoundationVision/VAR#27 and #30, fixed in 2236c79 (2024-04-23)
 Here      What the module has imported as ``memory_efficient_attention`` and ``flash_attn_func`` is wrapped, in that
-          module alone: q, k and a bias arrive in the dtype of v. Bitwise equal to 2236c79. Where they agree, and on the
-          slow path, nothing is done; the key/value cache keeps its dtypes. Flash attention stays off where there is an
+          module alone: where it refuses the dtypes, it is called again with q, k and a bias in the dtype of v. Bitwise
+          equal to 2236c79. A function of the fork's own that takes them as they are gets them as they are, and on the
+          slow path nothing is done; the key/value cache keeps its dtypes. Flash attention stays off where there is an
           ``attn_bias``, as upstream has designed it: it cannot take one.
 
 Not here  The same mismatch in other code that calls xformers under autocast (diffusers#6727, xformers#1046): there it
@@ -37,6 +38,13 @@ FIX = Fix(
     kind="crash",
     upstream=("FoundationVision/VAR#27", "FoundationVision/VAR#30", "FoundationVision/VAR@2236c79"),
     fixed_in="2236c79",
+    errors=(
+        "ValueError: Query/Key/Value should…have the same dtype…",
+        "RuntimeError: invalid dtype for bias…",
+        "NotImplementedError: No operator found for `memory_efficient_attention_forward`…",
+        "RuntimeError: …only support fp16 and bf16 data type…",
+    ),
+    on_error=True,
     matcher_decides=True,  # forks have no releases that a sweep could examine
     prefilter="normalize(",
 )

@@ -27,6 +27,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#40964", "transformers#40994"),
     fixed_in="4.57.2",
+    everyone="which state is the last is decided by the class alone; a class of the user's own keeps its decorator",
     prefilter="check_model_inputs",
 )
 

@@ -23,7 +23,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'AdamW' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#36954",),
-    optin=True,
     group="removed-names",
 )
 
@@ -31,6 +30,7 @@ FIX = Fix(
 @FIX.adds_made(
     ("transformers.optimization:AdamW", ">=4.50.0"),
     exported_by=("transformers",),
+    only_needed=True,  # programs that do without it choose another optimizer, with other defaults
 )
 def adamw(optimization: Any) -> type:
     """The class; made here so that nothing imports torch before."""
@@ -79,24 +79,31 @@ def adamw(optimization: Any) -> type:
             return loss
 
         def _change(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
+            first, second, steps = self._moments(weight, *group["betas"])
+            weight.addcdiv_(first, second.sqrt().add_(group["eps"]), value=-_rate(group, steps))
+            if group["weight_decay"] > 0:
+                weight.add_(weight, alpha=-group["lr"] * group["weight_decay"])
+
+        def _moments(self, weight: torch.Tensor, keep_first: float, keep_second: float) -> tuple[Any, Any, int]:
+            """Both moments with this step in them, each of the weight's shape, and the number of steps."""
             gradient = weight.grad
             assert gradient is not None
             if gradient.is_sparse:
                 raise RuntimeError("AdamW takes no sparse gradients; torch.optim.SparseAdam does")
-            state, (keep_first, keep_second) = self.state[weight], group["betas"]
+            state = self.state[weight]
             if not state:
-                zeros = torch.zeros_like
-                state.update(step=0, exp_avg=zeros(weight), exp_avg_sq=zeros(weight))
+                state.update(step=0, **{name: torch.zeros_like(weight) for name in ("exp_avg", "exp_avg_sq")})
             state["step"] += 1
-            first, second = state["exp_avg"], state["exp_avg_sq"]
-            first.mul_(keep_first).add_(gradient, alpha=1.0 - keep_first)
-            second.mul_(keep_second).addcmul_(gradient, gradient, value=1.0 - keep_second)
-            rate = group["lr"]
-            if group["correct_bias"]:
-                seen_first, seen_second = (1.0 - beta ** state["step"] for beta in (keep_first, keep_second))
-                rate = rate * math.sqrt(seen_second) / seen_first
-            weight.addcdiv_(first, second.sqrt().add_(group["eps"]), value=-rate)
-            if group["weight_decay"] > 0:
-                weight.add_(weight, alpha=-group["lr"] * group["weight_decay"])
+            first = state["exp_avg"].mul_(keep_first).add_(gradient, alpha=1.0 - keep_first)
+            second = state["exp_avg_sq"].mul_(keep_second).addcmul_(gradient, gradient, value=1.0 - keep_second)
+            return first, second, state["step"]
 
     return AdamW
+
+
+def _rate(group: dict[str, Any], steps: int) -> Any:
+    """The learning rate of a step; with ``correct_bias`` for moments that started at zero."""
+    if not group["correct_bias"]:
+        return group["lr"]
+    seen_first, seen_second = (1.0 - beta**steps for beta in group["betas"])
+    return group["lr"] * math.sqrt(seen_second) / seen_first

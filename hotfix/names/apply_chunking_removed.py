@@ -20,7 +20,6 @@ FIX = Fix(
     id="apply-chunking-removed",
     title="ImportError: cannot import name 'apply_chunking_to_forward' from 'transformers.modeling_utils'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 
@@ -94,9 +93,11 @@ def prune_layer(pytorch_utils: Any) -> Callable[..., Any]:
 
     def prune_layer(layer: Any, index: Any, dim: Optional[int] = None) -> Any:
         if isinstance(layer, pytorch_utils.nn.Linear):
-            return pytorch_utils.prune_linear_layer(layer, index, 0 if dim is None else dim)
-        if isinstance(layer, pytorch_utils.Conv1D):
-            return pytorch_utils.prune_conv1d_layer(layer, index, 1 if dim is None else dim)
-        raise ValueError(f"Can't prune layer of class {layer.__class__}")
+            prune, outputs = pytorch_utils.prune_linear_layer, 0
+        elif isinstance(layer, pytorch_utils.Conv1D):
+            prune, outputs = pytorch_utils.prune_conv1d_layer, 1
+        else:
+            raise ValueError(f"{type(layer)} is neither Linear nor Conv1D: it cannot be pruned")
+        return prune(layer, index, outputs if dim is None else dim)
 
     return prune_layer

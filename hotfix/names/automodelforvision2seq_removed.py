@@ -21,7 +21,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'AutoModelForVision2Seq' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#45278",),
-    optin=True,
     group="removed-names",
 )
 

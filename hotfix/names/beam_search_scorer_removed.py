@@ -26,7 +26,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'BeamSearchScorer' from 'transformers'",
     kind="removed-api",
     upstream=("open_clip#1129", "transformers-stream-generator#15"),
-    optin=True,
     group="removed-names",
 )
 
@@ -37,7 +36,7 @@ GENERATE = (
 CONSTRAINED = 'generate(..., custom_generate="transformers-community/constrained-beam-search") has constraints.'
 
 
-@FIX.adds_made((f"{HOME}:beam_constraints", ">=5.0.0"))
+@FIX.adds_made((f"{HOME}:beam_constraints", ">=5.0.0"), only_needed=True)
 def beam_constraints(generation: Any) -> Any:
     """The module of the constraints."""
     from abc import ABC
@@ -50,7 +49,7 @@ def beam_constraints(generation: Any) -> Any:
     return made
 
 
-@FIX.adds_made((f"{HOME}:beam_search", ">=5.0.0"))
+@FIX.adds_made((f"{HOME}:beam_search", ">=5.0.0"), only_needed=True)
 def beam_search(generation: Any) -> Any:
     """The module of the scorers."""
     from abc import ABC, abstractmethod
@@ -86,11 +85,13 @@ PACKAGES = (HOME, "transformers")
 SCORERS = ("BeamScorer", "ConstrainedBeamSearchScorer")
 CONSTRAINTS = ("Constraint", "ConstraintListState", "DisjunctiveConstraint", "PhrasalConstraint")
 
-FIX.exports(*((f"{one}:BeamSearchScorer", ">=4.57.1") for one in PACKAGES), leaf=f"{HOME}.beam_search")
-FIX.exports(*((f"{one}:{name}", ">=5.0.0") for one in PACKAGES for name in SCORERS), leaf=f"{HOME}.beam_search")
 FIX.exports(
-    *((f"{one}:{name}", ">=5.0.0") for one in PACKAGES for name in CONSTRAINTS), leaf=f"{HOME}.beam_constraints"
+    *((f"{one}:BeamSearchScorer", ">=4.57.1") for one in PACKAGES), leaf=f"{HOME}.beam_search", only_needed=True
 )
+for _names, _leaf in ((SCORERS, "beam_search"), (CONSTRAINTS, "beam_constraints")):
+    FIX.exports(
+        *((f"{one}:{name}", ">=5.0.0") for one in PACKAGES for name in _names), leaf=f"{HOME}.{_leaf}", only_needed=True
+    )
 
 
 def _module(name: str) -> Any:

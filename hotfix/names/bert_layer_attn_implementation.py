@@ -20,8 +20,9 @@ FIX = Fix(
     title="AttributeError: '_Pseudo_Bert_Config' object has no attribute '_attn_implementation'",
     kind="removed-api",
     upstream=("alphapeptdeep#172", "MONAI#7781", "modelscope#1010"),
-    optin=True,
     group="removed-names",
+    errors=("AttributeError: …has no attribute '_attn_implementation'",),
+    on_error=True,
 )
 
 FIX.edits(

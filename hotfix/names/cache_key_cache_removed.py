@@ -6,8 +6,8 @@ Cause     The tensors moved into layers.
 Releases  4.56.0 to 5.23.0; in 4.54.0 to 4.55.4 a stand-in for each list went by these names.
 Upstream  peft#2821 (not put back)
 Here      A view that is used as the list was: by index and slice, in loops, with ``len`` and ``append``; what is set is
-          set in the layer. Layers that hold nothing yet are not in it, as in 4.53.3. A cache that has dropped tokens
-          (a sliding window, a quantized rest) is refused with a sentence.
+          set in the layer, and so is a list that is assigned. Layers that hold nothing yet are not in it, as in 4.53.3.
+          A cache that has dropped tokens (a sliding window, a quantized rest) is refused with a sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ FIX = Fix(
     title="AttributeError: 'DynamicCache' object has no attribute 'key_cache'",
     kind="removed-api",
     upstream=("peft#2821",),
-    optin=True,
     group="removed-names",
 )
 
@@ -31,12 +30,12 @@ CACHE = "transformers.cache_utils:Cache"
 
 
 @FIX.adds_made((f"{CACHE}.key_cache", LACKING))
-def key_cache(cache_utils: Any) -> caches.ReadOnly:
+def key_cache(cache_utils: Any) -> caches.Lists:
     """The keys of all layers."""
-    return caches.ReadOnly(lambda cache: caches.Tensors(cache, "keys"))
+    return caches.Lists("key_cache", "keys")
 
 
 @FIX.adds_made((f"{CACHE}.value_cache", LACKING))
-def value_cache(cache_utils: Any) -> caches.ReadOnly:
+def value_cache(cache_utils: Any) -> caches.Lists:
     """The values of all layers."""
-    return caches.ReadOnly(lambda cache: caches.Tensors(cache, "values"))
+    return caches.Lists("value_cache", "values")

@@ -25,7 +25,6 @@ FIX = Fix(
     id="cached-property-and-small-names-removed",
     title="ImportError: cannot import name 'no_init_weights' from 'transformers.modeling_utils'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 
@@ -42,16 +41,15 @@ class cached_property(property):  # noqa: N801 - its name
     """A property that is computed once for each object; what is None is computed again."""
 
     def __get__(self, obj: Any, objtype: Optional[type] = None) -> Any:
-        if obj is None:
-            return self
-        if self.fget is None:
-            raise AttributeError("unreadable attribute")
-        name = f"__cached_{self.fget.__name__}"
-        value = getattr(obj, name, None)
-        if value is None:
-            value = self.fget(obj)
-            setattr(obj, name, value)
-        return value
+        if obj is None or self.fget is None:
+            return super().__get__(obj, objtype)
+        where = f"__cached_{self.fget.__name__}"
+        kept = getattr(obj, where, None)
+        if kept is not None:
+            return kept
+        computed = super().__get__(obj, objtype)
+        setattr(obj, where, computed)
+        return computed
 
 
 @FIX.adds((f"{HUB}:send_example_telemetry", ">=4.57.1"), exported_by=(UTILS,))
@@ -164,12 +162,14 @@ def dtype_byte_size(dtype: Any) -> float:
     """How many bytes a number of this dtype takes: an eighth for a bool."""
     import re
 
-    if str(dtype) == "torch.bool":
-        return 1 / 8
-    bits = re.search(r"[^\d](\d+)_?", str(dtype))
-    if bits is None:
-        raise ValueError(f"`dtype` is not a valid dtype: {dtype}.")
-    return int(bits[1]) // 8
+    name = str(dtype)
+    _, *numbers = re.split(r"\D+", name)  # "torch.float8_e4m3fn" has 8, 4 and 3; the first counts the bits
+    sizes: list[float] = [int(number) // 8 for number in numbers if number]
+    if name == "torch.bool":
+        sizes = [1 / 8]
+    if not sizes:
+        raise ValueError(f"{name} is not a dtype whose name has a number of bits")
+    return sizes[0]
 
 
 @FIX.adds_made((f"{MODELING}:SequenceSummary", ">=4.53.0"))
@@ -184,18 +184,15 @@ def sequence_summary(modeling_utils: Any) -> type:
             from importlib import import_module
 
             super().__init__()
-            self.summary_type = getattr(config, "summary_type", "last")
-            if self.summary_type == "attn":
+            asked = {name: getattr(config, f"summary_{name}", default) for name, default in _SUMMARY.items()}
+            if asked["type"] == "attn":
                 raise NotImplementedError
-            self.summary = nn.Identity()
-            if getattr(config, "summary_use_proj", False):
-                labels = getattr(config, "summary_proj_to_labels", False) and config.num_labels > 0
-                self.summary = nn.Linear(config.hidden_size, config.num_labels if labels else config.hidden_size)
-            activation = getattr(config, "summary_activation", None)
-            get = import_module("transformers.activations").get_activation
-            self.activation = get(activation) if activation else nn.Identity()
-            self.first_dropout = _dropout(nn, getattr(config, "summary_first_dropout", 0))
-            self.last_dropout = _dropout(nn, getattr(config, "summary_last_dropout", 0))
+            self.summary_type = asked["type"]
+            self.summary = _projection(nn, config, asked["proj_to_labels"]) if asked["use_proj"] else nn.Identity()
+            activations = import_module("transformers.activations")
+            self.activation = activations.get_activation(asked["activation"]) if asked["activation"] else nn.Identity()
+            for place in ("first_dropout", "last_dropout"):
+                setattr(self, place, nn.Dropout(asked[place]) if asked[place] > 0 else nn.Identity())
 
         def forward(self, hidden_states: Any, cls_index: Optional[Any] = None) -> Any:
             """Hidden states (batch, length, size) to (batch, size), or to one number for each label.
@@ -236,8 +233,21 @@ def _tensors(module: Any) -> Iterator[Any]:
         yield from (tensor for _, tensor in held)
 
 
-def _dropout(nn: Any, probability: float) -> Any:
-    return nn.Dropout(probability) if probability > 0 else nn.Identity()
+_SUMMARY: dict[str, Any] = {
+    "type": "last",
+    "use_proj": False,
+    "proj_to_labels": False,
+    "activation": None,
+    "first_dropout": 0,
+    "last_dropout": 0,
+}
+"""What a configuration may say of a `SequenceSummary`, each name after ``summary_``, and what counts otherwise."""
+
+
+def _projection(nn: Any, config: Any, to_labels: bool) -> Any:
+    """A layer from the size of hidden states to a number for each label, or to the same size."""
+    labels = config.num_labels if to_labels else 0
+    return nn.Linear(config.hidden_size, labels if labels > 0 else config.hidden_size)
 
 
 def _at(hidden_states: Any, index: Optional[Any]) -> Any:

@@ -99,6 +99,58 @@ class ReadOnly:
         return self if instance is None else self.read(instance)
 
 
+class Lists:
+    """The attribute ``key_cache`` or ``value_cache``: what is assigned to it reaches the layers.
+
+    A class outside of transformers that assigns it before it holds anything has an attribute of its own, and keeps it.
+
+    Args:
+        name: of the attribute.
+        member: of a layer: ``keys`` or ``values``.
+    """
+
+    takes_assignments = True
+
+    def __init__(self, name: str, member: str) -> None:
+        self.name = name
+        self.member = member
+        self.__doc__ = f"The {member} of all layers."
+
+    def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
+        """The list; of the class this descriptor."""
+        if instance is None:
+            return self
+        own = vars(instance)
+        return own[self.name] if self.name in own else Tensors(instance, self.member)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        """Put tensors into the layers.
+
+        Raises:
+            AttributeError: there are fewer than the cache holds.
+        """
+        held = Tensors(instance, self.member) if hasattr(instance, "layers") else ()
+        of_the_library = type(instance).__module__.startswith("transformers.")
+        if self.name in vars(instance) or not (held or of_the_library):
+            vars(instance)[self.name] = value
+            return
+        given = list(value)
+        if len(given) < len(held):
+            raise AttributeError(
+                f"{self.name} cannot take {len(given)} tensors: the cache holds {len(held)} layers. Build a new one."
+            )
+        tensors = Tensors(instance, self.member)
+        tensors[: len(held)] = given[: len(held)]
+        for tensor in given[len(held) :]:
+            tensors.append(tensor)
+
+    def __delete__(self, instance: Any) -> None:
+        """Forget what a class outside of transformers has assigned."""
+        if self.name not in vars(instance):
+            raise AttributeError(self.name)
+        del vars(instance)[self.name]
+
+
 class Tensors(Sequence[Any]):
     """The keys or the values of a cache as the list that they were before 4.54.0: what is set is set in the layer.
 

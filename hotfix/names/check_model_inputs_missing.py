@@ -5,8 +5,9 @@ Symptom   ``ImportError: cannot import name 'check_model_inputs' from 'transform
 Cause     The decorator was divided into two and its name given up.
 Releases  5.2.0 and 5.3.0
 Upstream  put back in 5.4.0, as a deprecated name of the first of the two
-Here      The same without the warning: ``merge_with_config_defaults``. What the second does, to collect hidden states
-          and attentions on the way, 5.4.0 leaves to ``capture_outputs`` of ``transformers.utils.output_capturing``.
+Here      What it was in 5.1.0, with and without brackets: ``merge_with_config_defaults`` around ``capture_outputs`` of
+          ``transformers.utils.output_capturing``, which collects hidden states and attentions on the way. 5.4.0 leaves
+          the second out.
 """
 
 from __future__ import annotations
@@ -20,14 +21,22 @@ FIX = Fix(
     title="ImportError: cannot import name 'check_model_inputs' from 'transformers.utils.generic'",
     kind="removed-api",
     fixed_in="5.4.0",
+    group="removed-names",
 )
 
 
 @FIX.adds_made(("transformers.utils.generic:check_model_inputs", ">=5.2.0,<=5.3.0"))
-def check_model_inputs(generic: Any) -> Callable[[Any], Any]:
+def check_model_inputs(generic: Any) -> Callable[..., Any]:
     """A decorator of a forward."""
 
-    def check_model_inputs(func: Any) -> Any:
-        return generic.merge_with_config_defaults(func)
+    def check_model_inputs(func: Any = None, *, tie_last_hidden_states: bool = True) -> Any:
+        from importlib import import_module
+
+        capture = import_module("transformers.utils.output_capturing").capture_outputs
+
+        def decorate(forward: Any) -> Any:
+            return generic.merge_with_config_defaults(capture(forward, tie_last_hidden_states=tie_last_hidden_states))
+
+        return decorate if func is None else decorate(func)
 
     return check_model_inputs

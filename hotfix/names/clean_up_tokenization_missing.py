@@ -21,6 +21,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("vllm#30566",),
     fixed_in="5.3.0",
+    group="removed-names",
 )
 
 LEAF = "transformers.tokenization_utils_base"

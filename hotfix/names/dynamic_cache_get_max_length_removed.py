@@ -23,7 +23,6 @@ FIX = Fix(
     title="AttributeError: 'DynamicCache' object has no attribute 'get_max_length'",
     kind="removed-api",
     upstream=("transformers#36071",),
-    optin=True,
     group="removed-names",
 )
 

@@ -11,8 +11,8 @@ Upstream  trl#4248, transformers#48492 (not put back)
 Here      The methods as in 4.57.6: pairs of keys and values, four tensors a layer for an encoder with a decoder. A
           cache that holds nothing yet has no layer 0, whatever it was made of, and says so with KeyError, as 4.53.3
           did. A tuple does not say how many tokens a sliding layer has seen: a cache that has dropped some is refused
-          with a sentence. Beam search reorders a cache by the cache's own method where the override is of the user's or
-          remote code, as 4.53.3 did. Loops over a cache stay as the release has them.
+          with a sentence. Loops over a cache stay as the release has them. If the fix is asked for, beam search
+          reorders a cache by the cache's own method where the override is of the user's or remote code, as 4.53.3 did.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ FIX = Fix(
     title="AttributeError: type object 'DynamicCache' has no attribute 'from_legacy_cache'",
     kind="removed-api",
     upstream=("trl#4248", "transformers#48492"),
-    optin=True,
     group="removed-names",
 )
 
@@ -88,6 +87,7 @@ FIX.edits(
             or not isinstance(model_kwargs.get("past_key_values"), Cache)
         )
     """,
+    optin="a _reorder_cache of the user's that knows caches would no longer be called",
 )
 
 

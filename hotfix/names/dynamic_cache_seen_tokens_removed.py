@@ -25,7 +25,6 @@ FIX = Fix(
     title="AttributeError: 'DynamicCache' object has no attribute 'seen_tokens' or 'get_usable_length'",
     kind="removed-api",
     upstream=("transformers#32855",),
-    optin=True,
     group="removed-names",
 )
 

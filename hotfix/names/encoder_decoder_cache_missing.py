@@ -23,6 +23,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("peft#2292",),
     fixed_in="4.44.0",
+    group="removed-names",
 )
 
 LEAF = "transformers.cache_utils"

@@ -24,7 +24,7 @@ FIX = Fix(
     title="TypeError: _extract_past_from_model_output() got an unexpected argument 'standardize_cache_format'",
     kind="removed-api",
     upstream=("transformers#39336", "ChatGLM3#1321", "GLM-4#439"),
-    optin=True,
+    optin="to 4.43.4 it changes what a running program gets",
     group="removed-names",
     prefilter="_extract_past_from_model_output",
 )

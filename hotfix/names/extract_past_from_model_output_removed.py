@@ -22,7 +22,6 @@ FIX = Fix(
     title="AttributeError: 'ChatGLMForConditionalGeneration' object has no attribute '_extract_past_from_model_output'",
     kind="removed-api",
     upstream=("transformers#39336", "CogVLM2#218"),
-    optin=True,
     group="removed-names",
 )
 

@@ -23,7 +23,6 @@ FIX = Fix(
     id="fast-tokenizer-modules-removed",
     title="ModuleNotFoundError: No module named 'transformers.models.qwen2.tokenization_qwen2_fast'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -25,7 +25,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'CLIPFeatureExtractor' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#41174",),
-    optin=True,
     group="removed-names",
 )
 

@@ -26,7 +26,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'Qwen2_5_VLFlashAttention2' from '...qwen2_5_vl.modeling_qwen2_5_vl'",
     kind="removed-api",
     upstream=("verl#2213", "DeepEyes#119", "deepcompressor#62", "FlagEmbedding#1356"),
-    optin=True,
     group="removed-names",
 )
 
@@ -41,7 +40,7 @@ def _add(package: str, now: str, kind: str, lacking: str, last: str) -> None:
     module = f"transformers.models.{package}.modeling_{package}"
     name = now.replace("Attention", kind)
 
-    @FIX.adds_made((f"{module}:{name}", lacking))
+    @FIX.adds_made((f"{module}:{name}", lacking), only_needed=True)
     def attention(loaded: Any) -> type:
         """The class for one kind of attention."""
         instead = (

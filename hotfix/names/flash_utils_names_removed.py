@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from hotfix.errors import Refusal
 from hotfix.fix import Fix
 
 FIX = Fix(
@@ -25,7 +26,6 @@ FIX = Fix(
     kind="removed-api",
     needs={"flash-attn": ">=2"},
     upstream=("ring-flash-attention#88",),
-    optin=True,
     group="removed-names",
 )
 
@@ -44,7 +44,10 @@ def _imported(name: str, home: str, lacking: str) -> None:
     def original(flash: Any) -> Any:
         from importlib import import_module
 
-        return getattr(import_module(home), name)
+        try:
+            return getattr(import_module(home), name)
+        except (ImportError, OSError) as error:
+            raise Refusal(f"flash-attn is installed and cannot be imported: {error}") from error
 
 
 for _name, (_home, _lacking) in OF_FLASH_ATTN.items():

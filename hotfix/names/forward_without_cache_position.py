@@ -9,12 +9,13 @@ Releases  4.38.0 to 5.3.0
 Upstream  transformers#29426, LLaVA#1218, LLaVA#1448 and some twenty more; since 5.4.0 the key is left out where
           ``forward`` does not take it
 Here      It is left out, as in 5.4.0, of models whose ``forward`` was not written in transformers and takes neither it
-          nor everything.
+          nor everything; not of one that has a ``__call__`` or a hook of its own, which may take it away.
 """
 
 from __future__ import annotations
 
 import ast
+from copy import copy
 from functools import wraps
 from typing import Any, Callable
 
@@ -27,6 +28,8 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#29426", "LLaVA#1218", "LLaVA#1448"),
     fixed_in="5.4.0",
+    errors=("TypeError: …forward() got an unexpected keyword argument 'cache_position'",),
+    everyone="only models whose own forward refuses the key, which nothing takes away before: the new code tests it",
     prefilter="_validate_model",
 )
 
@@ -66,13 +69,18 @@ def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwa
         kwargs: its arguments.
     """
     inputs = prepare(*args, **kwargs)
-    if _takes_none(model):
-        inputs.pop("cache_position", None)
+    if "cache_position" in inputs and _takes_none(model):
+        inputs = copy(inputs)  # the model may keep what it returns
+        del inputs["cache_position"]
     return inputs
 
 
 def _takes_none(model: Any) -> bool:
-    return not overrides.is_of_the_library(model.forward) and not overrides.takes(model.forward, "cache_position")
+    """Whether a model refuses the key: its forward does, and nothing that runs before that can take it away."""
+    if overrides.is_of_the_library(model.forward) or overrides.takes(model.forward, "cache_position"):
+        return False
+    called = vars(next(cls for cls in type(model).__mro__ if "__call__" in vars(cls)))["__call__"]
+    return getattr(called, "__module__", "").startswith("torch.") and not model._forward_pre_hooks_with_kwargs
 
 
 @FIX.cleans_up

@@ -21,7 +21,6 @@ FIX = Fix(
     id="get-max-cache-shape-removed",
     title="AttributeError: 'DynamicCache' object has no attribute 'get_max_cache_shape'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -23,7 +23,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'HybridCache' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#44351", "peft#3333", "trl#4820"),
-    optin=True,
     group="removed-names",
 )
 
@@ -32,32 +31,32 @@ LEAF = "transformers.cache_utils"
 STATIC = "StaticCache(config=config, max_cache_len=...) chooses the kind of each layer by the configuration."
 
 
-@FIX.adds_made((f"{LEAF}:HybridCache", LACKING), exported_by=("transformers",))
+@FIX.adds_made((f"{LEAF}:HybridCache", LACKING), exported_by=("transformers",), only_needed=True)
 def hybrid_cache(cache_utils: Any) -> type:
     """A static cache of which some layers held a window only."""
     return hollow("HybridCache", LEAF, cache_utils.StaticCache, STATIC)
 
 
-@FIX.adds_made((f"{LEAF}:HybridChunkedCache", LACKING), exported_by=("transformers",))
+@FIX.adds_made((f"{LEAF}:HybridChunkedCache", LACKING), exported_by=("transformers",), only_needed=True)
 def hybrid_chunked_cache(cache_utils: Any) -> type:
     """That of Llama 4."""
     return hollow("HybridChunkedCache", LEAF, cache_utils.StaticCache, STATIC)
 
 
-@FIX.adds_made((f"{LEAF}:OffloadedHybridCache", LACKING))
+@FIX.adds_made((f"{LEAF}:OffloadedHybridCache", LACKING), only_needed=True)
 def offloaded_hybrid_cache(cache_utils: Any) -> type:
     """The first, kept in the memory of the host."""
     instead = STATIC.replace("max_cache_len=...", "max_cache_len=..., offloading=True")
     return hollow("OffloadedHybridCache", LEAF, cache_utils.StaticCache, instead)
 
 
-@FIX.adds_made((f"{LEAF}:OffloadedCache", LACKING), exported_by=("transformers",))
+@FIX.adds_made((f"{LEAF}:OffloadedCache", LACKING), exported_by=("transformers",), only_needed=True)
 def offloaded_cache(cache_utils: Any) -> type:
     """A growing cache, kept in the memory of the host."""
     return hollow("OffloadedCache", LEAF, cache_utils.DynamicCache, "DynamicCache(offloading=True) is that cache.")
 
 
-@FIX.adds_made((f"{LEAF}:SinkCache", LACKING), exported_by=("transformers",))
+@FIX.adds_made((f"{LEAF}:SinkCache", LACKING), exported_by=("transformers",), only_needed=True)
 def sink_cache(cache_utils: Any) -> type:
     """The one that 4.57.6 would not build either."""
     instead = 'generate(..., custom_generate="transformers-community/sink_cache", trust_remote_code=True) has it.'

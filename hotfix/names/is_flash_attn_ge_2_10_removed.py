@@ -22,6 +22,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#28200",),
     fixed_in="5.5.0",
+    group="removed-names",
 )
 
 

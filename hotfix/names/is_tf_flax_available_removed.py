@@ -6,9 +6,9 @@ Symptom   ``ImportError: cannot import name 'is_tf_available' from 'transformers
 Cause     TensorFlow and Flax are not supported any more, and what only they or nobody used was removed with them.
 Releases  5.0.0 to 5.23.0
 Upstream  lmdeploy#4304 (not put back)
-Here      What each said in 4.57.6, of the environment as it is: whether TensorFlow or Flax is installed and not
-          switched off by ``USE_TF``, ``USE_TORCH`` or ``USE_FLAX``, not whether transformers has models for it. Names
-          of files and re-exports are what they were.
+Here      ``is_tf_available`` and ``is_flax_available`` answer no: the release has no models for either, and code that
+          is told yes imports them next. The others say what they said in 4.57.6, of the environment as it is. Names of
+          files and re-exports are what they were.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'is_tf_available' from 'transformers.utils'",
     kind="removed-api",
     upstream=("lmdeploy#4304",),
-    optin=True,
     group="removed-names",
 )
 
@@ -31,22 +30,6 @@ LACKING = ">=5.0.0"
 UTILS, HUB, IMPORTS = "transformers.utils", "transformers.utils.hub", "transformers.utils.import_utils"
 GENERIC, OLD, TOP = "transformers.utils.generic", "transformers.file_utils", "transformers"
 
-YES = {"1", "ON", "YES", "TRUE"}
-YES_OR_AUTO = {*YES, "AUTO"}
-TENSORFLOW = (
-    "tensorflow",
-    "tensorflow-cpu",
-    "tensorflow-gpu",
-    "tf-nightly",
-    "tf-nightly-cpu",
-    "tf-nightly-gpu",
-    "tf-nightly-rocm",
-    "intel-tensorflow",
-    "intel-tensorflow-avx512",
-    "tensorflow-rocm",
-    "tensorflow-macos",
-    "tensorflow-aarch64",
-)
 FILES = {
     "TF2_WEIGHTS_NAME": "tf_model.h5",
     "TF2_WEIGHTS_INDEX_NAME": "tf_model.h5.index.json",
@@ -61,22 +44,20 @@ FILES = {
 
 @FIX.adds_made((f"{IMPORTS}:is_tf_available", LACKING), exported_by=(UTILS, OLD, TOP))
 def is_tf_available(import_utils: Any) -> Callable[[], bool]:
-    """TensorFlow 2, as the environment was when transformers was imported."""
-    available = _has_tensorflow()
+    """TensorFlow: the release has no models for it, installed or not."""
 
     def is_tf_available() -> bool:
-        return available
+        return False
 
     return is_tf_available
 
 
 @FIX.adds_made((f"{IMPORTS}:is_flax_available", LACKING), exported_by=(UTILS, OLD, TOP))
 def is_flax_available(import_utils: Any) -> Callable[[], bool]:
-    """Flax and jax."""
-    available = _switch("USE_FLAX") in YES_OR_AUTO and _has("flax") and _has("jax")
+    """Flax: the same."""
 
     def is_flax_available() -> bool:
-        return available
+        return False
 
     return is_flax_available
 
@@ -214,12 +195,6 @@ for _name in FILES:
 # Below: what an environment has.
 
 
-def _switch(name: str) -> str:
-    from os import environ
-
-    return environ.get(name, "AUTO").upper()
-
-
 def _has(package: str) -> bool:
     """A module that can be found, of a distribution of its name."""
     from importlib.util import find_spec
@@ -234,16 +209,3 @@ def _version(distribution: str) -> Optional[str]:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _has_tensorflow() -> bool:
-    from importlib.util import find_spec
-
-    from packaging.version import Version
-
-    if _switch("FORCE_TF_AVAILABLE") in YES:
-        return True
-    if _switch("USE_TF") not in YES_OR_AUTO or _switch("USE_TORCH") in YES or find_spec("tensorflow") is None:
-        return False
-    versions = (version for version in map(_version, TENSORFLOW) if version is not None)
-    return Version(next(versions, "0")) >= Version("2")

@@ -19,7 +19,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'is_torch_fx_available'",
     kind="removed-api",
     upstream=("transformers#44561", "transformers#44615"),
-    optin=True,
     group="removed-names",
 )
 

@@ -20,6 +20,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#35734",),
     fixed_in="4.48.2",
+    group="removed-names",
 )
 
 LACKING = ">=4.48.0,<=4.48.1"

@@ -19,7 +19,6 @@ FIX = Fix(
     id="is-valid-list-of-images-moved",
     title="ImportError: cannot import name 'is_valid_list_of_images' from '...mllama.image_processing_mllama'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

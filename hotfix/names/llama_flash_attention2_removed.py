@@ -25,7 +25,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'LlamaFlashAttention2' from 'transformers.models.llama.modeling_llama'",
     kind="removed-api",
     upstream=("transformers#35235",),
-    optin=True,
     group="removed-names",
 )
 
@@ -37,13 +36,13 @@ INSTEAD = (
 )
 
 
-@FIX.adds_made((f"{LEAF}:LlamaFlashAttention2", LACKING))
+@FIX.adds_made((f"{LEAF}:LlamaFlashAttention2", LACKING), only_needed=True)
 def flash_attention(llama: Any) -> type:
     """The one for FlashAttention-2."""
     return attention_class("LlamaFlashAttention2", LEAF, llama.LlamaAttention, INSTEAD)
 
 
-@FIX.adds_made((f"{LEAF}:LlamaSdpaAttention", LACKING))
+@FIX.adds_made((f"{LEAF}:LlamaSdpaAttention", LACKING), only_needed=True)
 def sdpa_attention(llama: Any) -> type:
     """The one for torch's attention."""
     return attention_class("LlamaSdpaAttention", LEAF, llama.LlamaAttention, INSTEAD)

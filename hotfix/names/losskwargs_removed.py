@@ -23,7 +23,6 @@ FIX = Fix(
     id="losskwargs-removed",
     title="ImportError: cannot import name 'LossKwargs' from 'transformers.utils'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

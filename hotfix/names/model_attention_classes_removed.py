@@ -19,14 +19,12 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from hotfix.fix import Fix
-from hotfix.names.refusing import Gone
 
 FIX = Fix(
     id="model-attention-classes-removed",
     title="ImportError: cannot import name 'GEMMA2_ATTENTION_CLASSES' from 'transformers.models.gemma2...'",
     kind="removed-api",
     upstream=("transformers#35235", "transformers#35910"),
-    optin=True,
     group="removed-names",
 )
 
@@ -67,7 +65,7 @@ class Table(dict[str, None]):
         return super().__iter__()
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Gone(self._instead)
+        raise NotImplementedError(self._instead)  # no AttributeError, of which `{**table}` makes another one
 
     __getitem__ = __setitem__ = __delitem__ = __ior__ = __or__ = _refuse
     get = items = values = pop = popitem = setdefault = update = clear = copy = _refuse

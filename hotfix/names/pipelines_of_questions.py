@@ -120,12 +120,11 @@ class QuestionAnswering:
     def _forward(self: Any, piece: dict[str, Any]) -> dict[str, Any]:
         import inspect
 
-        given = {name: piece[name] for name in self.tokenizer.model_input_names}
-        if "use_cache" in inspect.signature(self.model.forward).parameters:
-            given["use_cache"] = False
-        output = self.model(**given)
-        start, end = (output["start_logits"], output["end_logits"]) if isinstance(output, dict) else output[:2]
-        return {"start": start, "end": end, **piece}
+        takes_more = "use_cache" in inspect.signature(self.model.forward).parameters
+        tokens = {name: piece[name] for name in self.tokenizer.model_input_names}
+        output = self.model(**tokens, **({"use_cache": False} if takes_more else {}))
+        logits = (output["start_logits"], output["end_logits"]) if isinstance(output, dict) else output
+        return {**dict(zip(("start", "end"), logits)), **piece}
 
     def postprocess(
         self: Any,

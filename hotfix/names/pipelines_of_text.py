@@ -51,11 +51,9 @@ class Text2Text:
                 ``stop_sequence``, of which the first token counts.
         """
         call: Any = super()
-        results = call.__call__(*args, **kwargs)
-        texts = args[0]
-        if isinstance(texts, list) and all(isinstance(one, str) for one in texts):
-            return [one[0] for one in results] if all(len(one) == 1 for one in results) else results
-        return results
+        written = call.__call__(*args, **kwargs)
+        one_of_each = _are_texts(args[0]) and {len(texts) for texts in written} <= {1}
+        return [text for (text,) in written] if one_of_each else written
 
     def preprocess(self: Any, texts: Any, truncation: Any = False) -> Any:
         """Tokens, of shape (batch, length)."""
@@ -124,6 +122,10 @@ def languages(task: str) -> Optional[tuple[str, str]]:
     """``("en", "fr")`` of ``translation_en_to_fr``; None of any other task."""
     parts = task.split("_")
     return (parts[1], parts[3]) if len(parts) == 4 and parts[::2] == ["translation", "to"] else None
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, str) for one in values)
 
 
 def given(**arguments: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ FIX = Fix(
     title="AttributeError: 'InternLM2ForCausalLM' object has no attribute 'generate'",
     kind="removed-api",
     upstream=("InternVL#1068", "ms-swift#4324", "ms-swift#7019"),
-    optin=True,
+    optin="it gives classes another base, and models that run without generate() a GenerationConfig",
     group="removed-names",
 )
 

@@ -25,8 +25,9 @@ FIX = Fix(
     title="TypeError: Unexpected keyword argument, for what a processor calls optional",
     kind="removed-api",
     upstream=("vllm#35101", "transformers#44447"),
-    optin=True,
     group="removed-names",
+    errors=("TypeError: Unexpected keyword argument …",),
+    on_error=True,
     prefilter="get_attributes():",
 )
 

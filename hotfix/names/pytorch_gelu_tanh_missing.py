@@ -19,6 +19,7 @@ FIX = Fix(
     title="ImportError: cannot import name 'PytorchGELUTanh' from 'transformers.activations'",
     kind="removed-api",
     fixed_in="5.0.0",
+    group="removed-names",
 )
 
 

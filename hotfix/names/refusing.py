@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-class Gone(NotImplementedError):
-    """What a name stands for is not there any more; the message says what to do instead."""
+class Gone(NotImplementedError, AttributeError):
+    """What a name stands for is not there any more; the message says what to do instead.
+
+    An AttributeError, too: who asks with ``hasattr`` or ``getattr`` and a default gets the answer of the release.
+    """
 
 
 def hollow(name: str, module: str, base: type, instead: str) -> type:

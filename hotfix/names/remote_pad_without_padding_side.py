@@ -22,8 +22,9 @@ FIX = Fix(
     title="TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'",
     kind="loading",
     upstream=("GLM-4#578", "ChatGLM3#1324", "ms-swift#2151"),
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …_pad() got an unexpected keyword argument 'padding_side'",),
+    when=f"from {__name__} import knows_sides; not knows_sides(type(self)._pad)",
     exempt={
         "transformers.tokenization_mistral_common:MistralCommonTokenizer.pad": (
             "it calls the _pad of its own class, which knows the argument"
@@ -53,13 +54,11 @@ FIX.edits(
 
 
 def by_signature(tokenizer: Any) -> Callable[..., Any]:
-    """The ``_pad`` of a tokenizer, or what calls it by its signature.
+    """What calls the ``_pad`` of a tokenizer that knows no sides.
 
     Args:
         tokenizer: the tokenizer. One that is to pad on another side than its own, and cannot be told, is a ValueError.
     """
-    if _knows_sides(type(tokenizer)._pad):
-        return tokenizer._pad  # type: ignore[no-any-return]
 
     def pad(inputs: Any, *, padding_side: Any, **how: Any) -> Any:
         if padding_side not in (None, tokenizer.padding_side):
@@ -73,6 +72,7 @@ def by_signature(tokenizer: Any) -> Callable[..., Any]:
 
 
 @cache
-def _knows_sides(method: Any) -> bool:
+def knows_sides(method: Any) -> bool:
+    """Whether a ``_pad`` can be told on which side it is to pad."""
     parameters = inspect.signature(method).parameters.values()
     return any(one.name == "padding_side" or one.kind is one.VAR_KEYWORD for one in parameters)

@@ -21,8 +21,12 @@ FIX = Fix(
     id="remote-supports-flash-property",
     title="ValueError: Florence2ForConditionalGeneration does not support Flash Attention 2.0 yet",
     kind="loading",
-    optin=True,
     group="removed-names",
+    errors=(
+        "ValueError: …does not support Flash Attention…",
+        "AttributeError: …object has no attribute '_supports_flash_attn_2'",
+    ),
+    on_error=True,
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

@@ -19,8 +19,9 @@ FIX = Fix(
     title="AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'",
     kind="loading",
     upstream=("ComfyUI-Florence2#174", "ComfyUI#9101"),
-    optin=True,
     group="removed-names",
+    errors=("AttributeError: …object has no attribute '_supports_sdpa'",),
+    on_error=True,
 )
 
 FIX.edits(

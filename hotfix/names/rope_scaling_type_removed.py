@@ -28,7 +28,7 @@ FIX = Fix(
     id="rope-scaling-type-removed",
     title="KeyError: 'type', from config.rope_scaling[\"type\"] of a configuration without scaling",
     kind="removed-api",
-    optin=True,
+    optin="code for 5.x that reads config.rope_scaling would no longer find what the release has there",
     group="removed-names",
     exempt={
         "*Config.convert_rope_params_to_dict": _FILLS,

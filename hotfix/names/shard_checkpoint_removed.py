@@ -21,7 +21,6 @@ FIX = Fix(
     id="shard-checkpoint-removed",
     title="ImportError: cannot import name 'shard_checkpoint' from 'transformers.modeling_utils'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 
@@ -45,42 +44,52 @@ def made(modeling_utils: Any) -> Callable[..., Any]:
         Returns:
             The tensors of each file, and the index; None in its place where there is one file.
         """
-        import torch
-        from transformers.pytorch_utils import id_tensor_storage
         from transformers.utils.hub import convert_file_size_to_int
 
-        limit = convert_file_size_to_int(max_shard_size)
-        shards: list[dict[str, Any]] = [{}]
-        homes: dict[Any, dict[str, Any]] = {}
-        filled: float = 0
-        total: float = 0
-        for name, tensor in state_dict.items():
-            if isinstance(tensor, str):
-                continue
-            storage = id_tensor_storage(tensor)
-            if storage in homes and tensor.device.type != "meta":
-                homes[storage][name] = tensor  # where the tensor is that it shares its memory with
-                continue
-            # A bool was an eighth of a byte, which makes the total of the index a fraction.
-            size = tensor.numel() * (1 / 8 if tensor.dtype == torch.bool else tensor.element_size())
-            if shards[-1] and filled + size > limit:
-                shards.append({})
-                filled = 0
-            shards[-1][name] = tensor
-            homes[storage] = shards[-1]
-            filled += size
-            total += size
+        shards, total = _spread(state_dict, convert_file_size_to_int(max_shard_size))
         if len(shards) == 1:
             return {weights_name: shards[0]}, None
-        named: Shards = {}
-        places: dict[str, str] = {}  # of all tensors, also where a name without an ending is that of all files
-        for number, shard in enumerate(shards, start=1):
-            tail = f"-{number:05d}-of-{len(shards):05d}"
-            file = weights_name
-            for ending in (".bin", ".safetensors"):
-                file = file.replace(ending, tail + ending)
-            named[file] = shard
-            places.update(dict.fromkeys(shard, file))
-        return named, {"metadata": {"total_size": total}, "weight_map": places}
+        files = [_numbered(weights_name, number, len(shards)) for number in range(1, len(shards) + 1)]
+        # It has all tensors, also where a name without an ending is that of all files.
+        places = {name: file for file, shard in zip(files, shards) for name in shard}
+        return dict(zip(files, shards)), {"metadata": {"total_size": total}, "weight_map": places}
 
     return shard_checkpoint
+
+
+def _spread(tensors: dict[str, Any], limit: int) -> tuple[list[dict[str, Any]], float]:
+    """The tensors of each file, and how many bytes they take together."""
+    from transformers.pytorch_utils import id_tensor_storage
+
+    shards: list[dict[str, Any]] = [{}]
+    sizes: list[float] = [0]
+    homes: dict[Any, dict[str, Any]] = {}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, str):
+            continue
+        storage = id_tensor_storage(tensor)
+        home = None if tensor.device.type == "meta" else homes.get(storage)  # of those that share its memory
+        if home is None:
+            size = _size(tensor)
+            if shards[-1] and sizes[-1] + size > limit:
+                shards.append({})
+                sizes.append(0)
+            sizes[-1] += size
+            home = homes[storage] = shards[-1]
+        home[name] = tensor
+    return shards, sum(sizes)
+
+
+def _size(tensor: Any) -> float:
+    """In bytes. A bool was an eighth of one, which makes the total of the index a fraction."""
+    import torch
+
+    size: float = tensor.numel() * (1 / 8 if tensor.dtype == torch.bool else tensor.element_size())
+    return size
+
+
+def _numbered(name: str, number: int, count: int) -> str:
+    """The name of one of several files."""
+    for ending in (".bin", ".safetensors"):
+        name = name.replace(ending, f"-{number:05d}-of-{count:05d}{ending}")
+    return name

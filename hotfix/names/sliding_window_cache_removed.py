@@ -21,6 +21,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#45278",),
     fixed_in="5.5.1",
+    group="removed-names",
 )
 
 

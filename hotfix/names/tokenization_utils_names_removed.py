@@ -19,7 +19,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'PreTrainedTokenizerBase' from 'transformers.tokenization_utils'",
     kind="removed-api",
     upstream=("lm-format-enforcer#175",),
-    optin=True,
     group="removed-names",
 )
 

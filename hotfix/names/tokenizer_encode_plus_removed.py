@@ -24,7 +24,6 @@ FIX = Fix(
     title="AttributeError: BertTokenizer has no attribute batch_encode_plus",
     kind="removed-api",
     upstream=("opencompass#2635",),
-    optin=True,
     group="removed-names",
 )
 

@@ -20,7 +20,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'top_k_top_p_filtering' from 'transformers'",
     kind="removed-api",
     upstream=("trl#1409",),
-    optin=True,
     group="removed-names",
 )
 
@@ -44,9 +43,8 @@ def top_k_top_p_filtering(
     from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
 
     how = {"filter_value": filter_value, "min_tokens_to_keep": min_tokens_to_keep}
-    nothing: Any = None  # neither looks at the tokens so far
-    if top_k > 0:
-        logits = TopKLogitsWarper(top_k=top_k, **how)(nothing, logits)
-    if 0 <= top_p <= 1:
-        logits = TopPLogitsWarper(top_p=top_p, **how)(nothing, logits)
+    warpers: list[Any] = [TopKLogitsWarper(top_k=top_k, **how)] if top_k > 0 else []
+    warpers += [TopPLogitsWarper(top_p=top_p, **how)] if 0 <= top_p <= 1 else []
+    for warp in warpers:
+        logits = warp(None, logits)  # neither looks at the tokens so far
     return logits

@@ -20,7 +20,6 @@ FIX = Fix(
     title="ImportError: cannot import name 'ALL_LAYERNORM_LAYERS' from 'transformers.trainer'",
     kind="removed-api",
     upstream=("transformers#38922", "GLiNER#273"),
-    optin=True,
     group="removed-names",
 )
 

@@ -23,7 +23,6 @@ FIX = Fix(
     title="ModuleNotFoundError: No module named 'transformers.deepspeed'",
     kind="removed-api",
     upstream=("transformers#34582",),
-    optin=True,
     group="removed-names",
 )
 

@@ -20,7 +20,6 @@ FIX = Fix(
     title="AttributeError: Qwen2Tokenizer has no attribute all_special_tokens_extended",
     kind="removed-api",
     upstream=("Qwen3-VL#2058", "verl#4337"),
-    optin=True,
     group="removed-names",
 )
 

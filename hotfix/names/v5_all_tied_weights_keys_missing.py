@@ -19,8 +19,9 @@ FIX = Fix(
     id="v5-all-tied-weights-keys-missing",
     title="AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
+    everyone="only a model without the attribute, at which from_pretrained() of these releases ends",
+    errors=("AttributeError: …object has no attribute 'all_tied_weights_keys'",),
 )
 
 FIX.edits(
@@ -37,5 +38,5 @@ FIX.edits(
 
 def work_out(model: Any) -> None:
     """Give a model the sources of its tied weights by name, unless it has them."""
-    if "all_tied_weights_keys" not in vars(model):
+    if not hasattr(model, "all_tied_weights_keys"):
         model.all_tied_weights_keys = model.get_expanded_tied_weights_keys(all_submodels=True)

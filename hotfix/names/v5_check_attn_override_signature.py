@@ -12,7 +12,7 @@ Here      An override that does not take it is called without, as in 5.2.0. What
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 from hotfix.fix import Fix
 
@@ -20,8 +20,8 @@ FIX = Fix(
     id="v5-check-attn-override-signature",
     title="TypeError: _check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",),
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"
@@ -40,6 +40,7 @@ FIX.edits(
             __IMPLEMENTATION, is_init_check=True, allow_all_kernels=__ALLOWED
         )
     """,
+    when=f"from {__name__} import takes_no_kernels; takes_no_kernels(self._check_and_adjust_attn_implementation)",
 )
 FIX.edits(
     (f"{MODEL}.set_attn_implementation", ">=5.3.0"),
@@ -55,7 +56,14 @@ FIX.edits(
             requested_implementation, is_init_check=False, allow_all_kernels=__ALLOWED
         )
     """,
+    when=f"from {__name__} import takes_no_kernels; takes_no_kernels(self._check_and_adjust_attn_implementation)",
 )
+
+
+def takes_no_kernels(method: Callable[..., str]) -> bool:
+    """Whether an override cannot be given ``allow_all_kernels``."""
+    parameters = inspect.signature(method).parameters
+    return "allow_all_kernels" not in parameters and all(one.kind is not one.VAR_KEYWORD for one in parameters.values())
 
 
 def checked(
@@ -64,13 +72,9 @@ def checked(
     """The attention that a model is to have.
 
     Args:
-        method: what checks it, of a model; an override may not take the last argument.
+        method: what checks it, of a model; an override that does not take the last argument.
         implementation: what was asked for.
         is_init_check: whether the model is being built.
-        allow_all_kernels: whether kernels of anybody may be loaded; handed on where it is taken.
+        allow_all_kernels: whether kernels of anybody may be loaded; not handed on.
     """
-    more: dict[str, Any] = {}
-    parameters = inspect.signature(method).parameters
-    if "allow_all_kernels" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        more["allow_all_kernels"] = allow_all_kernels
-    return method(implementation, is_init_check=is_init_check, **more)
+    return method(implementation, is_init_check=is_init_check)

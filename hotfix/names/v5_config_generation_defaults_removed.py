@@ -9,11 +9,12 @@ Cause     What is about generation went to `GenerationConfig`, and is dropped wh
           configurations of the library that use it.
 Releases  5.0.0 to 5.23.0
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
-Here      Configurations whose class was not written in transformers have them for whoever asks but the library
-          itself: what a file or an argument gave, and else the default of 4.57.6. They are not saved with the
-          configuration. What was given is in the `GenerationConfig` of a model that is made from it, as in 4.57.6, so
-          ``generate()`` goes by it; 5.x reads a file once more for the outermost model alone. ``use_cache`` is an
-          attribute where it was given. ``pruned_heads`` and ``tie_word_embeddings`` stay away.
+Here      Configurations whose class was not written in transformers have them for code that would end without them, and
+          not for the library itself: what a file or an argument gave, and else the default of 4.57.6. They are not
+          saved with the configuration. ``use_cache`` is one of them where it was given. ``pruned_heads`` and
+          ``tie_word_embeddings`` stay away. If the fix is asked for, what was given is in the `GenerationConfig` of a
+          model that is made from it, as in 4.57.6, so ``generate()`` goes by it; 5.x reads a file once more for the
+          outermost model alone.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ import sys
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import asked
 
 FIX = Fix(
     id="v5-config-generation-defaults-removed",
     title="AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'",
     kind="removed-api",
     upstream=("ComfyUI-Florence2#187", "ComfyUI-Florence2#199", "ComfyUI#12277"),
-    optin=True,
     group="removed-names",
+    everyone="it writes down what a configuration of others was given and this release drops",
+    errors=("AttributeError: …object has no attribute …",),
 )
 
 CONFIG = "transformers.configuration_utils:PreTrainedConfig"
@@ -107,11 +110,9 @@ def keep(config: Any, kwargs: dict[str, Any]) -> None:
         kwargs: what it was given.
     """
     if _is_of_others(config):
-        given = {name: kwargs[name] for name in OF_GENERATION if name in kwargs}
+        given = {name: kwargs[name] for name in (*OF_GENERATION, "use_cache") if name in kwargs}
         if given:
             vars(config)[_GIVEN] = given  # copied with it
-        if "use_cache" in kwargs:
-            config.use_cache = kwargs["use_cache"]
 
 
 @FIX.accompanies(f"{CONFIG}._remove_keys_not_serialized")
@@ -125,7 +126,10 @@ def not_saved(original: Callable[..., None]) -> Callable[..., None]:
     return remove
 
 
-@FIX.accompanies("transformers.generation.configuration_utils:GenerationConfig.from_model_config")
+@FIX.accompanies(
+    "transformers.generation.configuration_utils:GenerationConfig.from_model_config",
+    optin="it changes by what a running program generates",
+)
 def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
     """What a model generates by is what its configuration was given, and what its decoder's was where that is unset."""
 
@@ -146,7 +150,7 @@ def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
 def _given(config: Any) -> dict[str, Any]:
     """What a configuration was given that is not what everybody has: that counts as not given."""
     given = vars(config).get(_GIVEN, {}).items()
-    return {name: value for name, value in given if value is not None and value != OF_GENERATION[name]}
+    return {name: value for name, value in given if value is not None and value != OF_GENERATION.get(name, value)}
 
 
 @FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))
@@ -158,12 +162,16 @@ def of_old(self: Any, name: str) -> Any:
         name: of the attribute.
 
     Raises:
-        AttributeError: it is none of those that every configuration had, or the library asks.
+        AttributeError: it is none of those that every configuration had, the library asks, or code that does without.
     """
-    if name in DEFAULTS and _is_of_others(self):
-        asker = str(sys._getframe(1).f_globals.get("__name__"))
-        if asker != "transformers" and not asker.startswith("transformers."):
-            return vars(self).get(_GIVEN, {}).get(name, DEFAULTS[name])
+    if (name in DEFAULTS or name == "use_cache") and _is_of_others(self):
+        frame = sys._getframe(1)
+        asker = str(frame.f_globals.get("__name__"))
+        of_the_library = asker == "transformers" or asker.startswith("transformers.")
+        given = {**DEFAULTS, **vars(self).get(_GIVEN, {})}
+        if not of_the_library and name in given and asked.would_end(AttributeError, frame, name):
+            asked.note(f"{CONFIG}.{name}", FIX.id, frame)
+            return given[name]
     return self.__getattribute__(name)  # raises what it has raised before
 
 

@@ -18,7 +18,7 @@ FIX = Fix(
     title="from_pretrained loads in the dtype of the checkpoint where code for 4.x expects float32",
     kind="silent",
     upstream=("transformers#42883", "sentence-transformers#3773"),
-    optin=True,
+    optin="it puts a default of 4.x in the place of one of 5.x",
     group="v4-defaults",
 )
 

@@ -24,7 +24,7 @@ FIX = Fix(
     id="v5-generate-position-ids",
     title="remote code is handed the positions of all tokens by generate, and its second step does not fit the cache",
     kind="crash",
-    optin=True,
+    optin="a model that cuts the positions itself would no longer get them",
     group="removed-names",
 )
 

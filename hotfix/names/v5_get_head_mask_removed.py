@@ -22,7 +22,6 @@ FIX = Fix(
     title="AttributeError: 'BertModel' object has no attribute 'get_head_mask'",
     kind="removed-api",
     upstream=("GroundingDINO#446",),
-    optin=True,
     group="removed-names",
 )
 

@@ -21,7 +21,6 @@ FIX = Fix(
     id="v5-rope-init-default-removed",
     title="KeyError: 'default' in ROPE_INIT_FUNCTIONS",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -25,7 +25,7 @@ FIX = Fix(
     title="Tokenizers of ALBERT, XLNet, Funnel and others return no token_type_ids for two texts",
     kind="silent",
     upstream=("transformers#48128", "transformers#48129", "torch-to-nnef#229"),
-    optin=True,
+    optin="it puts a default of 4.x in the place of one of 5.x",
     group="v4-defaults",
     prefilter="TokenizersBackend",
 )

@@ -20,8 +20,8 @@ FIX = Fix(
     id="v5-tie-weights-override-signature",
     title="TypeError: tie_weights() got an unexpected keyword argument 'recompute_mapping', of an override for 4.x",
     kind="removed-api",
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …tie_weights() got an unexpected keyword argument …",),
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"
@@ -33,6 +33,7 @@ FIX.edits(
         from {__name__} import tie
         tie(self, recompute_mapping=False)
     """,
+    when=f"from {__name__} import takes_nothing; takes_nothing(self)",
 )
 FIX.edits(
     (f"{MODEL}._finalize_model_loading", ">=5.1.0"),
@@ -42,6 +43,7 @@ FIX.edits(
         from {__name__} import tie
         tie(model, missing_keys=__MISSING, recompute_mapping=False)
     """,
+    when=f"from {__name__} import takes_nothing; takes_nothing(model)",
 )
 
 
@@ -65,18 +67,20 @@ def _tie_or_clone_weights(self: Any, output_embeddings: Any, input_embeddings: A
         output_embeddings.out_features = input_embeddings.num_embeddings
 
 
+def takes_nothing(model: Any) -> bool:
+    """Whether the ``tie_weights`` of a model cannot be given ``recompute_mapping``."""
+    parameters = inspect.signature(model.tie_weights).parameters
+    return "recompute_mapping" not in parameters and all(one.kind is not one.VAR_KEYWORD for one in parameters.values())
+
+
 def tie(model: Any, recompute_mapping: bool, missing_keys: Optional[set[str]] = None) -> None:
-    """Tie the weights of a model by a method that may take no arguments.
+    """Tie the weights of a model by a method that takes no arguments.
 
     Args:
         model: a `PreTrainedModel`.
-        recompute_mapping: handed on where it is taken.
+        recompute_mapping: what the release hands over, without meaning here.
         missing_keys: names of what was not in the checkpoint; what is tied to something that was is taken out.
     """
-    if "recompute_mapping" in inspect.signature(model.tie_weights).parameters:
-        more = {} if missing_keys is None else {"missing_keys": missing_keys}
-        model.tie_weights(recompute_mapping=recompute_mapping, **more)
-        return
     model.tie_weights()
     if missing_keys:
         named = dict(model.named_parameters(remove_duplicate=False))

@@ -21,8 +21,9 @@ FIX = Fix(
     id="v5-tied-weights-list",
     title="AttributeError: 'list' object has no attribute 'keys', of _tied_weights_keys in code for 4.x",
     kind="removed-api",
-    optin=True,
     group="removed-names",
+    errors=("AttributeError: …object has no attribute 'keys'",),
+    on_error=True,
 )
 
 MODULE = "transformers.modeling_utils"

@@ -19,7 +19,6 @@ FIX = Fix(
     id="validate-images-text-order-removed",
     title="ImportError: cannot import name '_validate_images_text_input_order'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -21,7 +21,6 @@ FIX = Fix(
     id="videoinput-moved",
     title="ImportError: cannot import name 'VideoInput' from 'transformers.image_utils'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -6,7 +6,8 @@ Cause     ``dispatch_batches`` and its like are arguments of ``Accelerator`` bef
           ``DataLoaderConfiguration`` alone.
 Releases  4.36.0 to 4.39.3, beside accelerate 1.0 or newer
 Upstream  transformers#34699, transformers#34714; 4.40.0 is the first that makes a ``DataLoaderConfiguration``
-Here      What is for data loaders is given to the constructor as a ``DataLoaderConfiguration``, as in 4.40.0.
+Here      Where the constructor refuses them, what is for data loaders is given to it as a ``DataLoaderConfiguration``,
+          as in 4.40.0.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ FIX = Fix(
     fixed_in="4.40.0",
 )
 
+REFUSED_SAMPLER = "TypeError: …got an unexpected keyword argument 'use_seedable_sampler'"
 _MADE_HERE = "from hotfix.neighbours.accelerator_dispatch_batches import made\nself.accelerator = made(Accelerator, {})"
 _BY_NAME = "dispatch_batches=__DISPATCH, split_batches=__SPLIT, **__OTHERS"
 _FROM_SETTINGS = "deepspeed_plugin=__PLUGIN, gradient_accumulation_plugin=__STEPS, **__OTHERS"
@@ -32,6 +34,7 @@ _FROM_SETTINGS = "deepspeed_plugin=__PLUGIN, gradient_accumulation_plugin=__STEP
 FIX.edits(
     ("transformers.trainer:Trainer.create_accelerator_and_postprocess", ">=4.36.0,<=4.39.3"),
     alternatives=True,
+    on_error=("TypeError: …got an unexpected keyword argument '…_batches'", REFUSED_SAMPLER),
     old=tuple(f"self.accelerator = Accelerator({one})" for one in (_BY_NAME, _FROM_SETTINGS)),
     new=tuple(_MADE_HERE.format(one) for one in (_BY_NAME, _FROM_SETTINGS)),
 )

@@ -25,7 +25,7 @@ FIX = Fix(
     title="ValueError: 'aimv2' is already used by a Transformers config, pick another name",
     kind="removed-api",
     upstream=("vllm-ascend#2046", "GLM-V#84", "vllm#22178"),
-    optin=True,
+    optin="it changes which class AutoConfig and AutoModel take for a type that the release knows",
     group="removed-names",
     prefilter="is already used by a Transformers",
 )

@@ -5,8 +5,9 @@ Symptom   ``ValueError: Unrecognized configuration class <class '...Florence2Lan
 Cause     A step that was meant for Gemma 3 hands on the text part of any configuration, known to the class or not.
 Releases  4.50.0
 Upstream  first fixed in 4.50.1, which never takes it
-Here      The text part is taken where the class knows it and the whole has no remote code for the class; else the
-          configuration stays what it was. Gemma 3 loads its text model as before, which 4.50.1 does not.
+Here      The text part is taken where the class knows it, or it has remote code of its own, and the whole has none for
+          the class; else the configuration stays what it was. Gemma 3 loads its text model as before, which 4.50.1 does
+          not.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ FIX = Fix(
     title="AutoModelForCausalLM: Unrecognized configuration class Florence2LanguageConfig",
     kind="crash",
     fixed_in="4.50.1",
+    errors=("ValueError: Unrecognized configuration class …for this kind of AutoModel: AutoModelForCausalLM…",),
+    everyone="only where the class knows the whole and not the text part, at which the release raises",
 )
 
 FIX.edits(
     ("transformers.models.auto.modeling_auto:AutoModelForCausalLM._prepare_config_for_auto_class", "==4.50.0"),
     old="return config.get_text_config(decoder=True)",
     new="""
+        text_config = config.get_text_config(decoder=True)
         has_remote_code = cls.__name__ in (getattr(config, "auto_map", None) or {})
-        known = type(config.get_text_config(decoder=True)) in cls._model_mapping.keys()
-        return config.get_text_config(decoder=True) if known and not has_remote_code else config
+        of_remote_code = cls.__name__ in (getattr(text_config, "auto_map", None) or {})
+        known = of_remote_code or type(text_config) in cls._model_mapping.keys()
+        return text_config if known and not has_remote_code else config
     """,
 )

@@ -19,7 +19,6 @@ FIX = Fix(
     id="gpt2-bytes-to-unicode-removed",
     title="ImportError: cannot import name 'bytes_to_unicode' from 'transformers.models.gpt2.tokenization_gpt2'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -18,7 +18,6 @@ FIX = Fix(
     id="logits-warper-removed",
     title="ImportError: cannot import name 'LogitsWarper' from 'transformers'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -19,6 +19,7 @@ FIX = Fix(
     title="ModuleNotFoundError: No module named 'transformers.modeling_layers'",
     kind="removed-api",
     fixed_in="4.52.1",
+    group="removed-names",
 )
 
 

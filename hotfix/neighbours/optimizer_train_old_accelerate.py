@@ -6,7 +6,8 @@ Cause     The Trainer asks whether its optimizer has the method. What accelerate
           and hands the call on without asking.
 Releases  4.45.0 to 4.51.3
 Upstream  accelerate#3055, first there in accelerate 0.34.0; 4.52.1 and later do not train with one that old
-Here      The optimizer inside is asked, which is what accelerate does since.
+Here      The optimizer inside of accelerate's is asked, which is what accelerate does since. An optimizer of one's own
+          that has another one inside is asked itself. Accelerate's stand-in for DeepSpeed's has none inside.
 """
 
 from __future__ import annotations
@@ -20,10 +21,18 @@ FIX = Fix(
     needs={"accelerate": "<0.34"},
     upstream=("transformers#33620",),
     fixed_in="4.52.1",
+    errors=(
+        "AttributeError: '…' object has no attribute 'train'",
+        "AttributeError: '…' object has no attribute 'eval'",
+    ),
+    everyone="only Accelerate's own wrapper, which always has the methods, is looked into",
 )
 
 BROKEN = ">=4.45.0,<=4.51.3"
-INSIDE = 'getattr(getattr(self.optimizer, "optimizer", self.optimizer), "{0}", None)'
+INSIDE = (
+    'getattr(getattr(self.optimizer, "optimizer", None) if type(self.optimizer).__module__.startswith("accelerate.") '
+    'else self.optimizer, "{0}", None)'
+)
 
 
 def _asked(mode: str, *methods: str) -> None:

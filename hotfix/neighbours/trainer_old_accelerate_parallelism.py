@@ -18,6 +18,8 @@ FIX = Fix(
     needs={"accelerate": "<1.10"},
     upstream=("transformers#40668",),
     fixed_in="4.56.1",
+    errors=("AttributeError: 'Accelerator' object has no attribute 'parallelism_config'",),
+    everyone="only where the accelerator lacks the attribute: the new code tests it",
     prefilter="pc := self.accelerator.parallelism_config",
 )
 

@@ -5,17 +5,21 @@ Symptom   ``TypeError: Trainer.__init__() got an unexpected keyword argument 'pr
 Cause     The argument was renamed in 4.46.1.
 Releases  4.36.0 to 4.45.2
 Upstream  transformers#32385, first there in 4.46.1
-Here      ``processing_class`` is taken for ``tokenizer``, and a Trainer has it as an attribute; both arguments together
-          are refused, as in 4.46.1. What is assigned to the attribute later is not what these releases save.
+Here      ``processing_class`` is taken for ``tokenizer``; both arguments together are refused, as in 4.46.1. A Trainer
+          that was given it has it as an attribute, as has one that is asked by code that would end without it: the
+          tokenizer that the Trainer has at that moment. For all others a Trainer has no such attribute, as in the
+          release. What is assigned to the attribute later is not what these releases save.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from functools import wraps
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
+from hotfix.patching import asked
 
 FIX = Fix(
     id="trainer-processing-class-missing",
@@ -27,6 +31,8 @@ FIX = Fix(
 )
 
 BROKEN = ">=4.36.0,<=4.45.2"
+REFUSED = ("TypeError: …got an unexpected keyword argument 'processing_class'",)
+_GIVEN = "_was_given_processing_class"
 
 
 @FIX.recognises
@@ -38,9 +44,14 @@ def knows_only_tokenizers(node: ast.AST) -> bool:
     return {"tokenizer", "train_dataset", "compute_metrics"} <= names and "processing_class" not in names
 
 
-@FIX.wraps(("transformers.trainer:Trainer.__init__", BROKEN))
+@FIX.wraps(("transformers.trainer:Trainer.__init__", BROKEN), on_error=REFUSED)
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
-    """Rename the argument, and give the attribute."""
+    """Rename the argument, and have the attribute where it was given."""
+    # No addition: later releases have it as an attribute of the instance, and no release as one of the class.
+    cls = getattr(sys.modules.get(original.__module__), "Trainer", None)
+    if original.__qualname__ == "Trainer.__init__" and cls is not None and not hasattr(cls, "processing_class"):
+        cls.processing_class = _Processing("processing_class")
+        _with_it.append(cls)
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -51,14 +62,37 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
                     "You cannot specify both `tokenizer` and `processing_class`: the latter is the new name."
                 )
             kwargs["tokenizer"] = given
+            vars(self)[_GIVEN] = True
         original(self, *args, **kwargs)
-        # Of the instance, as in 4.46.1, and not in the way of a class that has an attribute of this name.
-        vars(self).setdefault("processing_class", self.tokenizer)
 
     return initialise
 
 
-@FIX.wraps(("transformers.trainer_seq2seq:Seq2SeqTrainer.__init__", BROKEN))
+@FIX.wraps(("transformers.trainer_seq2seq:Seq2SeqTrainer.__init__", BROKEN), on_error=REFUSED)
 def initialised_seq2seq(original: Callable[..., None]) -> Callable[..., None]:
     """The same; what it hands on has the old name."""
     return initialised(original)
+
+
+class _Processing(asked.Restored):
+    """The attribute: no data descriptor, so that what a Trainer or a class of one has itself comes first."""
+
+    def __get__(self, trainer: Any, owner: Optional[type] = None) -> Any:
+        """The tokenizer that the Trainer has now."""
+        tokenizer = None if trainer is None else getattr(trainer, "tokenizer", None)
+        given = trainer is not None and _GIVEN in vars(trainer)
+        if tokenizer is None or not (given or asked.would_end(AttributeError, sys._getframe(1), self.name)):
+            raise asked.missing(trainer, owner or type(trainer), self.name)
+        return tokenizer
+
+
+@FIX.cleans_up
+def take_away() -> None:
+    """A Trainer has no such attribute again."""
+    for cls in _with_it:
+        if isinstance(vars(cls).get("processing_class"), _Processing):
+            del cls.processing_class
+    _with_it.clear()
+
+
+_with_it: list[Any] = []

@@ -6,9 +6,10 @@ Symptom   ``TypeError: TrainingArguments.__init__() got an unexpected keyword ar
 Cause     ``evaluation_strategy`` was renamed in 4.41.0.
 Releases  4.36.0 to 4.40.2
 Upstream  transformers#30190, first there in 4.41.0
-Here      The new name is taken for the old one, as an argument of both classes of arguments and as an attribute; where
-          both are given, the old one counts, as in 4.41.0. Dataclasses that inherit from either have constructors of
-          their own, which are not changed, and neither is what a script parses from its command line.
+Here      Where the constructor of either class of arguments refuses the new name, it is taken for the old one; where
+          both are given, the old one counts, as in 4.41.0. Code that would end without the attribute reads the old one.
+          The classes have no field more: ``hasattr``, `dataclasses.fields` and parsers see what the release has.
+          Dataclasses that inherit from either have constructors of their own, which are not changed.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ FIX = Fix(
 )
 
 BROKEN = ">=4.36.0,<=4.40.2"
+REFUSED = ("TypeError: …got an unexpected keyword argument 'eval_strategy'",)
 ARGUMENTS = "transformers.training_args:TrainingArguments"
 
 
-@FIX.wraps((f"{ARGUMENTS}.__init__", BROKEN), fingerprint_of=("TrainingArguments",))
+@FIX.wraps((f"{ARGUMENTS}.__init__", BROKEN), fingerprint_of=("TrainingArguments",), on_error=REFUSED)
 @FIX.wraps(
-    ("transformers.training_args_seq2seq:Seq2SeqTrainingArguments.__init__", BROKEN), fingerprint_of=(ARGUMENTS,)
+    ("transformers.training_args_seq2seq:Seq2SeqTrainingArguments.__init__", BROKEN),
+    fingerprint_of=(ARGUMENTS,),
+    on_error=REFUSED,
 )
 def by_the_new_name(original: Callable[..., None]) -> Callable[..., None]:
     """Rename the argument."""
@@ -50,15 +54,8 @@ def by_the_new_name(original: Callable[..., None]) -> Callable[..., None]:
 
 @FIX.adds_made((f"{ARGUMENTS}.eval_strategy", BROKEN))
 def eval_strategy(training_args: Any) -> property:
-    """The attribute, to read and to change."""
-
-    def read(self: Any) -> Any:
-        return self.evaluation_strategy
-
-    def change(self: Any, value: Any) -> None:
-        self.evaluation_strategy = value
-
-    return property(read, change, doc="The new name of evaluation_strategy.")
+    """The attribute. Who sets it sets one of the instance, as in the release."""
+    return property(lambda self: self.evaluation_strategy, doc="The new name of evaluation_strategy.")
 
 
 @FIX.recognises

@@ -20,6 +20,7 @@ FIX = Fix(
     title="AttributeError: type object 'TrainingArguments' has no attribute '_VALID_DICT_FIELDS'",
     kind="removed-api",
     fixed_in="4.51.0",
+    group="removed-names",
 )
 
 FIELDS = ("accelerator_config", "fsdp_config", "deepspeed", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs")

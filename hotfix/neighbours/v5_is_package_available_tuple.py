@@ -21,7 +21,7 @@ FIX = Fix(
     id="v5-is-package-available-tuple",
     title="_is_package_available of what is not installed is (False, None), which is true",
     kind="silent",
-    optin=True,
+    optin="upstream has not changed it back, and code for 5.x takes a pair",
     prefilter="def _is_package_available",
 )
 

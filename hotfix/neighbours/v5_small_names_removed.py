@@ -19,7 +19,6 @@ FIX = Fix(
     id="v5-small-names-removed",
     title="ImportError: cannot import name 'isin_mps_friendly' from 'transformers.pytorch_utils'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -18,7 +18,6 @@ FIX = Fix(
     id="validate-model-class-removed",
     title="AttributeError: object has no attribute '_validate_model_class'",
     kind="removed-api",
-    optin=True,
     group="removed-names",
 )
 

@@ -23,6 +23,8 @@ FIX = Fix(
     kind="loading",
     upstream=("colpali#290", "colpali#293"),
     fixed_in="4.54.0",
+    errors=("ValueError: size must have one of the following set of keys: …",),
+    everyone="only for a size that repeats its limits, which these releases always refuse: the new code tests it",
 )
 
 FIX.edits(

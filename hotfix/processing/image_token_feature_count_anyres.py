@@ -7,10 +7,13 @@ Cause     What is left of a padded picture is computed twice, by the processor a
 Releases  LLaVA-NeXT and LLaVA-NeXT-Video 4.45.0 to 4.46.3, where it is the model; LLaVA-OneVision 4.47.0 to
           4.48.3, where it is the processor
 Upstream  transformers#34625, transformers#36002 (fixed in 4.47.0 and 4.49.0)
-Here      Both round, as in those releases.
+Here      Both round, as in those releases. Where the model puts in the image tokens itself (inputs of an older
+          processor), nothing has to match, and the model cuts as before.
 """
 
 from __future__ import annotations
+
+import sys
 
 from hotfix.fix import Fix
 
@@ -20,11 +23,15 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#34625", "transformers#36002"),
     fixed_in="4.47.0, 4.49.0",
+    errors=("ValueError: Image features and image tokens do not match: …",),
+    everyone="the processor counts for the library's model, which rounds",
 )
 
 _MODEL = "transformers.models.{0}.modeling_{0}:unpad_image"
 _PROCESSOR = "transformers.models.{0}.processing_{0}:{1}Processor._get_unpadded_features"
 _ONEVISION = _PROCESSOR.format("llava_onevision", "LlavaOnevision")
+
+_EXPANDED = f"import {__name__} as ours\nours.is_expanded()"
 
 for _model, _name in (("llava_next", "LlavaNext"), ("llava_next_video", "LlavaNextVideo")):
     FIX.edits(
@@ -33,6 +40,7 @@ for _model, _name in (("llava_next", "LlavaNext"), ("llava_next_video", "LlavaNe
         new=("int(round(original_height * scale_factor, 7))", "int(round(original_width * scale_factor, 7))"),
         beside="height * current_width // width",  # the processor counts whole numbers
         fingerprint_of=(_MODEL.format(_model), _PROCESSOR.format(_model, _name)),
+        when=_EXPANDED,
     )
 
 FIX.edits(
@@ -42,3 +50,18 @@ FIX.edits(
     beside="int(round(original_height * scale_factor, 7))",  # the model rounds
     fingerprint_of=(_ONEVISION, _MODEL.format("llava_onevision")),
 )
+
+
+def is_expanded() -> bool:
+    """Whether the caller is the forward of a model whose image tokens were counted by the processor."""
+    torch = sys.modules["torch"]
+    if torch.compiler.is_compiling():
+        return True
+    frame = sys._getframe(1)
+    for _ in range(6):
+        if frame.f_back is None:
+            return True
+        frame = frame.f_back
+        if "legacy_processing" in frame.f_locals:
+            return not frame.f_locals["legacy_processing"]
+    return True

@@ -18,6 +18,8 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#38898", "vllm#19833"),
     fixed_in="4.53.1",
+    errors=("TypeError: …got multiple values for argument …",),
+    on_error=True,
 )
 
 FIX.edits(

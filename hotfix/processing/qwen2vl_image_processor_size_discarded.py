@@ -8,7 +8,8 @@ Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and
           4.50.0 to 4.53.3. GLM-4V, where it is ``size`` itself that is wrong, and what is saved with it, since pictures
           are resized by constants: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3.
 Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V) and 5.0.0 (slow)
-Here      The default is for no size. Bitwise equal to those releases.
+Here      The default is for no size, and for one without numbers. The size is copied: limits that are written into it
+          do not reach the caller's dictionary. Bitwise equal to those releases.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#42910",),
     fixed_in="4.54.0, 4.56.0, 5.0.0",
+    everyone="the size that the caller gives is the caller's wish; no other code takes part",
     prefilter='raise ValueError("size must contain',
     exempt={
         "transformers.models.glm4v.image_processing_glm4v:Glm4vImageProcessor.preprocess": (
@@ -47,7 +49,9 @@ FIX.edits(
     new="""
         if size is not None and ("shortest_edge" not in size or "longest_edge" not in size):
             raise ValueError(__MESSAGE)
-        elif size is None:
+        elif size is None or size["shortest_edge"] is None or size["longest_edge"] is None:
             size = __DEFAULT
+        else:
+            size = dict(size)
     """,
 )

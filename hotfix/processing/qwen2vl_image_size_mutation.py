@@ -45,6 +45,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#36890", "transformers#48916"),
     fixed_in="4.50.2, 5.18.0",
+    everyone="the size of the class is copied before it is written to; nothing else changes",
     prefilter="size = self.size",
     exempt={
         f"transformers.models.{name}:{qualname}.__init__": "upstream has not fixed it"

@@ -8,13 +8,16 @@ Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and
           4.50.0 to 5.17.0. The same in video processors and in other models: the table below.
 Upstream  transformers#41955, transformers#48916; fixed in 4.51.0 (attributes) and in 5.18.0 (calls)
 Here      The limit that is missing is that of ``size``, and in 4.50 the attributes are looked at. Bitwise equal to
-          4.51.0 and to 5.18.0.
+          4.51.0 and to 5.18.0. A ``size`` that was assigned to the processor after its limits wins, as in these
+          releases; 4.51.0 and later ignore it.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Optional
+from collections.abc import Mapping
+from typing import Any, Callable, Optional
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.patching import code
@@ -55,24 +58,90 @@ FIX = Fix(
     upstream=("transformers#41955", "transformers#48916"),
     fixed_in="4.51.0, 5.18.0",
     prefilter="max_pixels is not None",
+    everyone="only where one of two limits is missing, or an attribute is newer than the size: the new code tests it",
     order=-1,  # before qwen2vl-image-size-mutation changes the statement behind which the attributes are looked at
 )
 
 _BOTH = "min_pixels is not None and max_pixels is not None"
 _OF_THE_PROCESSOR = ("size = self.size", "size = {**self.size}")
-# A limit that was given to the processor itself yields to a size that is given for one call.
-_COMPLETED = """\
+_COMPLETED = f"""\
 if (min_pixels is None) != (max_pixels is None):
-    own = (getattr(self, "min_pixels", None), getattr(self, "max_pixels", None))
-    if size is None or size == self.size or (min_pixels, max_pixels) != own:
-        limits = self.size if size is None else size
-        min_pixels = limits["shortest_edge"] if min_pixels is None else min_pixels
-        max_pixels = limits["longest_edge"] if max_pixels is None else max_pixels
+    import {__name__} as ours
+    min_pixels, max_pixels = ours.completed(self, size, min_pixels, max_pixels)
 """
-_LOOKED_AT = """\
-limits = ("shortest_edge", getattr(self, "min_pixels", None)), ("longest_edge", getattr(self, "max_pixels", None))
-size = {**size, **{edge: pixels for edge, pixels in limits if pixels is not None}}
+_LOOKED_AT = f"""\
+import {__name__} as ours
+size = {{**size, **ours.later_limits(self)}}
 """
+_EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}
+_DEFAULT = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
+_loaded: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+@FIX.accompanies("transformers.image_processing_base:ImageProcessingMixin.from_dict")
+def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember the size at loading: what is assigned to ``size`` later wins over a limit, as in these releases."""
+
+    def from_dict(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        processor = made[0] if isinstance(made, tuple) else made
+        size = getattr(processor, "size", None)
+        if isinstance(size, dict) and hasattr(processor, "max_pixels"):
+            _loaded[processor] = dict(size)
+        return made
+
+    return from_dict
+
+
+def later_limits(processor: Any) -> dict[str, int]:
+    """The limits that a processor has as attributes, and that were set after its size.
+
+    Args:
+        processor: an image or video processor.
+
+    Returns:
+        Numbers of pixels, by the edge that they limit. A limit that may be older than the size is not among them.
+    """
+    size = getattr(processor, "size", None)
+    if not isinstance(size, Mapping):
+        return {}
+    loaded = _loaded.get(processor)
+    default = getattr(type(processor), "size", None)
+    made_with = default if isinstance(default, Mapping) else _DEFAULT
+    limits = {}
+    for name, edge in _EDGES.items():
+        pixels = getattr(processor, name, None)
+        if pixels is None or pixels == size.get(edge):
+            continue
+        if size.get(edge) == (loaded or made_with).get(edge) and (loaded or pixels != made_with.get(edge)):
+            limits[edge] = pixels
+    return limits
+
+
+def completed(processor: Any, size: Any, fewest: Optional[int], most: Optional[int]) -> tuple[Any, Any]:
+    """Both limits of a call that has one of them.
+
+    Args:
+        processor: an image or video processor.
+        size: of this call, or None.
+        fewest: pixels, or None.
+        most: pixels, or None.
+
+    Returns:
+        Both limits; the given ones where the other cannot be told, or where the processor's own limit is older than
+        its size.
+    """
+    own = getattr(processor, "min_pixels", None), getattr(processor, "max_pixels", None)
+    limits: Any = processor.size if size is None else size
+    if (fewest, most) == own:
+        later = later_limits(processor) if size is None or size == processor.size else {}
+        if not later:
+            return fewest, most
+        limits = {**processor.size, **later}
+    try:
+        return limits["shortest_edge"] if fewest is None else fewest, limits["longest_edge"] if most is None else most
+    except (KeyError, TypeError):
+        return fewest, most
 
 
 @FIX.edits(OLD, fingerprint_of=("Qwen2VLImageProcessorFast.preprocess", "Qwen2VLImageProcessorFast.__init__"))

@@ -11,9 +11,9 @@ Releases  Qwen2-VL 4.45.0 to 4.50.1, silent since 4.47.0; Qwen2.5-VL 4.49.0 to 4
           4.49.0, fast 4.49.0.
 Upstream  vllm#13143; fixed in 4.50.0 (image processors) and in 4.50.2 (processors)
 Here      Processors hand the limits of a call to the image processor, as 4.50.2 does, unless the call has
-          ``images_kwargs``, or the image processor is another one that does not take them. Before 4.50.0 it takes them
-          for this call alone; limits among ``images_kwargs``, too, but before 4.47.0 those reach the tokenizer as well,
-          which goes on raising. Bitwise equal to 4.50.2.
+          ``images_kwargs``, or the image processor is of a class of your own, or does not take them. Before 4.50.0 it
+          takes them for this call alone; limits among ``images_kwargs``, too, but before 4.47.0 those reach the
+          tokenizer as well, which goes on raising. Bitwise equal to 4.50.2.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ FIX = Fix(
     kind="silent",
     upstream=("vllm#13143",),
     fixed_in="4.50.0, 4.50.2",
+    everyone="only for calls with limits, and for image processors of the library: the new code tests it",
     prefilter="max_pixels",
 )
 
@@ -50,9 +51,11 @@ for _model, _name, _releases in (
             """
             limits = {}
             taken = getattr(getattr(self.image_processor.preprocess, "__code__", None), "co_varnames", ())
+            import hotfix.patching.scope as scope
             for name in ("min_pixels", "max_pixels"):
                 if name in kwargs and name in taken and "images_kwargs" not in kwargs:
-                    limits[name] = kwargs.pop(name)
+                    if scope.is_class_of("qwen2vl-processor-pixels-ignored", self.image_processor):
+                        limits[name] = kwargs.pop(name)
             output_kwargs = self._merge_kwargs(__DECLARED, **__REST)
             from copy import deepcopy
             output_kwargs["images_kwargs"].update(limits)

@@ -11,17 +11,23 @@ Releases  5.0.0 to 5.23.0. Upstream routes around the class, by the name of the 
 Upstream  transformers#44779, transformers#44819, transformers#45488, transformers#45701, transformers#45812,
           transformers#46489, transformers#48206
 Here      Where tokenizer.json cuts text at the level of bytes, and in another way than the class that is loaded would,
-          what the file says wins, as a whole. The class of the tokenizer stays. Ids are equal to those of 4.57.6, and
-          to what the library `tokenizers` makes of the file.
+          what the file says wins, as a whole. The class of the tokenizer stays. A class with a constructor of its own,
+          outside of transformers, and a tokenizer object that the caller gives are left alone, and so
+          is a class that puts a blank in front of each text because the caller asks for it (``add_prefix_space=True``),
+          which the file does not. Ids are equal to those
+          of 4.57.6, and to what the library `tokenizers` makes of the file.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     id="v5-byte-level-tokenizer-overridden",
@@ -37,6 +43,7 @@ FIX = Fix(
         "transformers#48206",
     ),
     fixed_in="5.4.0 and later, by the name of the model",
+    everyone="only for classes whose constructor is the library's own: the new code tests it",
     exempt={
         "transformers.tokenization_utils_fast:PreTrainedTokenizerFast.__init__": (
             "4.x builds the tokenizer from tokenizer.json itself, and hands nothing on to a class"
@@ -52,7 +59,7 @@ FIX.edits(
     new=f"""
         local_kwargs['vocab'] = vocab
         from {__name__} import carry
-        carry(local_kwargs, fast_tokenizer_file)
+        carry(cls, local_kwargs, fast_tokenizer_file)
     """,
 )
 FIX.edits(
@@ -61,36 +68,57 @@ FIX.edits(
     new=f"""
         tokenizer_object = kwargs.pop('tokenizer_object', None)
         from {__name__} import declared
-        tokenizer_object = declared(kwargs, tokenizer_object or self._tokenizer) or tokenizer_object
+        tokenizer_object = declared(kwargs, self._tokenizer, tokenizer_object)
     """,
 )
 
 _KEY = "_declared_tokenizer"
 
 
-def carry(arguments: dict[str, Any], file: str) -> None:
+def carry(cls: type, arguments: dict[str, Any], file: str) -> None:
     """Hand on what a tokenizer.json says as a whole, if it cuts text at the level of bytes.
 
     Args:
+        cls: the tokenizer's class; one whose constructor was not written in transformers gets nothing.
         arguments: of the constructor of the tokenizer's class.
         file: path of tokenizer.json.
     """
+    constructor = inspect.getattr_static(cls, "__init__", None)
+    if not scope.is_own(FIX.id, constructor):
+        return
     before = json.loads(Path(file).read_text(encoding="utf-8")).get("pre_tokenizer")
     if before is not None and "ByteLevel" in _types(before):
         from tokenizers import Tokenizer
 
-        arguments[_KEY] = Tokenizer.from_file(str(file))
+        arguments[_KEY] = Tokenizer.from_file(str(file)), _is_asked_for_a_blank(arguments, file)
 
 
-def declared(arguments: dict[str, Any], built: Any) -> Any:
+def declared(arguments: dict[str, Any], built: Any, given: Any = None) -> Any:
     """What tokenizer.json says as a whole, or None where the class has built the same, or nothing was handed on.
 
     Args:
         arguments: of the constructor; what was handed on is taken out.
         built: the `tokenizers.Tokenizer` that the class has built, or None.
+        given: one that the caller has passed, which wins, or None.
     """
-    read = arguments.pop(_KEY, None)
-    return read if read is not None and built is not None and _cuts(read) != _cuts(built) else None
+    read, is_asked_for_a_blank = arguments.pop(_KEY, (None, False))
+    if given is not None or read is None or built is None or _cuts(read) == _cuts(built):
+        return given
+    if is_asked_for_a_blank and "ByteLevel" in _types(json.loads(built.to_str())["pre_tokenizer"] or {"type": ""}):
+        scope.leave_alone(FIX.id, "add_prefix_space is your own, which tokenizer.json does not have")
+        return None
+    return read
+
+
+def _is_asked_for_a_blank(arguments: Mapping[str, Any], file: str) -> bool:
+    """Whether the caller wants a blank in front of each text, which the settings beside tokenizer.json do not say."""
+    if arguments.get("add_prefix_space") is not True:
+        return False
+    try:
+        settings = json.loads(Path(file).with_name("tokenizer_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return True
+    return settings.get("add_prefix_space") is not True
 
 
 def _cuts(tokenizer: Any) -> Any:

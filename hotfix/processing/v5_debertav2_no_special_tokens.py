@@ -4,7 +4,8 @@ Symptom   Silent. The ids lack the special tokens; classifiers and GLiNER give l
 Cause     The class builds the tokenizer anew, without what puts them around a text.
 Releases  5.0.0 to 5.3.0
 Upstream  transformers#44568, transformers#44570, transformers#44618 (fixed in 5.4.0)
-Here      They are put around one text and around a pair. Equal to 5.4.0.
+Here      They are put around one text and around a pair. Equal to 5.4.0. A tokenizer whose file says itself what is put
+          around a text, and one that was asked for other tokens (``add_bos_token``, ``add_eos_token``), stays as it is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#44568", "transformers#44570", "transformers#44618"),
     fixed_in="5.4.0",
+    when="all(kwargs.get(name) is None for name in ('post_processor', 'add_bos_token', 'add_eos_token'))",
     prefilter="split_by_punct",
 )
 
@@ -30,7 +32,8 @@ FIX.edits(
     new=f"""
         super().__init__(**__REST)
         from {__name__} import template
-        self._tokenizer.post_processor = template(self)
+        if None not in (self.cls_token, self.sep_token):
+            self._tokenizer.post_processor = template(self)
     """,
 )
 

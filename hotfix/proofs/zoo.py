@@ -98,7 +98,11 @@ _IMAGES = {
 
 # For the last part of a package's name: how its classes begin and end, and what its configuration has besides.
 _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "gemma2": ("Gemma2", "ForCausalLM", {"head_dim": 16, "query_pre_attn_scalar": 16}),
+    "gemma2": (
+        "Gemma2",
+        "ForCausalLM",
+        {"head_dim": 16, "query_pre_attn_scalar": 16, "attn_logit_softcapping": 50.0},
+    ),
     "jamba": ("Jamba", "ForCausalLM", _JAMBA),
     "mistral": ("Mistral", "ForCausalLM", {}),
     "mixtral": ("Mixtral", "ForCausalLM", _MIXTURE),

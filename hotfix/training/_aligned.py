@@ -7,11 +7,15 @@ from functools import cache
 from typing import Any, Callable
 
 
-def aligned(loss_function: Any) -> Callable[..., Any]:
+def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any = None) -> Callable[..., Any]:
     """The loss for labels that stand below their logits already, where `loss_function` moves them itself.
 
     Args:
         loss_function: of a model.
+        decoder_input_ids: what the decoder has read, int64 of shape ``(batch, tokens)``, where the user may have given
+            it. If it is the labels themselves and not the labels moved to the right, they have yet to be moved.
+        embeddings: of what the decoder has read, where the user has given them in its place: where the labels stand is
+            known to him alone, and the loss stays as it is.
 
     Returns:
         A function of ``logits``, of shape ``(..., tokens, vocabulary)``, ``labels``, of shape ``(..., tokens)``, and
@@ -19,18 +23,34 @@ def aligned(loss_function: Any) -> Callable[..., Any]:
     """
     from transformers.loss.loss_utils import ForCausalLMLoss  # the model has imported it, and torch
 
-    if loss_function is not ForCausalLMLoss:
+    if loss_function is not ForCausalLMLoss or embeddings is not None:
         return loss_function  # type: ignore[no-any-return]
 
     def loss(logits: Any, labels: Any, **others: Any) -> Any:
         from torch.nn.functional import pad
 
+        is_moved = _have_to_be_moved(labels, decoder_input_ids)
         if _can_be_told(loss_function):
-            return loss_function(logits=logits, labels=labels, **{"shift_labels": labels, **others})
+            moved = labels
+            if is_moved is not None:  # no branch: nothing waits for a device, and no graph breaks
+                moved = pad(labels[..., 1:], (0, 1), value=-100).where(is_moved, labels)
+            return loss_function(logits=logits, labels=labels, **{"shift_labels": moved.contiguous(), **others})
+        if is_moved is not None and bool(is_moved):
+            return loss_function(logits=logits, labels=labels, **others)
         # Up to 4.50.3 it cannot be told: one more place at the end of one and at the front of the other undoes it.
         return loss_function(logits=pad(logits, (0, 0, 0, 1)), labels=pad(labels, (1, 0), value=-100), **others)
 
     return loss
+
+
+def _have_to_be_moved(labels: Any, ids: Any) -> Any:
+    """Whether more labels are equal to the token at their place than to the token after it: a bool tensor, or None."""
+    if ids is None or ids.shape != labels.shape or ids.is_meta or labels.is_meta or ids.device != labels.device:
+        return None
+    is_label = labels != -100
+    at_their_place = ((ids == labels) & is_label).sum()
+    one_later = ((ids[..., 1:] == labels[..., :-1]) & is_label[..., :-1]).sum()
+    return at_their_place > one_later
 
 
 @cache

@@ -33,6 +33,11 @@ def takes(method: Any, positional: int = 0, name: str = "") -> bool:
     return many or sum(one.kind in kinds for one in parameters) >= positional
 
 
+def lacks(method: Any, positional: int) -> bool:
+    """Whether a method of a subclass raises a TypeError where it is called with so many arguments without a name."""
+    return is_override(method) and not takes(method, positional=positional)
+
+
 def with_as_many(method: Any, *arguments: Any) -> Any:
     """Call a method with the first of these arguments, as many as it takes."""
     number = len(arguments)
@@ -47,23 +52,52 @@ def without_the_number(method: Any) -> bool:
 
 
 def loss(trainer: Any) -> Callable[..., Any]:
-    """What computes the loss of a batch with a Trainer, by the signature of its ``compute_loss``."""
-    method = trainer.compute_loss
-    return partial(_without, method) if without_the_number(method) and trainer.compute_loss_func is None else method
+    """What computes the loss of a batch with a Trainer whose ``compute_loss`` does not take the number of labels.
+
+    It is a mean over the micro-batch: from now on the Trainer divides by the micro-batches.
+    """
+    trainer.model_accepts_loss_kwargs = False
+    return partial(_without, trainer.compute_loss)
 
 
 def step(trainer: Any) -> Callable[..., Any]:
-    """What trains on a batch with a Trainer, by the signature of its ``training_step``.
+    """What trains on a batch with a Trainer whose ``training_step`` does not take the number of labels.
 
     One that calls the backward pass itself divides by nothing, where the library of its time did it later: it is left
-    as it is, and raises, unless there is one micro-batch a step.
+    as it is, and raises, unless there is one micro-batch a step (`is_old_step`).
     """
     method = trainer.training_step
-    if not is_override(method) or takes(method, positional=3):
-        return method  # type: ignore[no-any-return]
-    if trainer.args.gradient_accumulation_steps > 1 and "backward" in _names(method):
-        return method  # type: ignore[no-any-return]
+    if trainer.compute_loss_func is None:
+        trainer.model_accepts_loss_kwargs = False
     return lambda model, inputs, num_items_in_batch=None: method(model, inputs)
+
+
+def is_old_step(trainer: Any) -> bool:
+    """Whether the ``training_step`` of a Trainer takes no number of labels and can be called without; see `step`."""
+    method = trainer.training_step
+    if not lacks(method, positional=3):
+        return False
+    return trainer.args.gradient_accumulation_steps == 1 or "backward" not in _names(method)
+
+
+def is_old_loss(trainer: Any) -> bool:
+    """Whether the ``compute_loss`` of a Trainer takes no number of labels, and nothing else computes its loss."""
+    return without_the_number(trainer.compute_loss) and trainer.compute_loss_func is None
+
+
+def fetches_no_batches(trainer: Any) -> bool:
+    """Whether the ``get_batch_samples`` of a Trainer cannot be called as the library calls it.
+
+    It takes fewer arguments, or it is that of TRL before 0.12: its first argument is a model, which generates.
+    """
+    from transformers.trainer import Trainer
+
+    method = trainer.get_batch_samples
+    if not is_override(method):
+        return False
+    first = next(iter(_parameters(method.__func__, True)), None)
+    generates = first is not None and first.name == "model" and "generate" in _names(method)
+    return generates or lacks(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
 
 
 def batches(trainer: Any, *arguments: Any) -> Any:
@@ -76,7 +110,7 @@ def batches(trainer: Any, *arguments: Any) -> Any:
     from transformers.trainer import Trainer  # by its own module: TRL and others put theirs in place of exported names
 
     method = trainer.get_batch_samples
-    if is_override(method) and next(iter(_parameters(method.__func__, True))).name == "model":
+    if next(iter(_parameters(method.__func__, True))).name == "model":
         return Trainer.get_batch_samples(trainer, *arguments)
     return with_as_many(method, *arguments)
 

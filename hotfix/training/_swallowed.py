@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Optional
 
 from hotfix.patching import code
+from hotfix.training import _passed_on
 from hotfix.versions import source
 
 # How what computes a mean over the labels is called, in the forward of a model. CTC is a sum, unless configured so.
@@ -21,9 +23,7 @@ _LOSSES = {
     "loss_fct",
     "loss_function",
 }
-
-# A subclass with a forward of its own decides for itself, and so does a forward that somebody else has put in.
-_IS_OWN = "type(self).forward is __class__.forward and __class__.forward.__module__ == __class__.__module__"
+_DEPTH = 16  # frames between the question of the Trainer and the model: those of PEFT
 
 
 def place(words: str) -> str:
@@ -49,11 +49,54 @@ def is_asked(trainer: ast.AST) -> bool:
 
 
 def declared_mean(node: ast.AST) -> Optional[ast.FunctionDef]:
-    """At the end of a constructor, say that the loss is a mean over the micro-batch."""
+    """At the end of a constructor, have the class say to the Trainer that its loss is a mean over the micro-batch."""
     if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
         return None
-    says = code.statements(f"if {_IS_OWN}: self.{_ATTRIBUTE} = False", at=node.body[-1])
+    says = code.statements(f"from {__name__} import declare\ndeclare(__class__)", at=node.body[-1])
     return ast.FunctionDef(**{**dict(ast.iter_fields(node)), "body": [*node.body, *says]})
+
+
+def declare(kind: Any) -> None:
+    """Have the models of a class answer a Trainer which asks whether they take loss arguments."""
+    if _ATTRIBUTE not in vars(kind):
+        setattr(kind, _ATTRIBUTE, _Answer(kind))
+
+
+def take_back() -> None:
+    """Remove the answers of classes whose constructors do not declare them any more."""
+    for answer in list(_answers):
+        function = vars(answer.owner).get("__init__")
+        if "declare" not in getattr(getattr(function, "__code__", None), "co_names", ()):
+            _answers.discard(answer)
+            if vars(answer.owner).get(_ATTRIBUTE) is answer:
+                delattr(answer.owner, _ATTRIBUTE)
+
+
+class _Answer:
+    """An attribute of a model that is False for the Trainer whose loss the model computes, and absent for all others.
+
+    What the user says of a model or of a subclass comes first.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        _answers.add(self)
+
+    def __get__(self, model: Any, kind: Any = None) -> bool:
+        if model is None or not self._is_asked_by_a_trainer(model):
+            raise AttributeError(f"{(kind or type(model)).__name__!r} object has no attribute {_ATTRIBUTE!r}")
+        return False
+
+    def _is_asked_by_a_trainer(self, model: Any) -> bool:
+        trainer = _asking_trainer()
+        if trainer is None or getattr(trainer, "compute_loss_func", None) is not None:
+            return False
+        forward = next((one for one in type(model).__mro__ if "forward" in vars(one) and _is_of_library(one)), None)
+        return (
+            forward is self.owner
+            and _passed_on.is_library_path(_ID, model, "forward")
+            and _passed_on.is_library_path(_ID, trainer, "compute_loss")
+        )
 
 
 def divisor(trainer: Any, num_items_in_batch: Any) -> int:
@@ -82,6 +125,24 @@ def divisor(trainer: Any, num_items_in_batch: Any) -> int:
 # ---------------------------------------------------------------------------------------------------------------------
 
 _ATTRIBUTE = "accepts_loss_kwargs"
+_ID = "ga-loss-kwargs-swallowed-vlm"
+_answers: set[_Answer] = set()
+
+
+def _is_of_library(kind: Any) -> bool:
+    return str(kind.__module__).partition(".")[0] == "transformers"
+
+
+def _asking_trainer() -> Any:
+    """The Trainer in whose constructor this thread is, or None."""
+    frame = sys._getframe(2)
+    for _ in range(_DEPTH):
+        if frame.f_code.co_name == "__init__" and frame.f_globals.get("__name__") == "transformers.trainer":
+            return frame.f_locals.get("self")
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return None
 
 
 @cache

@@ -7,8 +7,11 @@ Cause     DeepSpeed's engine divides every loss by N in its backward pass. What 
           over all micro-batches of the step must not be.
 Releases  4.46.2 to 4.48.3, less 4.47.0, which keeps the number back from the models: their mean is divided once.
 Upstream  transformers#35808 (fixed in 4.49.0)
-Here      The engine is told ``scale_wrt_gas=False`` where the loss has been normalised, as 4.49.0 does. Gradients are
-          equal to those of 4.49.0 where all losses are (4.48.1 to 4.48.3), and elsewhere where this loss is.
+Here      The engine is told ``scale_wrt_gas=False`` where the loss was divided by the number of labels in the step or
+          by that of the micro-batches, by the model, the Trainer or the user. Gradients are equal to those of
+          4.49.0 where all losses are (4.48.1 to 4.48.3), and elsewhere where this loss is. A
+          mean that nobody has divided (label smoothing, a ``compute_loss`` of one's own) is left to the engine, whose
+          one division is right for it.
 """
 
 from __future__ import annotations
@@ -26,39 +29,34 @@ FIX = Fix(
     fixed_in="4.49.0",
     order=1,  # after trainer-ga-multiplied-loss, which rewrites the statements around the backward pass
     prefilter="self.accelerator.backward(",
+    everyone="only where the loss is seen to be normalised over the step: the new code tests it itself",
 )
 
-_TAKES_NUMBER = "self.model_accepts_loss_kwargs"
-_HAS_FUNCTION = "self.compute_loss_func is not None"
-_BY_THE_NUMBER = f"num_items_in_batch is not None and ({_TAKES_NUMBER} or {_HAS_FUNCTION})"
 _NUMBER_OF_BATCHES = "self.args.gradient_accumulation_steps"
 
-# What stands before the backward pass, what stands behind it, and when the loss has been normalised over the step.
+# What stands before the backward pass, and what stands behind it.
 _FORMS = (
-    ("", f"if num_items_in_batch is None: return loss.detach() / {_NUMBER_OF_BATCHES}", _BY_THE_NUMBER),
-    ("", "return share.detach()", _BY_THE_NUMBER),  # what trainer-ga-multiplied-loss makes of it
+    ("", f"if num_items_in_batch is None: return loss.detach() / {_NUMBER_OF_BATCHES}"),
+    ("", "return share.detach()"),  # what trainer-ga-multiplied-loss makes of it
+    (f"if num_items_in_batch is None: loss = loss / {_NUMBER_OF_BATCHES}", ""),
     (
-        f"if num_items_in_batch is None: loss = loss / {_NUMBER_OF_BATCHES}",
+        f"if not self.model_accepts_loss_kwargs and self.compute_loss_func is None: loss = loss / {_NUMBER_OF_BATCHES}",
         "",
-        f"num_items_in_batch is None or (not {_TAKES_NUMBER} and {_HAS_FUNCTION})",
-    ),
-    (
-        f"if not {_TAKES_NUMBER} and self.compute_loss_func is None: loss = loss / {_NUMBER_OF_BATCHES}",
-        "",
-        "True",
     ),
 )
 _BACKWARD = "self.accelerator.backward(loss, **kwargs)"
 _TOLD = """\
-if self.accelerator.distributed_type == DistributedType.DEEPSPEED and ({}):
-    kwargs['scale_wrt_gas'] = False
+if self.accelerator.distributed_type == DistributedType.DEEPSPEED:
+    import hotfix.training._loss_path as _loss_path
+    if _loss_path.is_normalised('deepspeed-double-gas-scaling', self, loss, num_items_in_batch):
+        kwargs['scale_wrt_gas'] = False
 """
 
 FIX.edits(
     ("transformers.trainer:Trainer.training_step", ">=4.46.2,<=4.48.3,!=4.47.0"),
     alternatives=True,
-    old=[f"{before}\n{_BACKWARD}\n{behind}" for before, behind, _ in _FORMS],
-    new=[f"{before}\n{_TOLD.format(normalised)}{_BACKWARD}\n{behind}" for before, behind, normalised in _FORMS],
+    old=[f"{before}\n{_BACKWARD}\n{behind}" for before, behind in _FORMS],
+    new=[f"{before}\n{_TOLD}{_BACKWARD}\n{behind}" for before, behind in _FORMS],
 )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 
 from hotfix.fix import Fix
-from hotfix.training._swallowed import declared_mean, place, swallows
+from hotfix.training._swallowed import declared_mean, place, swallows, take_back
 from hotfix.training.ga_loss_kwargs_swallowed_vlm import FIX as REPAIRED_UPSTREAM
 
 FIX = Fix(
@@ -24,7 +24,7 @@ FIX = Fix(
     title="Loss and gradients of encoder-decoders are gradient_accumulation_steps times too large",
     kind="silent",
     upstream=("transformers#47688", "transformers#47690"),
-    optin=True,
+    optin="upstream has not repaired it",
     prefilter="labels is not None",
     exempt={
         **REPAIRED_UPSTREAM.exempt,
@@ -65,3 +65,6 @@ for _words in (
 def is_broken(model: ast.AST) -> bool:
     """The class swallows the number."""
     return swallows(model)
+
+
+FIX.cleans_up(take_back)

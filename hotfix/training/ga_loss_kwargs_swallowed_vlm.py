@@ -8,11 +8,13 @@ Cause     The Trainer gives ``num_items_in_batch`` to every model whose forward 
 Releases  The table below: 36 classes, 4.48.0 to 5.16.1. The Trainer of 4.47 asks no class: nothing is repaired there.
 Upstream  transformers#36753, transformers#37208, transformers#40333, transformers#43651, transformers#47688. Some
           classes say it later, others pass the number on to their loss; the fixed release differs by class.
-Here      The constructor says ``accepts_loss_kwargs = False``, and the Trainer divides the mean by N, as it did before
-          4.46. Each micro-batch weighs the same, as in the classes that say it upstream; in those that pass the number
-          on each label does, which comes to the same where the micro-batches have equally many. With one micro-batch
-          nothing changes. A ``compute_loss_func`` gets the number as before. A subclass with a forward of its own is
-          left alone, and so is a forward that somebody else has put in place of the class's.
+Here      The class says ``accepts_loss_kwargs = False`` to a Trainer that asks it, which then divides the mean by N, as
+          it did before 4.46; nobody else can see the attribute. Each micro-batch weighs the same, as in the classes
+          that say it upstream; in those that pass the number on each label does, which comes to the same where the
+          micro-batches have equally many. With one micro-batch nothing changes. Left alone are a ``compute_loss_func``
+          and a ``compute_loss`` of one's own that does not return what the library's returns: they get the number as
+          before. So are models with a forward of the user's, on a subclass or on the instance, which does not return
+          what the library's returns, and models of which the user has said what they accept.
           In 5.2.0 to 5.5.3 Accelerate divides all losses once more: v5-trainer-ga-double-division.
 """
 
@@ -22,7 +24,7 @@ import ast
 from typing import Optional
 
 from hotfix.fix import Fix
-from hotfix.training._swallowed import declared_mean, is_asked, place, swallows
+from hotfix.training._swallowed import declared_mean, is_asked, place, swallows, take_back
 
 _OF_4_47 = (
     "musicgen MusicgenForConditionalGeneration",
@@ -55,6 +57,7 @@ FIX = Fix(
     ),
     fixed_in="5.17.0",  # the last of them; the table tells of each
     prefilter="labels is not None",
+    everyone="only for a Trainer and a model whose loss is the library's: the answer to the Trainer tests it itself",
     exempt={
         "transformers.*": "Upstream has not repaired it.",
         **dict.fromkeys(map(place, _OF_4_47), "It was so up to 4.47.1, whose Trainer does not ask the class."),
@@ -118,3 +121,6 @@ for _model, _class, _releases in TABLE:
 def is_broken(model: ast.AST, trainer: Optional[ast.AST] = None) -> bool:
     """The class swallows the number, and the Trainer asks it, if that is looked at."""
     return swallows(model) and (trainer is None or is_asked(trainer))
+
+
+FIX.cleans_up(take_back)

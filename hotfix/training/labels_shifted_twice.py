@@ -13,8 +13,10 @@ Upstream  transformers#40863, transformers#42740, transformers#46784, transforme
           transformers#47200, transformers#47395, transformers#48493; the fixed release differs by class
 Here      The loss is told that the labels have been moved; up to 4.50.3, where it cannot be told, it is given one place
           more at either end. The number of labels of a step goes to the loss as before. A ``loss_function`` that the
-          user has set is called as before. Who gave these models labels that were moved the other way, to make up for
-          the bug, has to stop doing so, as with the releases that are fixed.
+          user has set is called as before. Where the user hands over ``decoder_input_ids`` that are the labels, and not
+          the labels moved to the right, the loss moves them, as in stock; so it does with ``decoder_inputs_embeds``, of
+          which nobody can tell. Who gave these models labels that were moved
+          the other way, to make up for the bug, has to stop doing so, as with the releases that are fixed.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ FIX = Fix(
     ),
     fixed_in="5.17.0",  # the last of them; the table tells of each
     prefilter="self.loss_function(",
+    everyone="only with the library's loss, and labels that stand below their logits: the new code tests both itself",
 )
 
 # Model, class, and the releases in which upstream has it wrong.
@@ -73,12 +76,18 @@ def _place(model: str, name: str, releases: str) -> tuple[str, str]:
     return f"transformers.models.{model}.modeling_{model}:{name}.forward", releases
 
 
-def _told(calls: Sequence[str]) -> tuple[str, ...]:
+def _told(calls: Sequence[str], given: str = "") -> tuple[str, ...]:
     imported = "from hotfix.training._aligned import aligned\n"
-    return tuple(imported + one.replace("self.loss_function", "aligned(self.loss_function)") for one in calls)
+    told = f"aligned(self.loss_function{given})"
+    return tuple(imported + one.replace("self.loss_function", told) for one in calls)
 
 
-FIX.edits(*(_place(*one) for one in _ENCODER_DECODERS), old=_CALLS, new=_told(_CALLS), alternatives=True)
+FIX.edits(
+    *(_place(*one) for one in _ENCODER_DECODERS),
+    old=_CALLS,
+    new=_told(_CALLS, ", decoder_input_ids, decoder_inputs_embeds"),
+    alternatives=True,
+)
 FIX.edits(*(_place(*one) for one in _MOVED_BY_HAND), old=_CALLS_BY_HAND, new=_told(_CALLS_BY_HAND), alternatives=True)
 
 

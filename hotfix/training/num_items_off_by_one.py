@@ -9,9 +9,11 @@ Releases  4.46.2 to 5.9.0
 Upstream  transformers#46204 (fixed in 5.10.1)
 Here      The Trainer counts what the loss takes: all labels but the first of each row where the loss moves them, all
           of them elsewhere, ``shift_labels`` where the batch brings them and the loss takes them. Equal to 5.10.1, with
-          two exceptions. Models whose class upstream does not know by its name (`GPT2LMHeadModel`) move their labels as
-          well, and are counted so; and in encoder-decoders each label is predicted: 5.10.1 leaves their first ones out
-          (v5-num-items-undercount-seq2seq).
+          three exceptions. Models whose class upstream does not know by its name (`GPT2LMHeadModel`) move their labels
+          as well, and are counted so. In encoder-decoders each label is predicted: 5.10.1 leaves their first ones out
+          (v5-num-items-undercount-seq2seq). And where a model, a ``training_step``, a ``compute_loss``, a
+          ``compute_loss_func`` or a ``loss_function`` of the user's divides by the number, all labels are counted, as
+          in stock, unless it calls the library's loss or has a slice ``labels[..., 1:]``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
+from hotfix.training import _loss_path, _passed_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +37,7 @@ FIX = Fix(
     upstream=("transformers#46204",),
     fixed_in="5.10.1",
     order=1,
+    everyone="only where what is divided by the number is seen to move the labels: the new code tests it itself",
 )
 
 _COUNTED = "from hotfix.training.num_items_off_by_one import counted"
@@ -63,6 +68,8 @@ def counted(trainer: Any, batch: Mapping[str, Any]) -> Any:
         ``labels``, or all of them but the first of each row, or ``shift_labels``. Those that are -100 do not count.
     """
     labels = batch["labels"]
+    if labels.ndim < 2:  # a class for each text
+        return labels
     moved = _moves_labels(trainer)
     if moved and "shift_labels" in batch and "shift_labels" in inspect.signature(moved).parameters:
         return batch["shift_labels"]
@@ -70,22 +77,46 @@ def counted(trainer: Any, batch: Mapping[str, Any]) -> Any:
 
 
 def _moves_labels(trainer: Any) -> Any:
-    """The loss of the Trainer's model if it moves the labels by one, else None."""
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    model = model.get_base_model() if hasattr(model, "get_base_model") else model  # PEFT
-    model = getattr(model, "_orig_mod", model)  # torch.compile
+    """The loss of the Trainer's model if it moves the labels by one, and what is divided by the number is that loss."""
     # The model has imported both, if it is one of the library.
     losses = sys.modules.get("transformers.loss.loss_utils")
-    names = sys.modules.get("transformers.models.auto.modeling_auto")
-    config = getattr(model, "config", None)
-    if losses is None or names is None or config is None or getattr(config, "is_encoder_decoder", False):
+    mapping = sys.modules.get("transformers.models.auto.modeling_auto")
+    if losses is None or mapping is None:
         return None
-    kind = getattr(model, "loss_type", None) or getattr(config, "loss_type", None) or type(model).__name__
+    function = trainer.compute_loss_func
+    if function is not None:
+        moves = _is_causal(function, losses) or _passed_on.moves_labels(function)
+        return losses.ForCausalLMLoss if moves or scope.leave_alone(FIX.id, "compute_loss_func is your own") else None
+    training_step = getattr(trainer, "training_step", None)
+    if training_step is not None and not _passed_on.is_number_passed_on(FIX.id, trainer, "training_step"):
+        return losses.ForCausalLMLoss if _passed_on.moves_labels(training_step) else None
+    compute_loss = getattr(trainer, "compute_loss", None)
+    if compute_loss is not None and not _passed_on.is_number_passed_on(FIX.id, trainer, "compute_loss"):
+        return losses.ForCausalLMLoss if _passed_on.moves_labels(compute_loss) else None
+    moves = _model_moves_labels(_loss_path.model_of(trainer), losses, mapping.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    return losses.ForCausalLMLoss if moves else None
+
+
+def _is_causal(function: Any, losses: Any) -> bool:
+    """Whether a function is the library's loss of a causal language model, or that one with arguments bound."""
+    return getattr(function, "func", function) is losses.ForCausalLMLoss
+
+
+def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bool:
+    config = getattr(model, "config", None)
+    if config is None or getattr(config, "is_encoder_decoder", False):
+        return False
+    loss_function = getattr(model, "loss_function", None)
+    if not _passed_on.is_library_path(FIX.id, model, "forward"):  # a model of one's own
+        calls_the_library = loss_function is losses.ForCausalLMLoss and _passed_on.names(model.forward, "loss_function")
+        return calls_the_library or _passed_on.moves_labels(model.forward)
+    if loss_function is not None and not scope.is_own(FIX.id, loss_function):
+        return _passed_on.moves_labels(loss_function)
+    library = [one.__name__ for one in type(model).__mro__ if one.__module__.startswith("transformers.")]
+    name = next(iter(library), type(model).__name__)
+    kind = getattr(model, "loss_type", None) or getattr(config, "loss_type", None) or name
     known = [kind] if kind in losses.LOSS_MAPPING else re.findall("|".join(losses.LOSS_MAPPING), kind)
     if known:
-        moves = losses.LOSS_MAPPING[known[0]] is losses.ForCausalLMLoss
-    elif kind in names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values():
-        moves = True
-    else:  # of a model that is not known by its name, the loss of a causal language model is the default
-        moves = trainer.compute_loss_func is None and getattr(model, "loss_function", None) is losses.ForCausalLMLoss
-    return losses.ForCausalLMLoss if moves else None
+        return bool(losses.LOSS_MAPPING[known[0]] is losses.ForCausalLMLoss)
+    # Of a model that is not known by its name, the loss of a causal language model is the default.
+    return name in names.values() or loss_function is losses.ForCausalLMLoss

@@ -6,11 +6,14 @@ Cause     Who cuts up a text moves its labels first, and hands them on as ``shif
           are. The model does not pass them on, and the loss moves the ``labels`` of its part.
 Releases  Qwen3-VL and Qwen3-VL MoE, 4.57.1 to 5.16.1
 Upstream  transformers#48491, transformers#48493 (fixed in 5.17.0)
-Here      ``shift_labels`` are passed on, and nothing else. Equal to 5.17.0 where the number of labels is not given, as
-          the Trainer does not give it to these models.
+Here      ``shift_labels`` of the shape of ``labels`` are passed on to the library's loss, and nothing else. Equal to
+          5.17.0 where the number of labels is not given, as the Trainer does not give it to these models.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from hotfix.fix import Fix
 
@@ -44,16 +47,32 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#48491", "transformers#48493"),
     fixed_in="5.17.0",
+    everyone="only who hands shift_labels to the model, of the shape of the labels, is affected",
     exempt=dict.fromkeys(map(_forward, _WITHOUT_CASE), "It is broken; there is no case that shows it yet."),
 )
 
-_CALL = "self.loss_function(logits=logits, labels=labels, vocab_size=self.config.text_config.vocab_size{})"
-# Contiguous: the loss of these releases cannot flatten a slice of labels, which ran before, if it was not looked at.
-_MOVED = ", **({'shift_labels': kwargs['shift_labels'].contiguous()} if kwargs.get('shift_labels') is not None else {})"
+_CALL = "loss = self.loss_function(logits=logits, labels=labels, vocab_size=self.config.text_config.vocab_size{})"
 
 FIX.edits(
     (_forward("qwen3_vl Qwen3VLForConditionalGeneration"), ">=4.57.1,<=5.16.1"),
     (_forward("qwen3_vl_moe Qwen3VLMoeForConditionalGeneration"), ">=4.57.1,<=5.16.1"),
     old=_CALL.format(""),
-    new=_CALL.format(_MOVED),
+    new=f"from {__name__} import moved\n" + _CALL.format(", **moved(self.loss_function, labels, kwargs)"),
 )
+
+
+def moved(loss_function: Any, labels: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels that were moved before, for a loss of the library; nothing where they were not, or for another loss.
+
+    Args:
+        loss_function: of the model; what one of the user's takes is not known.
+        labels: int64 of shape ``(batch, tokens)``.
+        given: further arguments of the model.
+    """
+    from transformers.loss.loss_utils import ForCausalLMLoss  # the model has imported it
+
+    shifted: Any = given.get("shift_labels")
+    if loss_function is not ForCausalLMLoss or getattr(shifted, "shape", None) != labels.shape:
+        return {}
+    # The loss of these releases cannot flatten a slice of labels, which ran before, if it was not looked at.
+    return {"shift_labels": shifted.contiguous()}

@@ -6,16 +6,15 @@ Cause     The Trainer hands the number of labels in a step to both.
 Releases  4.46.1 to 5.23.0
 Upstream  transformers#36331, transformers#36426, transformers#38666 (not repaired)
 Here      An override is called by its own signature, in training and evaluation. Its loss is then a mean over the
-          micro-batch: the Trainer is told that the model does not take the number, and divides by the micro-batches,
-          as 4.45.2 did; gradients would be as many times too large otherwise. An override of ``training_step`` that
-          calls the backward pass itself raises as before where there are several micro-batches a step: what divided
-          after it is gone. So does an old ``compute_loss`` beside a ``compute_loss_func``.
+          micro-batch: in its first step the Trainer is told that the model does not take the number, and divides by
+          the micro-batches, as 4.45.2 did; gradients would be as many times too large otherwise. An override of
+          ``training_step`` that calls the backward pass itself raises as before where there are several micro-batches a
+          step: what divided after it is gone. So does an old ``compute_loss`` beside a ``compute_loss_func``.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable
 
 from hotfix.fix import Fix
 from hotfix.training import _old_overrides
@@ -25,11 +24,17 @@ FIX = Fix(
     title="TypeError: compute_loss() got an unexpected keyword argument 'num_items_in_batch', of an override for 4.45",
     kind="training",
     upstream=("transformers#36331", "transformers#36426", "transformers#38666"),
-    optin=True,
     group="removed-names",
+    errors=(
+        "TypeError: …compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
+        "TypeError: …training_step() takes … positional arguments but … were given",
+    ),
     order=10,
     prefilter="num_items_in_batch",
 )
+
+OLD_LOSS = f"from {_old_overrides.__name__} import is_old_loss; is_old_loss(self)"
+OLD_STEP = f"from {_old_overrides.__name__} import is_old_step; is_old_step(self)"
 
 FIX.edits(
     ("transformers.trainer:Trainer.training_step", ">=4.46.1"),
@@ -38,6 +43,7 @@ FIX.edits(
         from {_old_overrides.__name__} import loss as loss_of
         loss = loss_of(self)(model, inputs, num_items_in_batch=num_items_in_batch)
     """,
+    when=OLD_LOSS,
 )
 FIX.edits(
     ("transformers.trainer:Trainer._inner_training_loop", ">=4.46.1,<5.3.0"),
@@ -47,6 +53,7 @@ FIX.edits(
         from {_old_overrides.__name__} import step as step_of
         tr_loss_step = step_of(self)(model, inputs, num_items_in_batch)
     """,
+    when=OLD_STEP,
 )
 FIX.edits(
     ("transformers.trainer:Trainer.prediction_step", ">=4.57.1"),
@@ -55,20 +62,8 @@ FIX.edits(
         from {_old_overrides.__name__} import loss as loss_of
         loss, outputs = loss_of(self)(model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch)
     """,
+    when=OLD_LOSS,
 )
-
-
-@FIX.wraps(("transformers.trainer:Trainer.__init__", ">=4.46.1"), fingerprint_of=("Trainer.training_step",))
-def that_divides(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A Trainer whose loss is a mean over the micro-batch divides by the micro-batches."""
-
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        old_loss = _old_overrides.without_the_number(self.compute_loss)
-        if (old_loss or not _old_overrides.takes(self.training_step, positional=3)) and self.compute_loss_func is None:
-            self.model_accepts_loss_kwargs = False
-
-    return init
 
 
 @FIX.recognises

@@ -23,6 +23,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from hotfix.fix import Fix
+from hotfix.training import _passed_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ FIX = Fix(
     upstream=("transformers#36492", "transformers#36967", "transformers#37474", "transformers#40799"),
     fixed_in="4.57.0",
     prefilter='["num_items_in_batch"] = num_items_in_batch',
+    everyone="only for a DataParallel of several devices; a tensor cannot be handed to it by anybody",
 )
 
 FIX.edits(
@@ -62,6 +64,8 @@ def share(model: Any, inputs: Mapping[str, Any], number: Any) -> Any:
 
     devices = len(model.device_ids) if isinstance(model, torch.nn.DataParallel) else 1
     if devices < 2 or (torch.is_tensor(number) and number.numel() != 1):
+        return number
+    if not torch.is_tensor(number) and not _passed_on.is_library_path(FIX.id, model.module, "forward"):
         return number
     rows = [one for one in inputs.values() if torch.is_tensor(one) and one.dim() > 0]
     replicas = min((len(one.chunk(devices)) for one in rows), default=devices)

@@ -10,7 +10,9 @@ Cause     Since 4.46 the Trainer divides by the number of labels in all micro-ba
 Releases  4.46.1 to 4.47.1. 4.46.0 has been withdrawn from the package index.
 Upstream  transformers#34191, transformers#34263, transformers#35203; transformers#35207 (fixed in 4.48.0)
 Here      A loss that is a mean over one micro-batch is divided by the number of micro-batches before the backward pass,
-          unless Accelerate or DeepSpeed does so by itself; the same quotient is reported. Bitwise equal to 4.48.0.
+          unless Accelerate or DeepSpeed does so by itself; the same quotient is reported. Bitwise equal to 4.48.0. Left
+          alone is a loss that was divided by the number of labels or of micro-batches, by whomever; one that is a sum,
+          which micro-batches rightly add up to; and a loss of the user's of which neither can be seen.
 """
 
 from __future__ import annotations
@@ -23,10 +25,16 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#34191", "transformers#34263", "transformers#35203", "transformers#35207"),
     fixed_in="4.48.0",
+    everyone="only where the loss is seen to be a mean that nobody has divided: the new code tests it itself",
 )
 
-# The loss is a mean over its own micro-batch, since nobody was told how many labels there are in the whole step.
-_IS_MEAN = "num_items_in_batch is None or not (self.model_accepts_loss_kwargs or self.compute_loss_func is not None)"
+_ID = "trainer-ga-multiplied-loss"
+# Nobody was told how many labels the whole step has, and the loss is seen to be a mean over its own micro-batch.
+_IMPORT = "import hotfix.training._loss_path as _loss_path"
+_IS_MEAN = (
+    "((num_items_in_batch is None or not (self.model_accepts_loss_kwargs or self.compute_loss_func is not None)) "
+    f"and _loss_path.is_mean({_ID!r}, self, loss, num_items_in_batch))"
+)
 # DeepSpeed's engine divides in its own backward pass; so does Accelerate, if its launcher was told the number.
 IS_DIVIDED_LATER = (
     "self.accelerator.distributed_type == DistributedType.DEEPSPEED or self.accelerator.gradient_accumulation_steps > 1"
@@ -48,12 +56,15 @@ FIX.edits(
     ),
     new=(
         f"""
-        if not ({_IS_MEAN}):
+        {_IMPORT}
+        if not {_IS_MEAN}:
             loss *= self.args.gradient_accumulation_steps
         """,
         f"""
-        share = loss / self.args.gradient_accumulation_steps if {_IS_MEAN} else loss
-        loss = loss if {IS_DIVIDED_LATER} else share
+        {_IMPORT}
+        is_mean = {_IS_MEAN}
+        share = loss / self.args.gradient_accumulation_steps if is_mean or num_items_in_batch is None else loss
+        loss = share if is_mean and not ({IS_DIVIDED_LATER}) else loss
         self.accelerator.backward(loss, **kwargs)
         return share.detach()
         """,

@@ -12,15 +12,18 @@ Here      The number goes to these models where the result depends on it: with s
           ``average_tokens_across_devices`` and for ``compute_loss_func``. There it is equal to 4.47.1 and 4.48.1.
           Otherwise their mean is right, and exact. Under DeepSpeed, whose engine divides once more in these releases
           (deepspeed-double-gas-scaling), the mean gives the right gradients as well, and nothing is changed; nor is
-          it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it. An
-          override of ``compute_loss`` that was written before 4.46 and does not take the number is called without it,
-          and its mean is divided by the micro-batches, as 4.45.2 did.
+          it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it.
+          A ``compute_loss`` of one's own is called without the number, as in stock, unless it returns what the
+          library's returns, and so is a model whose forward does not know the number. Such a loss is divided by the
+          micro-batches if it is seen to be a mean that nobody has divided.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from hotfix.fix import Fix
-from hotfix.training import _old_overrides
+from hotfix.training import _loss_path, _old_overrides, _passed_on
 from hotfix.training.trainer_ga_multiplied_loss import IS_DIVIDED_LATER
 
 FIX = Fix(
@@ -29,14 +32,8 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#35121", "transformers#35651"),
     fixed_in="4.47.1, 4.48.1",
+    everyone="only what returns the library's loss gets the number: the new code tests it itself",
 )
-
-# When the number is kept from a model that takes it, as it always is in these releases.
-_DEPENDS_ON_IT = (
-    "self.args.gradient_accumulation_steps > 1 or self.args.average_tokens_across_devices "
-    "or self.compute_loss_func is not None"
-)
-_IS_COMPOSED = "str(getattr(getattr(self.model, 'config', None), 'model_type', '')).endswith('encoder-decoder')"
 
 FIX.edits(
     ("transformers.trainer:Trainer.training_step", ">=4.47.0,<=4.48.0,!=4.47.1"),
@@ -47,12 +44,60 @@ FIX.edits(
             loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)
     """,
     new=f"""
-        from {_old_overrides.__name__} import without_the_number
-        if self.model_accepts_loss_kwargs and (not ({_DEPENDS_ON_IT}) or {IS_DIVIDED_LATER} or {_IS_COMPOSED}):
-            loss = self.compute_loss(model, inputs)
-        elif self.model_accepts_loss_kwargs and without_the_number(self.compute_loss):
-            loss = self.compute_loss(model, inputs) / self.args.gradient_accumulation_steps
+        if self.model_accepts_loss_kwargs:
+            from {__name__} import loss_of
+            loss = loss_of(self, model, inputs, num_items_in_batch, {IS_DIVIDED_LATER})
         else:
             loss = self.compute_loss(model, inputs, num_items_in_batch=num_items_in_batch)
     """,
 )
+
+
+def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later: bool) -> Any:
+    """The loss of a micro-batch, of a model that takes loss arguments.
+
+    Args:
+        trainer: of the step.
+        model: what it calls.
+        inputs: of the model; as in stock, labels are taken out of it where a function computes the loss.
+        number: of labels in the step, which the release keeps back; None where there are no labels.
+        is_divided_later: whether DeepSpeed or Accelerate divides by the number of micro-batches.
+    """
+    steps = trainer.args.gradient_accumulation_steps
+    has_function = trainer.compute_loss_func is not None
+    if number is None or is_divided_later or _is_composed(trainer):
+        return trainer.compute_loss(model, inputs)
+    if steps <= 1 and not trainer.args.average_tokens_across_devices:
+        return _without(trainer, model, inputs, number) if has_function else trainer.compute_loss(model, inputs)
+    if _takes_the_number(trainer):
+        return trainer.compute_loss(model, inputs, num_items_in_batch=number)
+    loss = _without(trainer, model, inputs, number)
+    return loss / steps if steps > 1 and _loss_path.is_mean(FIX.id, trainer, loss, None) else loss
+
+
+def _is_composed(trainer: Any) -> bool:
+    """Whether a model hands the number to an encoder that refuses it."""
+    config = getattr(trainer.model, "config", None)
+    return str(getattr(config, "model_type", "")).endswith("encoder-decoder")
+
+
+def _takes_the_number(trainer: Any) -> bool:
+    """Whether the loss is the library's, with a model that knows what to do with the number."""
+    if _old_overrides.without_the_number(trainer.compute_loss):
+        return False
+    if not _passed_on.is_library_path(FIX.id, trainer, "compute_loss"):
+        return False
+    return _passed_on.is_given_the_number(FIX.id, _loss_path.model_of(trainer))
+
+
+def _without(trainer: Any, model: Any, inputs: Any, number: Any) -> Any:
+    """The loss without the number, as in stock; with it for code of the user's that stock ends in an error."""
+    labels = inputs.get("labels")
+    try:
+        return trainer.compute_loss(model, inputs)
+    except TypeError as error:
+        if "NoneType" not in str(error) or _old_overrides.without_the_number(trainer.compute_loss):
+            raise
+    if labels is not None:
+        inputs["labels"] = labels
+    return trainer.compute_loss(model, inputs, num_items_in_batch=number)

@@ -20,8 +20,12 @@ FIX = Fix(
     title="AttributeError: 'generator' object has no attribute 'generate', in get_batch_samples of a Trainer of TRL",
     kind="training",
     upstream=("LlamaFactory#8491",),
-    optin=True,
     group="removed-names",
+    errors=(
+        "TypeError: …get_batch_samples() takes … positional arguments but … were given",
+        "AttributeError: 'generator' object has no attribute 'generate'",
+    ),
+    when=f"from {_old_overrides.__name__} import fetches_no_batches; fetches_no_batches(self)",
 )
 
 FIX.edits(

@@ -18,8 +18,9 @@ FIX = Fix(
     title="TypeError: GRPOTrainer._get_train_sampler() takes 1 positional argument but 2 were given",
     kind="training",
     upstream=("LlamaFactory#8207", "Tina#4"),
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …_get_train_sampler() takes … positional argument… but … were given",),
+    when=f"from {_old_overrides.__name__} import lacks; lacks(self._get_train_sampler, 1)",
 )
 
 FIX.edits(

@@ -10,15 +10,22 @@ Releases  4.46.1 to 4.51.3
 Upstream  transformers#37777, transformers#37923 (fixed in 4.52.1)
 Here      The last group has what is left, its step is made and counted. Bitwise equal to 4.52.1: a run that is given in
           epochs has more steps than before, and its schedule is as much longer. With ``max_steps`` there are as many
-          steps as ever.
+          steps as before. The loop has its own plan corrected, so that a copy of its source that somebody runs in its
+          place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which stock has planned, a
+          ``set_initial_training_values`` of one's own, a schedule of one's own that ends with stock's last step
+          (OneCycleLR), and data without a length.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Optional
+import json
+import math
+from pathlib import Path
+from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.pattern import Rewrite, occurs
 
 FIX = Fix(
@@ -28,27 +35,49 @@ FIX = Fix(
     upstream=("transformers#37777", "transformers#37923"),
     fixed_in="4.52.1",
     prefilter="remainder = num_examples",
+    everyone="the plan and the loop are the library's: the new code tests the rest itself",
 )
 
-_LOOP, _PLAN = "Trainer._inner_training_loop", "Trainer.set_initial_training_values"
 _OF_SAMPLES = "remainder = num_examples % args.gradient_accumulation_steps"
-_ROUNDED_UP = "-(-len_dataloader // args.gradient_accumulation_steps)"
+_VALUES = (
+    "(num_train_epochs, num_update_steps_per_epoch, num_examples, num_train_samples, epoch_based, "
+    "len_dataloader, max_steps)"
+)
+_PLANNED = "self.set_initial_training_values(args, train_dataloader, total_train_batch_size)"
+# The plan counts the step at the end of an epoch.
+_IS_WHOLE = (
+    "len_dataloader is not None and num_update_steps_per_epoch * args.gradient_accumulation_steps >= steps_in_epoch"
+)
 
-# Where the steps are counted (in `_PLAN` from 4.49.0 on), and, in 4.46, when one is made.
+# Where the steps are counted (by a method from 4.49.0 on), and, in 4.46, when one is made.
 _CHANGES = (
-    Rewrite(_OF_SAMPLES, "remainder = steps_in_epoch % args.gradient_accumulation_steps"),
+    Rewrite(
+        _OF_SAMPLES,
+        f"remainder = (steps_in_epoch if {_IS_WHOLE} else num_examples) % args.gradient_accumulation_steps",
+    ),
     Rewrite(
         "num_update_steps_per_epoch = len_dataloader // args.gradient_accumulation_steps",
-        f"num_update_steps_per_epoch = {_ROUNDED_UP}",
+        f"from {__name__} import steps_per_epoch\n"
+        "num_update_steps_per_epoch = steps_per_epoch(self, args, len_dataloader, resume_from_checkpoint)",
+    ),
+    Rewrite(
+        f"{_VALUES} = {_PLANNED}",
+        f"from {__name__} import with_whole_epochs\n"
+        f"{_VALUES} = with_whole_epochs(self, args, resume_from_checkpoint, {_PLANNED})",
     ),
     Rewrite(
         "do_sync_step = __LESS or total_batched_samples % args.gradient_accumulation_steps == 0",
-        "do_sync_step = (step + 1) % args.gradient_accumulation_steps == 0 or step + 1 == steps_in_epoch",
+        f"""
+        if {_IS_WHOLE}:
+            do_sync_step = (step + 1) % args.gradient_accumulation_steps == 0 or step + 1 == steps_in_epoch
+        else:
+            do_sync_step = __LESS or total_batched_samples % args.gradient_accumulation_steps == 0
+        """,
     ),
 )
 
 
-@FIX.edits((f"transformers.trainer:{_LOOP}", ">=4.46.1,<=4.51.3"))
+@FIX.edits(("transformers.trainer:Trainer._inner_training_loop", ">=4.46.1,<=4.51.3"))
 def whole_epochs(node: ast.AST) -> Optional[ast.AST]:
     """Each of the changes that this release needs."""
     if not isinstance(node, ast.FunctionDef) or node.name != "_inner_training_loop":
@@ -58,12 +87,77 @@ def whole_epochs(node: ast.AST) -> Optional[ast.AST]:
     return node
 
 
-FIX.edits(
-    (f"transformers.trainer:{_PLAN}", ">=4.49.0,<=4.51.3"),
-    old="max(len_dataloader // args.gradient_accumulation_steps, 1)",
-    new=f"max({_ROUNDED_UP}, 1)",
-    fingerprint_of=(_PLAN, _LOOP),
-)
+def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optional[str]) -> int:
+    """How many optimizer steps an epoch has.
+
+    Args:
+        trainer: that plans a run.
+        args: `TrainingArguments`.
+        batches: micro-batches of an epoch.
+        resumed_from: folder of the checkpoint from which the run is resumed, or None.
+
+    Returns:
+        The number of accumulation steps, rounded up; rounded down where the checkpoint was planned so, and where a
+        learning rate schedule of the user's own has no more steps.
+    """
+    stock, whole = (max(one, 1) for one in (batches // args.gradient_accumulation_steps, _rounded_up(batches, args)))
+    if whole != stock and args.max_steps <= 0 and _ends_before(trainer, math.ceil(args.num_train_epochs * whole)):
+        scope.leave_alone(
+            FIX.id, f"{type(trainer.lr_scheduler).__name__} has as many steps as this release has planned"
+        )
+        return stock
+    if whole == stock or not resumed_from or not _is_planned_by_stock(args, batches, stock, whole, resumed_from):
+        return whole
+    scope.leave_alone(FIX.id, f"{resumed_from} is of a run that this release has planned")
+    return stock
+
+
+def with_whole_epochs(trainer: Any, args: Any, resumed_from: Optional[str], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The plan of a run, as `Trainer.set_initial_training_values` returns it, with the steps of whole epochs."""
+    epochs, _, examples, samples, is_epoch_based, batches, steps = values
+    if not batches or not scope.is_own(FIX.id, trainer, "set_initial_training_values"):
+        return values
+    per_epoch = steps_per_epoch(trainer, args, batches, resumed_from)
+    if is_epoch_based:
+        steps = math.ceil(args.num_train_epochs * per_epoch)
+    else:
+        epochs = math.ceil(steps / per_epoch)
+    return epochs, per_epoch, examples, samples, is_epoch_based, batches, steps
+
+
+def _ends_before(trainer: Any, steps: int) -> bool:
+    """Whether a schedule that the user has made raises an error before so many steps, as OneCycleLR of torch does."""
+    schedules = [] if getattr(trainer, "_created_lr_scheduler", False) else [getattr(trainer, "lr_scheduler", None)]
+    for one in schedules:
+        inner = getattr(one, "scheduler", one)  # Accelerate's wrapper
+        schedules += getattr(inner, "_schedulers", ())
+        total = getattr(inner, "total_steps", None)
+        if isinstance(total, int) and total < steps:
+            return True
+    return False
+
+
+def _rounded_up(batches: int, args: Any) -> int:
+    return -(-batches // int(args.gradient_accumulation_steps))
+
+
+def _is_planned_by_stock(args: Any, batches: int, stock: int, whole: int, folder: str) -> bool:
+    """Whether the steps and epochs of a checkpoint are those of epochs without their last step."""
+    try:
+        state = json.loads((Path(folder) / "trainer_state.json").read_text(encoding="utf-8"))
+        step, epoch = int(state["global_step"]), float(state["epoch"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+    def distance(per_epoch: int) -> float:
+        done, last = divmod(max(step - 1, 0), per_epoch)
+        read = min((last + 1) * int(args.gradient_accumulation_steps), batches)
+        return abs(done + read / batches - epoch)
+
+    if not math.isclose(distance(stock), distance(whole), abs_tol=1e-6):
+        return distance(stock) < distance(whole)
+    planned, would_be = (math.ceil(args.num_train_epochs * one) for one in (stock, whole))
+    return bool(args.max_steps <= 0 and planned != would_be and state.get("max_steps") == planned)
 
 
 @FIX.recognises

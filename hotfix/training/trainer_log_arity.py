@@ -18,8 +18,9 @@ FIX = Fix(
     title="TypeError: DPOTrainer.log() takes 2 positional arguments but 3 were given",
     kind="training",
     upstream=("trl#2445",),
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …log() takes … positional arguments but … were given",),
+    when=f"from {_old_overrides.__name__} import lacks; lacks(self.log, 2)",
 )
 
 FIX.edits(

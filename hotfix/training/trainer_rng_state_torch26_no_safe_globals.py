@@ -7,8 +7,9 @@ Cause     From 2.6 on ``torch.load`` takes tensors and little else, unless it is
           numpy's random numbers, in ``rng_state.pth``, is an array.
 Releases  4.36.0 to 4.46.3, beside torch 2.6 or newer
 Upstream  transformers#34631 (fixed in 4.47.0)
-Here      What an array is made of is allowed while the file is read, as in 4.47.0; by the names of numpy 1 and of
-          numpy 2, whichever has written it. (4.47.0 and later allow those of the numpy that is installed:
+Here      Stock reads the file first. If torch refuses it, the file is read again, and what an array is made of is
+          allowed meanwhile, as in 4.47.0; by the names of numpy 1 and of numpy 2, whichever has written it. What the
+          program has allowed before stays allowed. (4.47.0 and later allow the names of the numpy that is installed:
           trainer-rng-state-safe-globals-incomplete.)
 """
 
@@ -25,6 +26,8 @@ FIX = Fix(
     needs={"torch": ">=2.6"},
     upstream=("transformers#34631",),
     fixed_in="4.47.0",
+    errors=("UnpicklingError: Weights only load failed…",),
+    on_error=True,
     prefilter="checkpoint_rng_state = torch.load(rng_file)",
 )
 
@@ -45,4 +48,7 @@ def allowed() -> Any:
 
     make = numpy.empty(0).__reduce__()[0]  # whichever module this numpy has it in
     both = [(make, f"numpy.{one}.multiarray._reconstruct") for one in ("core", "_core")]
-    return torch.serialization.safe_globals([*both, numpy.ndarray, numpy.dtype, type(numpy.dtype(numpy.uint32))])
+    needed = [*both, numpy.ndarray, numpy.dtype, type(numpy.dtype(numpy.uint32))]
+    # What it enters it takes out again, also what the program has allowed itself.
+    known = torch.serialization.get_safe_globals()
+    return torch.serialization.safe_globals([one for one in needed if one not in known])

@@ -20,8 +20,9 @@ FIX = Fix(
     title="TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
     kind="removed-api",
     upstream=("trl#6168", "FlagEmbedding#1592", "ms-swift#6899"),
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …__init__() got an unexpected keyword argument 'tokenizer'",),
+    on_error=True,
     prefilter="processing_class",
 )
 

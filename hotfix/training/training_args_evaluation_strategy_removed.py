@@ -29,8 +29,9 @@ FIX = Fix(
     title="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'",
     kind="removed-api",
     upstream=("Whisper-Finetune#112", "course#987", "llm-book#56"),
-    optin=True,
     group="removed-names",
+    errors=("TypeError: …__init__() got an unexpected keyword argument …",),
+    on_error=True,
     prefilter="TrainingArguments",
 )
 

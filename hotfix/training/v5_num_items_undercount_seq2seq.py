@@ -6,7 +6,9 @@ Cause     Since 5.10.1 ``num_items_in_batch`` leaves out the first label of each
           Encoder-decoders have the same loss by name, and their labels stand below their logits.
 Releases  5.10.1 to 5.14.1
 Upstream  transformers#46903 (fixed in 5.15.0)
-Here      All labels of an encoder-decoder are counted. Equal to 5.15.0.
+Here      All labels of an encoder-decoder of the library are counted. Equal to 5.15.0. One with a forward of the
+          user's may move its labels: it is counted as before, and so are a ``compute_loss`` and a ``compute_loss_func``
+          that leave the first label out (``labels[..., 1:]``).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#46903",),
     fixed_in="5.15.0",
+    everyone="only for encoder-decoders with the library's forward: the new code tests it itself",
 )
 
 _CAUSAL = "LOSS_MAPPING.get(getattr(model_to_inspect, 'loss_type', None)) is ForCausalLMLoss"
@@ -27,8 +30,12 @@ FIX.edits(
     ("transformers.trainer:Trainer.__init__", ">=5.10.1,<=5.14.1"),
     old=f"self._loss_shifts_labels = {_CAUSAL}",
     new=f"""
-        self._loss_shifts_labels = {_CAUSAL} and not getattr(
-            getattr(model_to_inspect, 'config', None), 'is_encoder_decoder', False
+        import hotfix.training._passed_on as _passed_on
+        self._loss_shifts_labels = {_CAUSAL} and not (
+            getattr(getattr(model_to_inspect, 'config', None), 'is_encoder_decoder', False)
+            and _passed_on.is_library_path('v5-num-items-undercount-seq2seq', model_to_inspect, 'forward')
+            and not _passed_on.moves_labels(compute_loss_func)
+            and not _passed_on.moves_labels(self.compute_loss)
         )
     """,
 )

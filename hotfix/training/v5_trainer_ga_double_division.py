@@ -1,18 +1,18 @@
 """The Trainer divides the loss of a micro-batch by the number of micro-batches, and Accelerate divides it again.
 
-Symptom   Silent. With ``gradient_accumulation_steps=N`` all gradients are N times too small, of every model and every
-          loss function: plain SGD learns N times slower, ``max_grad_norm`` clips N times too late, and the reported
-          ``grad_norm`` is N times too small. The reported loss is right.
+Symptom   Silent. With ``gradient_accumulation_steps=N`` gradients are N times too small where the Trainer or the model
+          has normalised the loss over the step: plain SGD learns N times slower, ``max_grad_norm`` clips N times too
+          late, and the reported ``grad_norm`` is N times too small. The reported loss is right.
 Cause     The Trainer normalises the loss over the whole step before the backward pass. Since 5.2.0 it also tells
           Accelerate the number of micro-batches, and `Accelerator.backward` divides by the number that it was told.
 Releases  5.2.0 to 5.5.3
 Upstream  transformers#45305, transformers#45349 (fixed in 5.5.4)
-Here      Accelerate is told that there is one micro-batch, whether the number comes from the training arguments or
-          from ``accelerator_config``, whose dictionary is left alone. Bitwise equal to 5.5.4, with one exception: a
-          model that takes the number of labels and ignores it (ga-loss-kwargs-swallowed-vlm) is divided by Accelerate
-          alone, so its gradients are right in these releases; in 5.5.4 they are N times too large. They stay as they
-          are. A ``compute_loss`` of one's own that ignores the number is as in 5.5.4: its Trainer has to set
-          ``model_accepts_loss_kwargs = False``.
+Here      A loss that was divided by the number of labels in the step, or by that of the micro-batches, is not divided
+          again: the Accelerator is told so for the time of the backward pass. Bitwise equal to 5.5.4. A mean that
+          nobody else divides is left to Accelerate, whose one division is right for it: label smoothing, a
+          ``compute_loss`` or ``compute_loss_func`` of one's own that ignores the number, a model that ignores it
+          (ga-loss-kwargs-swallowed-vlm). In 5.5.4 those gradients are N times too large. A ``training_step`` of one's
+          own that calls the backward pass itself is left alone, too.
 """
 
 from __future__ import annotations
@@ -26,34 +26,23 @@ FIX = Fix(
     upstream=("transformers#45305", "transformers#45349"),
     fixed_in="5.5.4",
     prefilter="GradientAccumulationPlugin(",
+    everyone="only where the loss is seen to be normalised over the step: the new code tests it itself",
 )
 
 _CREATE, _STEP = "Trainer.create_accelerator_and_postprocess", "Trainer.training_step"
-_RELEASES = ">=5.2.0,<=5.5.3"
-
-# Accelerate may divide where the Trainer does not, as up to 4.46.0: both definitions are judged, and both must divide.
-_JUDGED = (_CREATE, _STEP)
-_BOTH_DIVIDE = (
-    "grad_acc_kwargs['num_steps'] = self.args.gradient_accumulation_steps",
-    "loss = loss / self.current_gradient_accumulation_steps",
-)
 
 FIX.edits(
-    (f"transformers.trainer:{_CREATE}", _RELEASES),
-    old="GradientAccumulationPlugin(**grad_acc_kwargs)",
-    new="GradientAccumulationPlugin(**{**grad_acc_kwargs, 'num_steps': 1})",
-    beside=_BOTH_DIVIDE,
-    fingerprint_of=_JUDGED,
-)
-
-# What Accelerate alone has divided is divided here.
-FIX.edits(
-    (f"transformers.trainer:{_STEP}", _RELEASES),
+    (f"transformers.trainer:{_STEP}", ">=5.2.0,<=5.5.3"),
     old="self.accelerator.backward(loss, **kwargs)",
     new="""
-        from hotfix.training._swallowed import divisor
-        self.accelerator.backward(loss / divisor(self, num_items_in_batch), **kwargs)
+        import hotfix.training._loss_path as _loss_path
+        _loss_path.backward(self, loss, num_items_in_batch, 'v5-trainer-ga-double-division', **kwargs)
     """,
-    beside=_BOTH_DIVIDE,
-    fingerprint_of=_JUDGED,
+    # Accelerate may divide where the Trainer does not, as up to 4.46.0: both definitions are judged.
+    beside=(
+        "grad_acc_kwargs['num_steps'] = self.args.gradient_accumulation_steps",
+        "GradientAccumulationPlugin(**grad_acc_kwargs)",
+        "loss = loss / self.current_gradient_accumulation_steps",
+    ),
+    fingerprint_of=(_CREATE, _STEP),
 )

@@ -9,7 +9,9 @@ Releases  4.36.0 to 4.57.6. Idefics 2, Idefics 3 and SmolVLM see to it themselve
 Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
 Here      What embeds the patches of each model inside is seen to as well, as in 5.0.0: ``get_input_embeddings`` tells
           what that is, or, where a class does not, one of the names that 5.0.0 goes by. A tower in which nothing is
-          trained is left as it is, and costs what it did. No number of a forward changes.
+          trained, or that is not checkpointed, is left as it is, and costs what it did. No number of a forward changes.
+          What the tower goes on with is a copy, so that it may be written into, as the depth decoder of CSM does, where
+          5.0.0 raises.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ FIX = Fix(
     upstream=("peft#2880", "transformers#41993"),
     fixed_in="5.0.0",
     prefilter="_require_grads_hook = ",
+    everyone="only where something in a checkpointed part is trained: the hook tests it itself",
     exempt={
         f"transformers.models.{name.lower()}.modeling_{name.lower()}:{name}{kind}.enable_input_require_grads": (
             "It sees to the vision tower itself."
@@ -72,16 +75,35 @@ def is_broken(method: Any) -> bool:
 
 
 class _Wanting:
-    """A hook: what a module returns wants a gradient, as long as there is anything to train in a part."""
+    """A hook: what a module returns wants a gradient, as long as a part is trained, under checkpointing."""
 
     def __init__(self, part: Any) -> None:
         self.part = part
 
-    def __call__(self, module: Any, inputs: Any, output: Any) -> None:
-        if any(one.requires_grad for one in self.part.parameters()):
-            for one in output if isinstance(output, (tuple, list)) else (output,):
-                if hasattr(one, "requires_grad_") and one.is_floating_point():
-                    one.requires_grad_(True)
+    def __call__(self, module: Any, inputs: Any, output: Any) -> Any:
+        import torch  # the model has
+
+        if not torch.is_grad_enabled() or not self.part.training or not _is_checkpointed(self.part):
+            return None
+        if not any(one.requires_grad for one in self.part.parameters()):
+            return None
+        if not isinstance(output, (tuple, list)):
+            return _wanting(output)
+        wanting = [_wanting(one) for one in output]
+        named = hasattr(output, "_fields")
+        return type(output)(*wanting) if named else type(output)(wanting)
+
+
+def _is_checkpointed(part: Any) -> bool:
+    """Whether a module of a part passes its input through a checkpoint."""
+    return any(getattr(one, "gradient_checkpointing", False) for one in part.modules())
+
+
+def _wanting(value: Any) -> Any:
+    """A tensor that wants a gradient and can be written into, which a leaf of the graph cannot."""
+    if not hasattr(value, "requires_grad_") or not value.is_floating_point() or value.requires_grad:
+        return value
+    return value.detach().requires_grad_(True).clone()
 
 
 class _Hooks:
@@ -106,7 +128,7 @@ def embeddings_of(part: Any) -> Any:
     """The module that makes the input of a part what its blocks take, or None."""
     try:
         found = part.get_input_embeddings()
-    except (NotImplementedError, AttributeError):  # the first is how a class says that it has none
+    except Exception:  # a class says so that it has none, or takes pixels there; the release does not ask it
         found = None
     places = [part, getattr(part, "embeddings", None)]
     named = (getattr(place, name, None) for place in places for name in _PATCHES)

@@ -7,7 +7,7 @@ from typing import Optional
 from packaging.specifiers import SpecifierSet
 
 from hotfix.fix import Fix
-from hotfix.run_files import Files
+from hotfix.trigger import Files
 
 _HEADS = """
     Model LMHeadModel DoubleHeadsModel ForAudioClassification ForCausalLM ForConditionalGeneration ForCTC

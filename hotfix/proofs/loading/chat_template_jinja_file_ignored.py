@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The file alone, the file beside another template, a template among the settings alone."""
+    """The file alone, and a template among the settings alone; of both, the release's own choice stays."""
     from transformers import PreTrainedTokenizerFast
 
     skipped = ("backend", "extra_special_tokens", "tokenizer_class")
@@ -27,7 +27,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     results = {}
     for name, settings, files in (
         ("alone", plain, {"chat_template_jinja": TEMPLATE}),
-        ("both", among, {"chat_template_jinja": TEMPLATE}),
         ("among", among, {}),
     ):
         with tokenizer(settings, **files) as place:

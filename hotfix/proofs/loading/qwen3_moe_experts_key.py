@@ -56,7 +56,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         written = json.loads(file.read_text(encoding="utf-8"))
         number = written.pop("num_experts", written.pop("num_local_experts", None))
         for key in ("num_experts", "num_local_experts"):
-            file.write_text(json.dumps({**written, key: number}), encoding="utf-8")
+            release = {"transformers_version": "5.4.0"} if key == "num_local_experts" else {}
+            file.write_text(json.dumps({**written, **release, key: number}), encoding="utf-8")
             model = model_class.from_pretrained(place, attn_implementation="eager").eval()
             vectors = model.get_input_embeddings()(torch.arange(3, 13)[None])  # the talker takes these alone
             with torch.no_grad():

@@ -23,9 +23,12 @@ class CountingConfig(PretrainedConfig):
         self.max_position_embeddings = max_position_embeddings
         self.rope_theta = rope_theta
         self.rope_scaling = rope_scaling
-        if rope_scaling is not None and len(self.rope_scaling) != 2:
-            raise ValueError(f"two fields are needed, got {self.rope_scaling}")
+        self._rope_scaling_validation()
         super().__init__(**kwargs)
+
+    def _rope_scaling_validation(self):
+        if self.rope_scaling is not None and len(self.rope_scaling) != 2:
+            raise ValueError(f"two fields are needed, got {self.rope_scaling}")
 
 class LateConfig(PretrainedConfig):
     model_type = "late-of-ours"

@@ -19,10 +19,8 @@ CONFIGURATIONS = {
     "qwen2": {"model_type": "qwen2", "transformers_version": "4.51.0"},
     "mistral": {"model_type": "mistral", "transformers_version": "4.51.0"},
     "voxtral": {"model_type": "voxtral", "transformers_version": "4.56.0"},
-    "written by 5.x": {"model_type": "mistral", "transformers_version": "5.1.0"},
     "no version": {"model_type": "qwen2"},
     "no type": {"transformers_version": "4.40.0"},
-    "none": None,
 }
 
 

@@ -24,8 +24,16 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for name, written in (("new", CONFIGURATIONS["MistralForCausalLM"]), ("old", PLAIN)):
         with folder(config_json=written) as place:
             config = AutoConfig.from_pretrained(place)
-        dtype = config.to_dict().get("dtype") or config.torch_dtype
+        dtype = config.torch_dtype  # 4.56.0 still has that name
         results[name] = torch.tensor(2 if "bfloat16" in str(dtype) else 4)
-        back = config.to_dict()  # saved again there is one key, that of this release
-        results[f"{name}, saved"] = torch.tensor(len({"dtype", "torch_dtype"} & back.keys()))
+        saved = config.to_dict()
+        known = saved.get("torch_dtype") or (saved.get("dtype") if _is_later() else None)
+        results[f"{name}, saved"] = torch.tensor("bfloat16" in str(known))
     return results
+
+
+def _is_later() -> bool:
+    import transformers
+    from packaging.version import Version
+
+    return Version(transformers.__version__) >= Version("4.56.0")

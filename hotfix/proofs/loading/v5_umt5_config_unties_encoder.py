@@ -35,9 +35,18 @@ _NAMES = {"longt5": "LongT5", "pop2piano": "Pop2Piano", "umt5": "UMT5"}
 @FIX.case(oracles={"*": "4.57.6"}, packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits, and the tables, of each file; and once more after the first was saved again."""
-    package = target.module.split(".")[2]
+    results = {}
+    for package, name in _NAMES.items():
+        for key, value in _of(testbed, package, name).items():
+            # From 5.3.0 on UMT5 scales its logits, whatever the file says.
+            if not (package == "umt5" and key.endswith("logits")):
+                results[f"{name}, {key}"] = value
+    return results
+
+
+def _of(testbed: Testbed, package: str, name: str) -> dict[str, torch.Tensor]:
     module = import_module(f"transformers.models.{package}.modeling_{package}")
-    cls = getattr(module, f"{_NAMES[package]}ForConditionalGeneration")
+    cls = getattr(module, f"{name}ForConditionalGeneration")
     results = {}
     with TemporaryDirectory() as once, TemporaryDirectory() as every, TemporaryDirectory() as again:
         model = testbed.fill(cls(cls.config_class(**_SIZES)))
@@ -47,7 +56,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results.update(_told(testbed, "tables once", loaded))
         results.update(_told(testbed, "every table", cls.from_pretrained(every)))
         results.update(_told(testbed, "saved again", cls.from_pretrained(again)))
-        encoder = getattr(module, f"{_NAMES[package]}EncoderModel", None)
+        encoder = getattr(module, f"{name}EncoderModel", None)
         if encoder is not None:
             results["encoder alone"] = encoder.from_pretrained(once).get_input_embeddings().weight
     return results

@@ -32,5 +32,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             for end in ENDS:
                 name = next(one for one in weights if one.endswith(end))
                 results[f"{cls.__name__}, {end}"] = weights[name].float()
-            results.update((f"{cls.__name__}, file: {name}", one) for name, one in in_files(loaded).items())
+            if cls is LlavaForConditionalGeneration:
+                results.update((f"file: {name}", one) for name, one in in_files(loaded).items())
     return results

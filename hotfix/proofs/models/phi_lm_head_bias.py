@@ -1,4 +1,4 @@
-"""A tiny Phi, two texts, one of them padded on the left: logits of the tokens."""
+"""A tiny Phi loads a checkpoint that has a bias; two texts, one of them padded on the left: logits of the tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits, with both attentions."""
+    """Logits, with both attentions, of a model that was read from files and of one that was given its state."""
+    import tempfile
+
     import torch
     from transformers import PhiConfig, PhiForCausalLM
 
@@ -30,8 +32,17 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(5, 48, 2, 9, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :3] = 0
-    told = {}
-    for attention in ("eager", "sdpa"):
-        model = testbed.model(PhiForCausalLM, config, attention, torch.float32)
-        told[attention] = model(ids, attention_mask=mask).logits[mask.bool()]
-    return told
+    model = testbed.model(PhiForCausalLM, config, "eager", torch.float32)
+    state = {**model.state_dict(), "lm_head.bias": testbed.randn(48, seed=2)}
+    logits = {}
+    with tempfile.TemporaryDirectory() as folder:
+        config.save_pretrained(folder)
+        torch.save(state, f"{folder}/pytorch_model.bin")
+        for attention in ("eager", "sdpa"):
+            model = PhiForCausalLM.from_pretrained(folder, attn_implementation=attention, weights_only=True)
+            model = model.to(testbed.device).eval()
+            logits[attention] = model(ids, attention_mask=mask).logits[mask.bool()]
+    model = testbed.model(PhiForCausalLM, config, "sdpa", torch.float32)
+    model.load_state_dict(state, strict=False)
+    logits["load_state_dict"] = model(ids, attention_mask=mask).logits[mask.bool()]
+    return logits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hotfix.names.check_model_inputs_missing import FIX
-from hotfix.proofs.names.asking import ask, listed, same_when_pickled
+from hotfix.proofs.names.asking import ask, same_when_pickled
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +35,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         "by default": model(hidden),
         "switched off": model(hidden, use_cache=False),
         "switched on": model(hidden, use_cache=True),
-        "listed": listed(target),
         "pickled": same_when_pickled(check_model_inputs),
     }

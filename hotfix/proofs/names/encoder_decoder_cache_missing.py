@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hotfix.names.encoder_decoder_cache_missing import FIX
-from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
+from hotfix.proofs.names.asking import ask, same_when_pickled, words
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     cls = ask(target)
     return {
-        "listed": listed(target),
         "pickled": same_when_pickled(cls),
         "is one": torch.tensor([isinstance(one, cls) for one in (DynamicCache(), ((), ()), None)]),
         "inherits": torch.tensor([issubclass(cls, one) for one in (Cache, DynamicCache)]),

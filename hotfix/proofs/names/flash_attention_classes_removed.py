@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hotfix.names.flash_attention_classes_removed import FIX
-from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
+from hotfix.proofs.names.asking import ask, same_when_pickled, words
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +23,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     heir: Any = type("Heir", (found,), {})
     heir.forward = lambda self: 3
     return {
-        "listed": listed(target),
         "pickled": same_when_pickled(found),
         "inherits": words(*(one.__name__ for one in found.__mro__ if "Attention" in one.__name__)),
         "heir": torch.tensor([issubclass(heir, torch.nn.Module), heir.forward(None) == 3]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hotfix.names.hybrid_cache_removed import FIX
-from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
+from hotfix.proofs.names.asking import ask, same_when_pickled, words
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     config = LlamaConfig(num_hidden_layers=1, hidden_size=16, num_attention_heads=2, num_key_value_heads=2)
     caches = (DynamicCache(), StaticCache(config=config, max_cache_len=4))
     return {
-        "listed": listed(target),
         "pickled": same_when_pickled(cls),
         "is one": torch.tensor([isinstance(one, cls) for one in caches]),
         "inherits": torch.tensor([issubclass(cls, one) for one in (Cache, DynamicCache, StaticCache)]),

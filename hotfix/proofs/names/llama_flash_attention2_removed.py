@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hotfix.names.llama_flash_attention2_removed import FIX
-from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
+from hotfix.proofs.names.asking import ask, same_when_pickled, words
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +23,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     cls = ask(target)
     table = {"mha_eager": LlamaAttention, "mha_flash_attention_2": cls}
     return {
-        "listed": listed(target),
         "pickled": same_when_pickled(cls),
         "inherits": torch.tensor(issubclass(table["mha_flash_attention_2"], table["mha_eager"])),
         "heir": torch.tensor(issubclass(type("Heir", (cls,), {}), torch.nn.Module)),

@@ -34,7 +34,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     def told(cls: Any, arguments: Any, **given: Any) -> list[str]:
         model = torch.nn.Linear(2, 2)
         trainer = cls(model=model, args=replace(arguments), data_collator=default_data_collator, **given)
-        return [str(trainer.processing_class is one) for one in (Processing, None)]
+        return [str(getattr(trainer, "processing_class", None) is one) for one in (Processing, None)]
 
     with tempfile.TemporaryDirectory() as folder:
         arguments = Seq2SeqTrainingArguments(output_dir=folder, use_cpu=True, report_to=[])

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 
 TRIGGER = Trigger(
     "v5-additional-special-tokens-lost",

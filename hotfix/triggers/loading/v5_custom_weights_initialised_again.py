@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.loading.v5_custom_weights_initialised_again import was_loaded
+from hotfix.loading.v5_custom_weights_initialised_again import has_tensors, was_loaded
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -20,7 +20,7 @@ def was_complete(call: Call) -> Optional[bool]:
     module = call["module"]
     if getattr(module, "_is_hf_initialized", False) or not was_loaded(call.owner, module):
         return False
-    if not any(True for _ in module.parameters()):
+    if not has_tensors(module):
         return False
     initialises = type(call.owner)._init_weights
     if initialises.__module__.startswith("transformers."):

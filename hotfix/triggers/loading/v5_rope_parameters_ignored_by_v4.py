@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Trigger
+from hotfix.trigger import Files, Trigger
 
 TRIGGER = Trigger(
     "v5-rope-parameters-ignored-by-v4",

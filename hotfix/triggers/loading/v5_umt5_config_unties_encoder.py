@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotfix.loading.v5_umt5_config_unties_encoder import lacking
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -12,10 +13,9 @@ TRIGGER = Trigger(
 
 
 @TRIGGER.strikes()
-def says_no(call: Call) -> bool:
-    """Asked of configurations; a forward computes what the configuration says."""
-    method = call.target.rpartition(".")[2]
-    if method == "forward":
+def lacks_tables(call: Call) -> bool:
+    """Asked when a file was loaded, before what it lacks is tied."""
+    missing = call.get("missing_keys", None)
+    if not missing:
         return False
-    said = call.get("tie_word_embeddings", True) if method == "__init__" else call.owner.tie_word_embeddings
-    return not said
+    return not lacking(call.owner, missing).keys() <= call.owner.all_tied_weights_keys.keys()

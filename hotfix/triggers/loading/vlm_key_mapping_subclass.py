@@ -9,21 +9,15 @@ from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
     "vlm-key-mapping-subclass",
-    when="a class of one's own that extends a vision-language model is loaded or saved",
-    wrong="it is loaded with random weights, and saved under names that no other program knows",
+    when="a class of one's own that extends a vision-language model is loaded",
+    wrong="it is loaded with random weights",
 )
 
 
-@TRIGGER.strikes("transformers.modeling_utils:PreTrainedModel.from_pretrained")
+@TRIGGER.strikes()
 def is_loaded(call: Call) -> bool:
     """A mapping that the caller gives is taken in either case."""
     return "key_mapping" not in call and _is_missed(call.owner)
-
-
-@TRIGGER.strikes("transformers.modeling_utils:PreTrainedModel.save_pretrained")
-def is_saved(call: Call) -> bool:
-    """The names that it has are written as they are."""
-    return _is_missed(type(call.owner))
 
 
 def _is_missed(cls: Any) -> bool:

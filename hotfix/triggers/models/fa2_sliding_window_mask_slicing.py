@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers import _files
 from hotfix.triggers.models._attention import past_length
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from hotfix.models.fa_sliding_window_off_by_one import UTILS
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers import _files
 from hotfix.triggers.models._attention import goes_past, is_longer_than
 
@@ -20,7 +19,7 @@ TRIGGER = Trigger(
 @TRIGGER.strikes()
 def is_past_the_window(call: Call) -> Any:
     """The attention of one model: it is asked for a window where there are more keys."""
-    if not call.get("use_sliding_windows"):
+    if not call.get("use_sliding_windows") or not call.owner.is_causal:
         return False
     mask = call.get("attention_mask")
     return True if mask is None else is_longer_than(call.owner.config.sliding_window, mask)
@@ -30,7 +29,7 @@ def is_past_the_window(call: Call) -> Any:
 def has_more_keys(call: Call) -> Any:
     """The attention of all models."""
     window, mask = call.get("sliding_window"), call.get("attention_mask")
-    if window is None or call["key_states"].shape[1] <= window:
+    if window is None or call.get("is_causal") is False or call["key_states"].shape[1] <= window:
         return False
     if mask is not None:
         return is_longer_than(window, mask)
@@ -44,7 +43,7 @@ def has_more_keys(call: Call) -> Any:
 def has_more_keys_or_padding(call: Call) -> bool:
     """The attention of all models in 4.55: here there is no mask, and padding counts as text."""
     window = call.get("sliding_window")
-    return window is not None and call["key_length"] > window
+    return window is not None and bool(call.get("is_causal", True)) and call["key_length"] > window
 
 
 @TRIGGER.in_files

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 
 TRIGGER = Trigger(
     "flex-block-mask-batch",

@@ -13,5 +13,5 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def has_a_cap(call: Call) -> bool:
-    """50 where the configuration has no such key."""
-    return getattr(call.owner.config, "attn_logit_softcapping", 50.0) is not None
+    """The configuration has the number, as in all files of Google."""
+    return getattr(call.owner.config, "attn_logit_softcapping", None) is not None

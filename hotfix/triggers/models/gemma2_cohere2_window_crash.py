@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 
 TRIGGER = Trigger(
     "gemma2-cohere2-window-crash",
@@ -21,7 +20,7 @@ TRIGGER = Trigger(
 def is_past_the_window(call: Call) -> Any:
     """One token at a time, where the first columns of the mask, which are taken, forbid something."""
     layer, mask, window = call.owner, call.get("attention_mask"), call.owner.sliding_window
-    if not layer.is_sliding or mask is None or call.get("past_key_value") is None:
+    if not layer.is_sliding or mask is None or None in (call.get("past_key_value"), call.get("cache_position")):
         return False
     if mask.ndim == 2:
         return bool(call["hidden_states"].shape[1] > window)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from hotfix.models.gemma2_fa2_no_window import ATTENTION, LAYER
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers import _files
 from hotfix.triggers.models._attention import is_flash, is_longer_than
 from hotfix.triggers.training._trainer import release

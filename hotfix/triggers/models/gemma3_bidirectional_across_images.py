@@ -21,7 +21,7 @@ def has_several_images(call: Call) -> Any:
         return False
     if call.owner.config.text_config._attn_implementation == "flash_attention_2":
         return False
-    return (beginnings(types).sum(-1) > 1).any()
+    return ((beginnings(types).sum(-1) > 1) & ~(types > 1).any(-1)).any()  # who numbers images keeps them apart
 
 
 def beginnings(types: Any) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers import _files
 
 TRIGGER = Trigger(
@@ -20,7 +19,9 @@ def has_padding(call: Call) -> bool:
     """Self-attention of several queries, with a mask."""
     if call.get("attention_mask") is None or call.get("encoder_hidden_states") is not None:
         return False
-    return "flash" in call.owner.config._attn_implementation and call["hidden_states"].shape[1] > 1
+    layer = call.owner
+    is_flash = layer.config._attn_implementation.startswith("flash_attention_")
+    return bool(is_flash and layer.is_causal and call["hidden_states"].shape[1] > 1)
 
 
 @TRIGGER.in_files

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers.models._attention import has_one_key
 
 TRIGGER = Trigger(
     "gptbigcode-inverse-scale",
     when="the model scales its attention, as all of its checkpoints do",
     wrong="attention is far too sharp, and the output is garbage",
-    while_repaired=False,
 )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers.models._attention import has_one_key
 
 TRIGGER = Trigger(
@@ -21,7 +20,7 @@ def scales_twice(call: Call) -> bool:
     layer = call.owner
     if has_one_key(call["hidden_states"], call.get("past_key_value"), layer.layer_idx or 0):
         return False
-    return bool(layer.scaling != 1.0)
+    return bool(layer.scaling == layer.head_dim**-0.5 != 1.0)
 
 
 @TRIGGER.in_files

@@ -6,7 +6,7 @@ from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
     "v5-model-max-length-extended",
-    when="the generation_config of the model has a max_length, and the caller gives no length",
+    when="the generation_config of the model has a max_length, beyond the prompt, and the caller gives no length",
     wrong="texts may be longer than that, by the length of the prompt",
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
+from hotfix.trigger import Files
 from hotfix.triggers._files import is_of_the_library
 
 _NAMED = """

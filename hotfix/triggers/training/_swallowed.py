@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from hotfix.fix import Fix, Target
-from hotfix.run_files import Files
 from hotfix.training import _swallowed, num_items_off_by_one
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers import _files
 from hotfix.triggers.training._trainer import micro_batches
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers.training._trainer import is_deepspeed, release
 
 TRIGGER = Trigger(

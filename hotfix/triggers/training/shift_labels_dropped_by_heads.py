@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from hotfix.run_files import Files
 from hotfix.training.shift_labels_dropped_by_heads import FIX
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers import _files
 
 TRIGGER = Trigger(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers.training._trainer import release
 
 TRIGGER = Trigger(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from hotfix.run_files import Files
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers.training._swallowed import facts, is_number_used
 from hotfix.triggers.training.num_items_off_by_one import begins_with_a_label
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
 from hotfix.training import ga_loss_kwargs_swallowed_vlm
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 from hotfix.triggers.training._swallowed import facts
 from hotfix.triggers.training._trainer import is_deepspeed
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.run_files import Files
 from hotfix.training.vision_lora_checkpointing_no_grad import embeddings_of, parts_of
-from hotfix.trigger import Call, Trigger
+from hotfix.trigger import Call, Files, Trigger
 
 TRIGGER = Trigger(
     "vision-lora-checkpointing-no-grad",

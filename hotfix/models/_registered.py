@@ -1,0 +1,38 @@
+"""Whether a model's attention is the library's own function, and which of its own functions it is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from hotfix.patching import scope
+
+FLASH = "transformers.integrations.flash_attention"
+"""The module of the function that all versions of FlashAttention share."""
+
+
+def is_own(fix: str, config: Any) -> bool:
+    """Whether the attention that a configuration names is the library's own: eager, or registered by the library.
+
+    Args:
+        fix: id of the fix that asks.
+        config: has ``_attn_implementation``; a function that the program has registered under that name counts.
+    """
+    if config._attn_implementation == "eager":
+        return True
+    function = registered(config)
+    return function is not None and scope.is_own(fix, function)
+
+
+def is_flash(config: Any) -> bool:
+    """Whether a configuration names FlashAttention, by the function and not by the name."""
+    function = registered(config)
+    return getattr(getattr(function, "func", function), "__module__", None) == FLASH
+
+
+def registered(config: Any) -> Any:
+    """The function that is registered under the name of a configuration's attention, or None."""
+    try:
+        return sys.modules["transformers.modeling_utils"].ALL_ATTENTION_FUNCTIONS[config._attn_implementation]
+    except KeyError:
+        return None

@@ -1,0 +1,55 @@
+"""Seconds between the frames of videos: whose they are, and how they are multiplied.
+
+Half precision has no whole numbers beyond 256 or 2048, so positions are not computed in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hotfix.patching import scope
+
+if TYPE_CHECKING:
+    import torch
+
+
+def product(numbers: Any, factor: Any) -> Any:
+    """What ``numbers * factor`` is, in float32 where it would be an integer or in half precision.
+
+    Args:
+        numbers: a tensor, or a number: then it is plain multiplication.
+        factor: a tensor that is not in half precision, or a number.
+    """
+    import torch
+
+    if not isinstance(numbers, torch.Tensor):
+        return numbers * factor
+    return numbers.to(torch.promote_types(torch.result_type(numbers, factor), torch.float32)) * factor
+
+
+def dtype(seconds: Any) -> torch.dtype:
+    """The dtype in which seconds are multiplied: their own, but never an integer or half precision.
+
+    Args:
+        seconds: a tensor, or a number.
+    """
+    import torch
+
+    own = seconds.dtype if isinstance(seconds, torch.Tensor) else torch.get_default_dtype()
+    return torch.promote_types(own, torch.float32)
+
+
+def include_images(fix: str, model: Any, seconds: Any, videos: Any) -> bool:
+    """Whether a program counts images among what has seconds, or counts positions itself.
+
+    Args:
+        fix: id of the fix that asks.
+        model: has ``get_vision_position_ids``.
+        seconds: None, or an entry for each video; with one for each image, there are more.
+        videos: None, or the sizes of videos, one row for each.
+    """
+    if not scope.is_own(fix, model, "get_vision_position_ids"):
+        return True
+    if seconds is None:
+        return False
+    return not hasattr(seconds, "__len__") or len(seconds) != (0 if videos is None else len(videos))

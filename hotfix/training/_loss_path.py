@@ -1,0 +1,252 @@
+"""How was the loss of a micro-batch normalised: over itself, or over the whole step?
+
+The Trainer divides a loss by the number of micro-batches, or leaves that to whoever knows the number of labels in the
+step, to Accelerate or to DeepSpeed's engine. Where it is wrong about this, the right thing to do depends on the loss,
+not on signatures. What was done to a loss is recorded in its autograd graph: the last division and its divisor, and
+the reduction before it. Where the graph does not show it (a compiled model, a fused kernel), the participants
+decide if all of them are library code. A loss that neither explains is the user's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Optional
+
+from hotfix.patching import scope
+from hotfix.training import _passed_on
+
+MEAN = "mean"  # over its own micro-batch: it has yet to be divided by the number of micro-batches
+BY_NUMBER = "number"  # divided by the number of labels in the step
+BY_STEPS = "steps"  # divided by the number of micro-batches
+SUM = "sum"  # not divided at all
+UNKNOWN = ""
+
+_IS_NORMALISED = (BY_NUMBER, BY_STEPS)
+
+
+def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
+    """Whether a loss is a mean over its own micro-batch that nobody has divided by the number of micro-batches.
+
+    Args:
+        fix: id of the fix that asks, for the report.
+        trainer: of the step.
+        loss: what its ``compute_loss`` has returned, a tensor without axes.
+        number: of labels in the step, as the loss was told it: an int, a tensor, or None.
+    """
+    return kind_of(fix, trainer, loss, number) == MEAN
+
+
+def is_normalised(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
+    """Whether a loss has been normalised over the whole step, so that nobody may divide it again.
+
+    A sum counts, too, where there is a number of labels: the Trainer leaves normalising to whoever computes the loss,
+    and micro-batches add up to the batch. Arguments as in `is_mean`.
+    """
+    kind = kind_of(fix, trainer, loss, number)
+    return kind in _IS_NORMALISED or (kind == SUM and number is not None)
+
+
+def kind_of(fix: str, trainer: Any, loss: Any, number: Any) -> str:
+    """How a loss was normalised: one of the constants of this module; arguments as in `is_mean`."""
+    node: Any = getattr(loss, "grad_fn", None)
+    steps = _steps(trainer)
+    if trainer.args.n_gpu > 1 and type(node).__name__.startswith("Mean"):  # of DataParallel's replicas
+        node = node.next_functions[0][0]
+    kind, is_scaled = _kind_of_node(node, number, steps)
+    if kind in (MEAN, SUM, BY_NUMBER) and not is_scaled:
+        return kind
+    if kind == BY_NUMBER:  # whatever else it is multiplied by, such as the number of processes
+        return kind
+    # The number of micro-batches cannot be told from another number that is equal to it: of labels or of rows in a
+    # micro-batch, of losses that are averaged. A loss of the user's was divided by it if his code has a name for it.
+    return _kind_by_participants(fix, trainer, number) or (
+        kind if kind == BY_STEPS and _names_the_steps(trainer) else UNKNOWN
+    )
+
+
+def backward(trainer: Any, loss: Any, number: Any, fix: str, **kwargs: Any) -> None:
+    """`Accelerator.backward` without Accelerate's own division where the loss has been normalised over the step.
+
+    Args:
+        trainer: of the step; its Accelerator divides by the number of micro-batches.
+        loss: of a micro-batch.
+        number: of labels in the step.
+        fix: id of the fix that asks.
+        **kwargs: further arguments of `Accelerator.backward`.
+    """
+    accelerator = trainer.accelerator
+    steps = accelerator.gradient_accumulation_steps
+    if steps <= 1 or accelerator.distributed_type == "DEEPSPEED" or not is_normalised(fix, trainer, loss, number):
+        accelerator.backward(loss, **kwargs)
+        return
+    accelerator.gradient_accumulation_steps = 1
+    try:
+        accelerator.backward(loss, **kwargs)
+    finally:
+        accelerator.gradient_accumulation_steps = steps
+
+
+def model_of(trainer: Any) -> Any:
+    """The model of a Trainer without what Accelerate, PEFT and `torch.compile` have put around it."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    model = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return getattr(model, "_orig_mod", model)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the participants.
+
+
+def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
+    """How the library's own code normalises the loss of a Trainer; unknown where code of the user's takes part."""
+    from hotfix.training._swallowed import _class_swallows
+
+    if not _passed_on.is_library_path(fix, trainer, "compute_loss"):
+        return UNKNOWN
+    function = getattr(trainer, "compute_loss_func", None)
+    if function is not None:
+        scope.leave_alone(fix, "compute_loss_func is your own")
+        return UNKNOWN
+    if trainer.label_smoother is not None and number is not None:
+        return MEAN if scope.is_class_of(fix, trainer.label_smoother) else UNKNOWN
+    model = model_of(trainer)
+    kind: Any = type(model)
+    if getattr(model, "_forward_hooks", None) and any(
+        scope._reason(hook, "", "transformers") for hook in model._forward_hooks.values()
+    ):
+        return UNKNOWN
+    if not _passed_on.is_library_path(fix, model, "forward") or not scope.is_own(fix, model, "_loss_function"):
+        return UNKNOWN
+    takes = trainer.model_accepts_loss_kwargs and number is not None
+    return BY_NUMBER if takes and not _class_swallows(kind) else MEAN
+
+
+def _names_the_steps(trainer: Any) -> bool:
+    """Whether code of the user's that makes the loss has a name for the number of micro-batches."""
+    model = model_of(trainer)
+    made_by = [
+        *(vars(one).get("compute_loss") for one in type(trainer).__mro__),
+        vars(trainer).get("compute_loss"),
+        getattr(trainer, "compute_loss_func", None),
+        getattr(model, "forward", None),
+        vars(model).get("_loss_function"),
+    ]
+    return any(_passed_on.says(one, _OF_STEPS) for one in made_by if scope._reason(one, "", "transformers"))
+
+
+_OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the autograd graph.
+
+_SAME = (
+    "ToCopy",
+    "Clone",
+    "Squeeze",
+    "View",
+    "Reshape",
+    "Neg",
+    "Alias",
+    "UnsafeView",
+    "Contiguous",
+    "_DDPSink",
+    "Expand",
+)
+_REDUCED = ("NllLoss", "MseLoss", "BinaryCrossEntropy", "SmoothL1Loss", "HuberLoss", "SoftMargin", "MultiMargin")
+_DEPTH = 24
+
+
+def _steps(trainer: Any) -> tuple[int, ...]:
+    """The numbers of micro-batches that somebody may have divided by."""
+    steps = trainer.args.gradient_accumulation_steps
+    return tuple({steps, getattr(trainer, "current_gradient_accumulation_steps", steps) or steps} - {1})
+
+
+def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _DEPTH) -> tuple[str, bool]:
+    """How what an autograd node has made was normalised, and whether it was multiplied by something else besides."""
+    is_scaled = is_divided = False
+    for _ in range(depth):
+        name = type(node).__name__
+        if name.startswith(_SAME):
+            node = node.next_functions[0][0]
+        elif name.startswith(("Div", "Mul")):
+            constant, below = _constant_of(node)
+            if constant is None:
+                return UNKNOWN, is_scaled
+            if _number_of(constant) == 1:  # a function that divides by a number only where there is one, or by its rows
+                node, is_divided = below, True
+                continue
+            kind = _kind_of_constant(constant, name.startswith("Div"), number, steps)
+            if kind:
+                return kind, is_scaled
+            if name.startswith("Div"):  # `torch.nanmean` divides what it has summed up
+                return (MEAN if type(below).__name__.startswith("Nansum") else UNKNOWN), is_scaled
+            node, is_scaled = below, True
+        elif name.startswith(("Add", "Sub")):
+            parts = [_kind_of_node(part, number, steps, depth // 2) for part, _ in node.next_functions if part]
+            return _kind_of_parts(parts, is_scaled)
+        elif name.startswith("Mean"):
+            return _kind_inside(node.next_functions[0][0], number, steps) or MEAN, is_scaled
+        elif name.startswith("Sum"):
+            kind = _kind_inside(node.next_functions[0][0], number, steps)
+            return kind or (UNKNOWN if is_divided else SUM), is_scaled
+        elif name.startswith(_REDUCED):
+            kind = {1: MEAN, 2: SUM}.get(getattr(node, "_saved_reduction", 0), UNKNOWN)
+            return UNKNOWN if kind == SUM and is_divided else kind, is_scaled
+        else:
+            break
+    return UNKNOWN, is_scaled
+
+
+def _kind_of_parts(parts: list[tuple[str, bool]], is_scaled: bool) -> tuple[str, bool]:
+    """Of a sum of losses: an additional loss, with a factor of its own, does not change what the loss is."""
+    kinds = {kind for kind, _ in parts}
+    for kind in _IS_NORMALISED:
+        if kind in kinds:
+            return kind, is_scaled
+    main = {kind for kind, has_factor in parts if not has_factor}
+    return (main.pop(), is_scaled) if len(main) == 1 and kinds <= {MEAN, SUM} else (UNKNOWN, is_scaled)
+
+
+def _kind_inside(node: Any, number: Any, steps: tuple[int, ...]) -> str:
+    """Whether the elements of a mean or a sum have been divided by the number of labels or of micro-batches."""
+    for _ in range(_DEPTH):
+        name = type(node).__name__
+        if name.startswith(("Div", "Mul")):
+            constant, below = _constant_of(node)
+            kind = _kind_of_constant(constant, name.startswith("Div"), number, steps) if constant is not None else ""
+            if kind or constant is None:
+                return kind
+            node = below
+        elif name.startswith((*_SAME, "Permute", "Transpose", "Sum", "Index", "Slice")):
+            node = node.next_functions[0][0]
+        else:
+            break
+    return UNKNOWN
+
+
+def _constant_of(node: Any) -> tuple[Optional[Any], Any]:
+    """What a product or quotient was multiplied with or divided by, and the node of the other operand."""
+    (first, _), (second, _) = node.next_functions
+    if second is None:
+        return node._saved_other, first
+    return (node._saved_self, second) if first is None and type(node).__name__.startswith("Mul") else (None, None)
+
+
+def _kind_of_constant(constant: Any, divides: bool, number: Any, steps: tuple[int, ...]) -> str:
+    if divides and constant is number:
+        return BY_NUMBER
+    value = _number_of(constant)
+    if value is None:
+        return UNKNOWN
+    if divides and isinstance(number, (int, float)) and value == number:
+        return BY_NUMBER
+    return BY_STEPS if any(value == step if divides else value == 1 / step for step in steps) else UNKNOWN
+
+
+def _number_of(constant: Any) -> Optional[float]:
+    """The Python number that was saved as a tensor on the CPU; None for another device, which is not read."""
+    if constant.dim() or constant.device.type != "cpu" or str(constant.dtype) not in ("torch.int64", "torch.float64"):
+        return None
+    return float(constant.item())

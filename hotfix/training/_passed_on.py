@@ -1,0 +1,268 @@
+"""Does an override of a Trainer's or a model's method only pass on what the library's own method returns?
+
+Frameworks override ``compute_loss`` and ``forward`` to keep metrics, and return the library's loss as it is. A repair
+of the library's path holds for them as well. What an override does is read from its source, once for each function; an
+override without source counts as the user's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from hotfix.patching import scope
+from hotfix.patching.scope import _reason
+from hotfix.versions import source
+
+_NUMBER = "num_items_in_batch"
+# Packages that put a forward of theirs in place of the library's which does with labels and number what that does.
+_LIKE_THE_LIBRARY = ("liger_kernel",)
+
+
+def is_library_path(fix: str, owner: Any, name: str) -> bool:
+    """Whether a method returns what the library's own method of this name has returned.
+
+    Args:
+        fix: id of the fix that asks, for the report.
+        owner: a Trainer or a model.
+        name: of the method.
+
+    Returns:
+        True for the library's own method, and for overrides of which each path returns the result of ``super()``.
+    """
+    return _below_overrides(fix, owner, name, _returns_the_result)
+
+
+def is_number_passed_on(fix: str, owner: Any, name: str) -> bool:
+    """Whether a method uses the number of labels for nothing but the library's own method, or the model.
+
+    Args:
+        fix: id of the fix that asks, for the report.
+        owner: a Trainer or a model.
+        name: of the method.
+    """
+    return _below_overrides(fix, owner, name, _only_passes_the_number)
+
+
+def _below_overrides(fix: str, owner: Any, name: str, passes: Any) -> bool:
+    """Whether all overrides of a method pass something on, down to the library's own method."""
+    if not _reason(owner, name, "transformers"):
+        return True
+    namespace = getattr(owner, "__dict__", {})
+    holders = [namespace] if name in namespace else []
+    for holder in (*holders, *(vars(one) for one in type(owner).__mro__)):
+        if name not in holder:
+            continue
+        function = _function(holder[name])
+        package = str(getattr(function, "__module__", "")).partition(".")[0]
+        if package in _LIKE_THE_LIBRARY or not _reason(function, "", "transformers"):
+            return True
+        if not isinstance(function, types.FunctionType) or not passes(function, name, owner):
+            return scope.leave_alone(fix, f"{getattr(function, '__qualname__', type(owner).__name__)} is your own")
+    return True
+
+
+def is_given_the_number(fix: str, model: Any) -> bool:
+    """Whether the forward of a model knows the number of labels: the library's does, and one that names it."""
+    if is_library_path(fix, model, "forward"):
+        return True
+    code = getattr(_function(getattr(model, "forward", None)), "__code__", None)
+    if code is None:
+        return False
+    return _NUMBER in (*code.co_varnames, *code.co_consts) or "loss_function" in code.co_names
+
+
+def moves_labels(function: Any) -> bool:
+    """Whether a function of the user's leaves out the first label of each text: it has ``labels[..., 1:]``."""
+    code = getattr(_function(function), "__code__", None)
+    definition = _definition(code) if code is not None else None
+    return definition is not None and any(_leaves_out_the_first(node) for node in ast.walk(definition))
+
+
+def says(function: Any, pattern: re.Pattern[str]) -> bool:
+    """Whether a function, or one that it calls, has a name or a text in which a pattern is found.
+
+    Functions within it are looked into, those that it holds, and those of its own module.
+    """
+    functions, seen = [_function(function)], set()
+    while functions:
+        found: Any = functions.pop()
+        found = (
+            found if isinstance(found, types.FunctionType) else inspect.getattr_static(type(found), "__call__", None)
+        )
+        code = getattr(found, "__code__", None)
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        held = [cell.cell_contents for cell in found.__closure__ or () if _is_full(cell)]
+        codes = [code]
+        for one in codes:
+            words = (*one.co_names, *one.co_varnames, *one.co_freevars, *one.co_consts)
+            if any(isinstance(word, str) and pattern.search(word) for word in words):
+                return True
+            codes += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
+            held += [found.__globals__.get(name) for name in one.co_names]
+        here = found.__globals__.get("__name__")
+        functions += [_function(one) for one in held if getattr(_function(one), "__module__", None) == here]
+    return False
+
+
+def _is_full(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def names(function: Any, name: str) -> bool:
+    """Whether a function uses an attribute or a global variable of this name."""
+    return name in getattr(getattr(_function(function), "__code__", None), "co_names", ())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _function(method: Any) -> Any:
+    return inspect.unwrap(getattr(method, "__func__", method)) if method is not None else None
+
+
+def _leaves_out_the_first(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Subscript):
+        return False
+    last = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+    if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
+        return False
+    return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+
+
+def _returns_the_result(function: types.FunctionType, name: str, owner: Any) -> bool:
+    definition = _definition(function.__code__)
+    if definition is None:
+        return False
+    results = set(_results(definition, name))
+    if any(_changes(node, results, name) for node in ast.walk(definition)):
+        return False
+    returned = [node.value for node in _reached(definition.body, definition, owner) if isinstance(node, ast.Return)]
+    return bool(returned) and all(_is_result(value, results, name) for value in returned)
+
+
+def _only_passes_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
+    definition = _definition(function.__code__)
+    if definition is None:
+        return False
+    calls = [node for node in ast.walk(definition) if isinstance(node, ast.Call)]
+    passed = [
+        value
+        for call in calls
+        if _is_super(call, name) or _is_call_of_the_loss(call, name) or getattr(call.func, "id", "") == "model"
+        for value in (*call.args, *(one.value for one in call.keywords))
+    ]
+    if name == "training_step":  # whether there is a number decides who divides by what
+        compared = [node for node in ast.walk(definition) if isinstance(node, ast.Compare)]
+        passed += [node.left for node in compared if _asks_for_none(node)]
+    extra = definition.args.kwarg.arg if definition.args.kwarg else ""
+    read = [
+        node
+        for node in ast.walk(definition)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in (_NUMBER, extra)
+    ]
+    return all(any(node is value for value in passed) for node in read) and not any(
+        isinstance(node, ast.Constant) and node.value == _NUMBER for node in ast.walk(definition)
+    )
+
+
+@functools.cache
+def _definition(code: types.CodeType) -> Optional[ast.FunctionDef]:
+    """The definition that a code object was compiled from, or None where its source cannot be read."""
+    try:
+        tree = source.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    return next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
+
+
+def _is_super(node: Any, name: str) -> bool:
+    """Whether a node calls the method of this name of ``super()``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != name:
+        return False
+    above = node.func.value
+    return isinstance(above, ast.Call) and getattr(above.func, "id", "") == "super"
+
+
+def _is_call_of_the_loss(call: ast.Call, name: str) -> bool:
+    """Whether a ``training_step`` calls ``compute_loss``, which is judged by itself."""
+    return name == "training_step" and getattr(call.func, "attr", "") == "compute_loss"
+
+
+def _asks_for_none(node: ast.Compare) -> bool:
+    return all(getattr(one, "value", 0) is None for one in node.comparators)
+
+
+def _results(definition: ast.FunctionDef, name: str) -> Iterator[str]:
+    """The local variables that hold the loss of ``super()``, or all that it returned."""
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Assign) and _is_super(node.value, name):
+            for target in node.targets:
+                first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+                if isinstance(first, ast.Name):
+                    yield first.id
+
+
+def _changes(node: ast.AST, results: set[str], name: str) -> bool:
+    """Whether a node binds one of these variables to something else, or changes in place what it holds."""
+    if isinstance(node, ast.Assign):
+        return not _is_super(node.value, name) and any(
+            isinstance(part, ast.Name) and part.id in results for target in node.targets for part in ast.walk(target)
+        )
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For, ast.NamedExpr)):
+        return any(isinstance(part, ast.Name) and part.id in results for part in ast.walk(node.target))
+    if isinstance(node, ast.Attribute):  # ``loss.div_(…)``, or ``outputs.loss = …``
+        in_place = node.attr.endswith("_") or not isinstance(node.ctx, ast.Load)
+        return in_place and getattr(node.value, "id", None) in results
+    return False
+
+
+def _is_result(value: Any, results: set[str], name: str) -> bool:
+    if isinstance(value, ast.IfExp):
+        return _is_result(value.body, results, name) and _is_result(value.orelse, results, name)
+    if isinstance(value, ast.Tuple) and value.elts:
+        value = value.elts[0]
+    return _is_super(value, name) or getattr(value, "id", None) in results
+
+
+def _reached(body: list[ast.stmt], definition: ast.FunctionDef, owner: Any) -> Iterator[ast.stmt]:
+    """The statements of a body, without branches that an attribute of ``self`` rules out."""
+    first = definition.args.args[0].arg if definition.args.args else ""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            continue
+        outcome = _truth(statement.test, first, owner) if isinstance(statement, ast.If) else None
+        for field, taken in (("body", outcome is not False), ("orelse", outcome is not True), ("finalbody", True)):
+            if taken:
+                yield from _reached(getattr(statement, field, []), definition, owner)
+        for handler in getattr(statement, "handlers", []):
+            yield from _reached(handler.body, definition, owner)
+
+
+def _truth(test: ast.expr, first: str, owner: Any) -> Optional[bool]:
+    """Whether ``self.args.something`` holds; None for other expressions."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _truth(test.operand, first, owner)
+        return None if inner is None else not inner
+    names = []
+    while isinstance(test, ast.Attribute):
+        names.append(test.attr)
+        test = test.value
+    if not names or getattr(test, "id", None) != first:
+        return None
+    value = owner
+    for name in reversed(names):
+        value = getattr(value, "__dict__", {}).get(name, inspect.getattr_static(type(value), name, None))
+    return bool(value) if isinstance(value, (bool, int, float, str, type(None))) else None
