@@ -23,8 +23,9 @@ PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 COMING = ("3.14", "3.14t", "3.15")  # run where they are; nothing is recommended that was not seen to pass
 
 # In bytes. A fix takes 4,300: 3,350 for what is in its files (module, proof, evidence, trigger), and 950
-# for what the format asks of each of them. What there is without any takes 340,000.
-WHEEL_WITHOUT_FIXES = 350_000
+# for what the format asks of each of them. What there is without any takes 430,000, with what decides in a call whose
+# code runs and who asks for a name.
+WHEEL_WITHOUT_FIXES = 440_000
 WHEEL_PER_FIX = 4_400
 
 # Files of other people's formats, by the name of their schema.
@@ -46,7 +47,7 @@ DRAWN = "160"
 SARIF = "@microsoft/sarif-multitool-linux@5.7.0"
 
 # The tests that need no torch.
-CORE = ("tests/engine", "tests/unit")
+CORE = ("tests/asking", "tests/engine", "tests/unit")
 
 # uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.
 os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
@@ -147,6 +148,14 @@ def core(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-q", "-n", "2", *CORE, *arguments)
 
 
+@nox.session(python=[interpreter(version) for version in PYTHONS])
+def asking(session: nox.Session) -> None:
+    """Ten thousand random nests of try, with and loops: is it foreseen what becomes of an error in each?"""
+    session.install("-e", ".", "--group", "test")
+    session.env["ASKING_NESTS"] = "10000"
+    session.run("python", "-m", "pytest", "-q", "tests/asking/test_random_nests.py", *session.posargs)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """The tests on real releases of transformers and the real flash-attn, without a GPU; `-- PATH` for all of some."""
@@ -169,7 +178,7 @@ def full(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """What tests reach of engine, patching and versions, children included: 95 % of it, or red."""
+    """What tests reach of engine, observing, patching and versions, children included: 95 % of it, or red."""
     install_testbed(session)
     session.install("--group", "coverage")
     # In one process: pytest-xdist stops its workers while they are still writing what they have counted. And without
@@ -196,7 +205,7 @@ def mutants(session: nox.Session) -> None:
 def fuzz(session: nox.Session) -> None:
     """Ten thousand mutants of sources through the gate and the editor: no wrong verdict, no traceback."""
     session.install("-e", ".", "--group", "tools")
-    session.run("python", "-m", "tools.fuzz", *session.posargs)
+    session.run("python", "-m", "tools.studies.fuzz", *session.posargs)
 
 
 @nox.session
@@ -214,6 +223,13 @@ def sweep(session: nox.Session) -> None:
 
 
 @nox.session
+def similarity(session: nox.Session) -> None:
+    """Compare every function of a cure with the library's; `nox -s similarity -- --fix ID` for one fix."""
+    session.install("-e", ".", "--group", "tools")
+    session.run("python", "-m", "tools.similarity", *session.posargs)
+
+
+@nox.session
 def matrix(session: nox.Session) -> None:
     """Every fix's case on every release; `nox -s matrix -- --fix ID --release R` for a part of it."""
     install_testbed(session)
@@ -221,8 +237,16 @@ def matrix(session: nox.Session) -> None:
 
 
 @nox.session
+def deviations(session: nox.Session) -> None:
+    """Programs that differ from the library's own code, stock against armed; `-- --fix ID` for a part."""
+    install_testbed(session)
+    session.run("python", "-m", "tools.deviations", *session.posargs, success_codes=[0, 1])
+    session.run("python", "-m", "tools.deviations", "--page")
+
+
+@nox.session
 def page(session: nox.Session) -> None:
-    """docs/matrix.html, from the evidence and the matrix results."""
+    """docs/matrix.html, from the evidence and the matrix results; the site makes its own."""
     session.install("-e", ".", "--group", "tools")
     session.run("python", "-m", "tools.page", *session.posargs)
 
@@ -239,6 +263,13 @@ def rehearsal(session: nox.Session) -> None:
     """The releases after one, brought back in a copy of the checkout: `nox -s rehearsal -- --after 5.22.2`."""
     install_testbed(session)
     session.run("python", "-m", "tools.rehearsal", *session.posargs)
+
+
+@nox.session
+def working(session: nox.Session) -> None:
+    """Real packages at the releases of their month, stock against armed: the same facts, files and warnings."""
+    install_testbed(session)
+    session.run("python", "-m", "tools.working", *session.posargs)
 
 
 @nox.session
@@ -273,7 +304,7 @@ def changelog(session: nox.Session) -> None:
 def cuda(session: nox.Session) -> None:
     """A bundle that runs the cases on a machine with a GPU and no network; see docs/parity.md."""
     install_testbed(session)
-    session.run("python", "-m", "tools.parity.bundle", *session.posargs)
+    session.run("python", "-m", "tools.studies.parity.bundle", *session.posargs)
 
 
 @nox.session

@@ -68,16 +68,16 @@ print(json.dumps({**times, "calls": calls / (steps + 3)}))
 """
 CALL = """
 import json, time
-from hotfix import observing
+from hotfix.observing import counter as observing
 from hotfix.trigger import Trigger
 trigger = Trigger("x", when="w", wrong="x")
 trigger.strikes()(lambda call: call.get("number") is None)
 counter = observing.Counter("x", "m:f", trigger, ("self", "model", "inputs", "number"), True, "", lambda *_: None)
 import sys
-sys.modules["hotfix.observing"].seen_here = getattr(observing, counter.name)
+sys.modules["hotfix.observing.counter"].seen_here = getattr(observing, counter.name)
 def bare(self, model, inputs, number=3): return None
 def observed(self, model, inputs, number=3):
-    from hotfix.observing import seen_here as _hotfix_seen
+    from hotfix.observing.counter import seen_here as _hotfix_seen
     _hotfix_seen(self, model, inputs, number)
     del _hotfix_seen
     return None

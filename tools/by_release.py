@@ -1,4 +1,4 @@
-"""Distil what `hotfix.loading.forms` reads of every release into `hotfix/loading/by_release.json.xz`.
+"""Distil what `hotfix.loading.forms` reads of every release into `hotfix/releases/by_release.json.xz`.
 
     python -m tools.by_release            write the file from the wheels in the cache
     python -m tools.by_release --check    compare the answers with those of the whole sources, for every model type of
@@ -21,7 +21,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Optional
 
-from hotfix.loading import by_release, forms
+from hotfix.loading import forms
+from hotfix.releases import by_release
 
 from . import wheels
 
@@ -66,7 +67,7 @@ _OF_FUNCTIONS = (
 
 
 def distilled(module: str, text: str, is_new: bool = False) -> str:
-    """What `forms` and `hotfix.commands.checkpoint` go by in a module.
+    """What `forms` and `hotfix.commands.checkpoints.checkpoint` go by in a module.
 
     Args:
         module: its name.
@@ -210,7 +211,7 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
             if not every and not any(name.startswith(f"{folder}.") for name in changed):
                 continue
             if _by_checkpoints(whole, model_type) != _by_checkpoints(small, model_type):
-                yield f"{version} {model_type}: what hotfix.commands.checkpoint asks"
+                yield f"{version} {model_type}: what hotfix.commands.checkpoints.checkpoint asks"
             for scaling in _SCALINGS:
                 config = {"model_type": model_type, "dtype": "bfloat16", "rope_parameters": scaling}
                 nested = {"model_type": model_type, "text_config": config, "vision_config": config}
@@ -221,7 +222,7 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
 
 
 def _by_checkpoints(release: forms.Release, model_type: str) -> Optional[tuple[Any, ...]]:
-    """What `hotfix.commands.checkpoint` asks of a class itself: types and experts before 5.0.0 only."""
+    """What `hotfix.commands.checkpoints.checkpoint` asks of a class itself: types and experts before 5.0.0 only."""
     one = release.class_of(model_type)
     if one is None:
         return None

@@ -202,7 +202,8 @@ def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version
 
 def entry_of(fix: Fix, module: str) -> dict[str, Any]:
     """What the index says of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
-    special = {"module": module, "targets": {target.key: target.releases for target in fix.targets}}
+    targets = {target.key: target.releases for target in fix.targets}
+    special = {"module": module, "optin": bool(fix.optin), "targets": targets}
     names = ("title", "kind", "module", "optin", "group", "fixed_in", "targets")
     entry = {name: special.get(name, getattr(fix, name, None)) for name in names}
     data: dict[str, Any] = json.loads(json.dumps(entry, default=_plain))
@@ -231,9 +232,8 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
     """How the committed evidence differs from what the fixes say, a sentence each."""
     index = read(folder / "index.json")
     examined = examined_releases(index)
-    if index != index_of(
-        modules, {package: examined_releases(index, package) for package in index.get("examined", {})}
-    ):
+    examined_of = {package: examined_releases(index, package) for package in index.get("examined", {})}
+    if {name: value for name, value in index.items() if name != "digest"} != index_of(modules, examined_of):
         if index.get("format") != FORMAT:
             yield "index.json is of another format; run the sweep with --index"
         known, there = set(index.get("fixes", {})), {fix.id for fix in modules.values()}
@@ -247,6 +247,8 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
                 yield f"{id}: index.json is stale; run the sweep with --index"
     if list(index.get("fixes", {})) != sorted(index.get("fixes", {})):
         yield "index.json is not sorted; run the sweep with --index"
+    if index.get("fixes") and (folder / "index.json").read_text(encoding="utf-8") != render_index(index):
+        yield "index.json has another digest or layout than the sweep writes; run the sweep with --index"
     for fix in modules.values():
         for sentence in _file_disagreements(fix, folder / f"{fix.id}.json", examined):
             yield f"{fix.id}: {sentence}"

@@ -14,8 +14,9 @@ the releases next to a broken one, nothing in the package may have been touched.
 broken releases those that its case names for other bugs (`CaseSpec.with_fixes`). Every run is a fork of a process that
 has armed hotfix, or not, and then imported what all models of the release need (`tools.testbed.servers`).
 
-The results are one JSON file, docs/data/matrix.json. A cell that was done with another text of the fix is done again.
-The tests run these cells as well, all of them, and a sample of the others, which is another one for every commit.
+The results are docs/data/matrix, a file for each fix (`tools.results`). A cell that was done with another text of the
+fix is done again. The tests run these cells as well, all of them, and a sample of the others, which is another one for
+every commit.
 
 `--carry-over` writes today's text of the fixes beside results that were good with another text. Only for a change of
 the text of which it was shown by other means that it repairs to the same syntax trees and that the case is the same:
@@ -27,7 +28,6 @@ from __future__ import annotations
 import argparse
 import functools
 import hashlib
-import json
 import math
 import os
 import platform
@@ -46,17 +46,17 @@ from typing import TYPE_CHECKING, Any
 from packaging.version import Version
 
 import hotfix
+from hotfix import session
 from hotfix.fix import Addition, Fix, Target
 from hotfix.proofs import load as load_proof
 from hotfix.proofs.compare import difference
 from hotfix.reports.digest import code_digest, cure_digest, patch_set_digest
 
-from . import evidence
+from . import evidence, results
 
 if TYPE_CHECKING:
     from tools.testbed.run import Result
 
-RESULTS = Path(__file__).resolve().parent.parent / "docs" / "data" / "matrix.json"
 PROBE = "tools.probes:untouched"
 GOOD = ("repaired", "untouched")
 PACKAGES: dict[str, str | None] = {"flash-attn": "2.7.4.post1"}
@@ -93,6 +93,16 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.fix.id} {self.target.module.rpartition('.')[2]}:{self.target.qualname} {self.release}"
+
+
+def opted_in(ids: str) -> str:
+    """Those of some fixes that do more where they are asked for: what is off by default, and the groups.
+
+    What is restored for code that would end is proven as it is for everybody, parts included that change a running
+    program; that it is there by default for such code alone is tested in tests/engine/restored and tests/working/names.
+    """
+    entries = session.current().catalogue.entries
+    return ",".join(id for id in ids.split(",") if id not in entries or entries[id].optin or entries[id].group)
 
 
 def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
@@ -235,12 +245,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Book:
-    """The file of results. It is written whole after each cell, so that an interruption loses nothing but what runs."""
+    """The results. Those of a fix are written after each of its cells: an interruption loses nothing but what runs."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._lock = threading.Lock()
-        self._data: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {"versions": {}, "fixes": {}}
+        self._data = results.read(folder)
 
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The result of a cell, or None."""
@@ -265,14 +275,16 @@ class Book:
         Only after the repaired syntax trees were shown to be the same.
         """
         carried = 0
+        changed: set[str] = set()
         with self._lock:
             for cell in cells:
                 entry, today = self.entry(cell), _digest_of(cell.module)
                 if entry and entry["result"] in GOOD and entry["source"] == cell.digest and entry["fix"] != today:
                     entry["fix"] = today
                     carried += 1
-            if carried:
-                self._save()
+                    changed.add(cell.fix.id)
+            if changed:
+                self._save(changed)
         return carried
 
     def enter(self, cell: Cell, entry: dict[str, Any]) -> None:
@@ -286,56 +298,31 @@ class Book:
             }
             fix, key, release = cell.path
             self._data["fixes"].setdefault(fix, {}).setdefault(key, {})[release] = entry
-            self._save()
+            self._save({fix})
 
     def forget(self, every: Iterable[Cell]) -> None:
         """Drop results of cells that no longer exist."""
         paths = {cell.path for cell in every}
-        dropped = False
+        dropped: set[str] = set()
         with self._lock:
             for fix, targets in list(self._data["fixes"].items()):
                 for key, releases in list(targets.items()):
                     for release in [one for one in releases if (fix, key, one) not in paths]:
                         del releases[release]
-                        dropped = True
+                        dropped.add(fix)
                     if not releases:
                         del targets[key]
                 if not targets:
                     del self._data["fixes"][fix]
             if dropped:
-                self._save()
+                self._save(dropped)
 
-    def _save(self) -> None:
-        fixes = {
-            fix: {
-                key: dict(sorted(cells.items(), key=lambda item: Version(item[0])))
-                for key, cells in sorted(keys.items())
-            }
-            for fix, keys in sorted(self._data["fixes"].items())
-        }
-        self._data = {"versions": dict(sorted(self._data["versions"].items())), "fixes": fixes}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(_rendered(self._data), encoding="utf-8")
-        partial.replace(self.path)
+    def _save(self, fixes: Collection[str]) -> None:
+        """Write what was changed: the results of these fixes."""
+        results.write(self._data, self.folder, fixes)
 
 
 _COMMON = ("python", "torch", "triton")
-
-
-def _rendered(data: Mapping[str, Any]) -> str:
-    """JSON with one cell a line: a new result changes one line."""
-    lines = json.dumps({**data, "fixes": {}}, indent=1).removesuffix('"fixes": {}\n}') + '"fixes": {'
-    fixes = []
-    for fix, keys in data["fixes"].items():
-        targets = []
-        for key, releases in keys.items():
-            rows = ",\n".join(
-                f"   {json.dumps(release)}: {json.dumps(entry, allow_nan=False)}" for release, entry in releases.items()
-            )
-            targets.append(f"  {json.dumps(key)}: {{\n{rows}\n  }}")
-        fixes.append("\n " + json.dumps(fix) + ": {\n" + ",\n".join(targets) + "\n }")
-    return lines + ",".join(fixes) + "\n}}\n"
 
 
 def _drawn(*words: str) -> int:
@@ -602,7 +589,7 @@ class Trials:
             xformers=xformers,
             extras=extras,
             hotfix=bool(ids),
-            env={"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": ids} if ids else {},
+            env={"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": opted_in(ids)} if ids else {},
             timeout=self.timeout * len(cells),
         )
 
@@ -673,7 +660,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="only say what would be run")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each run")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the results")
+    parser.add_argument("--results", type=Path, default=results.FOLDER, help="folder of the results")
     return parser
 
 

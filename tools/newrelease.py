@@ -33,9 +33,10 @@ from pathlib import Path
 from packaging.version import Version
 
 from hotfix.fix import Fix
-from hotfix.loading import by_release as forms
+from hotfix.releases import by_release as forms
 
-from . import by_release, evidence, matrix, names, page, pages, sweep, wheels
+from . import by_release, evidence, matrix, pages, sweep, symbols, wheels
+from . import results as files
 
 PACKAGE = "transformers"
 FORMS = forms.DATA
@@ -133,7 +134,7 @@ def write_tables(cache: Path, offline: bool) -> None:
     began, spent = time.perf_counter(), sum(os.times()[:4])
     examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"), PACKAGE)
     releases = _wheels(examined, cache, offline)
-    names.write(names.table(releases))
+    symbols.write(symbols.table(releases))
     by_release.write(by_release.build(wheels.catalogue(PACKAGE, releases), PACKAGE), FORMS)
     print(
         f"tables in {time.perf_counter() - began:.0f} s, {sum(os.times()[:4]) - spent:.0f} s of processor time",
@@ -189,7 +190,7 @@ def run_cells(
     only: Sequence[str],
     jobs: int,
     timeout: float,
-    results: Path = matrix.RESULTS,
+    results: Path = files.FOLDER,
 ) -> None:
     """Run what new releases make necessary, and their controls; the results of the controls are not kept.
 
@@ -199,7 +200,7 @@ def run_cells(
         only: ids of fixes; empty for all.
         jobs: runs at a time.
         timeout: seconds for each run.
-        results: file of the matrix.
+        results: folder of the matrix.
 
     Raises:
         Stopped: a cell is not as it must be.
@@ -319,7 +320,7 @@ def _write_fragment(modules: Mapping[str, Fix], release: Version, touched: Mappi
 
 
 def _write_pages() -> None:
-    if page.main([]) or pages.main([]):
+    if pages.main([]):
         raise Stopped("The pages cannot be written.")
 
 
@@ -334,7 +335,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="only say which releases are new")
     parser.add_argument("--jobs", type=int, default=2, help="processes, and runs at a time")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each run")
-    parser.add_argument("--results", type=Path, default=matrix.RESULTS, help="file of the results")
+    parser.add_argument("--results", type=Path, default=files.FOLDER, help="folder of the results")
     return parser
 
 

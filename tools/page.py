@@ -1,7 +1,6 @@
 """The page of the matrix: fixes and their targets down, releases across.
 
-    python -m tools.page            writes docs/matrix.html from the evidence and docs/data/matrix.json
-    python -m tools.page --check    only says whether it is up to date
+    python -m tools.page            writes docs/matrix.html from the evidence and docs/data/matrix
 
 One static file that loads nothing else. What a cell shows is a letter; what stands behind it is in the page as JSON.
 """
@@ -21,7 +20,7 @@ from packaging.version import Version
 
 from hotfix.fix import Fix, Target
 
-from . import evidence
+from . import evidence, results
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LEGEND = {
@@ -86,21 +85,26 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
     return text
 
 
+def made(folder: Path = results.FOLDER) -> tuple[str, list[str]]:
+    """The page of this checkout, and what is wrong with its fixes.
+
+    Args:
+        folder: of the results.
+    """
+    problems: list[str] = []
+    text = render(evidence.discover(problems.append), results.read(folder))
+    return text, problems
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.page", description="Write the page of the matrix.")
     parser.add_argument("--output", type=Path, default=DOCS / "matrix.html", help="the page")
-    parser.add_argument("--results", type=Path, default=DOCS / "data" / "matrix.json", help="results of the matrix")
-    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    parser.add_argument("--results", type=Path, default=results.FOLDER, help="results of the matrix")
     options = parser.parse_args(arguments)
-    problems: list[str] = []
-    text = render(evidence.discover(problems.append), evidence.read(options.results))
+    text, problems = made(options.results)
     for problem in problems:
         print(problem)
-    if options.check:
-        fresh = options.output.is_file() and options.output.read_text(encoding="utf-8") == text
-        print(f"{options.output.name} is up to date" if fresh else f"{options.output.name} is stale; run `nox -s page`")
-        return 0 if fresh and not problems else 1
     options.output.write_text(text, encoding="utf-8")
     print(f"written: {options.output.name}, {len(text.encode()) // 1024} KB")
     return 1 if problems else 0
@@ -134,7 +138,7 @@ def _fix(
         "id": fix.id,
         "title": fix.title,
         "kind": fix.kind,
-        "optin": fix.optin,
+        "optin": bool(fix.optin),
         "fixed_in": fix.fixed_in,
         "symptom": symptom(import_module(module).__doc__ or "") or fix.title,
         "upstream": [[one, link(one)] for one in fix.upstream],

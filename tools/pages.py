@@ -14,24 +14,25 @@ import argparse
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from packaging.version import Version
 
+from hotfix._support.words import KINDS
 from hotfix.commands import bugs
-from hotfix.fix import Fix
+from hotfix.fix import Condition, Fix
 from hotfix.reports.tables import escaped_markdown, markdown_table
-from hotfix.words import KINDS
-from tests.hostile.beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS
+from tools.beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS
 
 from . import evidence
 from .page import link
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md")
+PAGES = ("README.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md", "docs/no-harm.md")
 PROMISES = ROOT / "tests" / "hostile"
 _SECTION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(<!-- end: (?P=name) -->)", re.S)
 _RUNS = 3  # of releases, in one cell
@@ -55,7 +56,7 @@ class Source:
         """The fixes with their modules: those that are on first, crashes before wrong numbers, then by id."""
         return sorted(
             self.fixes.items(),
-            key=lambda item: (item[1].kind != "security", item[1].optin, item[1].kind != "crash", item[1].id),
+            key=lambda item: (item[1].kind != "security", bool(item[1].optin), item[1].kind != "crash", item[1].id),
         )
 
 
@@ -131,7 +132,7 @@ def _of_kind(kind: str, source: Source) -> str:
     rows = [
         (f"[`{fix.id}`](docs/fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine
     ]
-    off = sum(fix.optin for fix in mine)
+    off = sum(bool(fix.optin) for fix in mine)
     count = f"{len(mine)} fix{'es' * (len(mine) != 1)}{f', {off} of them off by default' * (off > 0)}"
     head = f"<b>{kind}</b>: {_MEANING[kind]} ({count})"
     return f"<details>\n<summary>{head}</summary>\n\n{markdown_table(columns, rows)}\n\n</details>"
@@ -150,6 +151,57 @@ def left_alone(source: Source) -> str:
         if bug.why_not
     ]
     return markdown_table(("bug", "why it is left alone", "where it ends"), rows)
+
+
+def conditions(source: Source) -> str:
+    """A row for each fix that is on by default: when its repaired code runs."""
+    rows = [
+        (f"[`{fix.id}`](fixes.md#{fix.id})", fix.kind, *map(_code, _condition(fix)))
+        for _, fix in sorted(source.fixes.items(), key=lambda item: item[1].id)
+        if not fix.optin
+    ]
+    return markdown_table(("fix", "kind", "trigger", "the repaired code runs"), rows)
+
+
+def _condition(fix: Fix) -> tuple[str, str]:
+    """What triggers the repaired code of a fix, in a word, and in full."""
+    conditions = [target.condition for target in fix.targets]
+    words, parts = [], []
+    if any(condition.on_error for condition in conditions):
+        words.append("error")
+        parts.append("only after " + " or ".join(dict.fromkeys(_errors(conditions))))
+    if any(condition.when for condition in conditions):
+        words.append("condition")
+        parts.append("only where " + " or ".join(dict.fromkeys(_expressions(conditions))))
+    if own := dict.fromkeys(path for condition in conditions for path in condition.own):
+        words.append("scope")
+        parts.append(f"only where {', '.join(own)} {'is' if len(own) == 1 else 'are'} the library's own")
+    if any(condition.along for condition in conditions):
+        words.append("together")
+        parts.append("only where the other places of the fix are repaired, too")
+    if fix.everyone:
+        words.append("condition" if fix.everyone.startswith("only") else "everyone")
+        parts.append(fix.everyone)
+    if any(target.method == "add" for target in fix.targets):
+        words.append("asking")
+        parts.append("a name is there for code that would end without it")
+    if any(target.converts for target in fix.targets):
+        words.append("file")
+        parts.append("only for files that a later release wrote")
+    parts += [f"`{one.qualname}` only if the fix is asked for, because {one.optin}" for one in fix.targets if one.optin]
+    return ", ".join(dict.fromkeys(words)), "; ".join(parts)
+
+
+def _expressions(conditions: Iterable[Condition]) -> Iterator[str]:
+    for condition in conditions:
+        if condition.when:
+            *_, last = ast.parse(textwrap.dedent(condition.when)).body
+            yield f"`{ast.unparse(last)}`"
+
+
+def _errors(conditions: Iterable[Condition]) -> Iterator[str]:
+    for condition in conditions:
+        yield from condition.on_error
 
 
 def switches(source: Source) -> str:
@@ -189,6 +241,7 @@ SECTIONS: Mapping[str, Callable[[Source], str]] = {
     "fixes": fixes,
     "reports": reports,
     "left-alone": left_alone,
+    "conditions": conditions,
     "switches": switches,
     "promises": promises,
     "beside-others": beside_others,
@@ -225,6 +278,7 @@ def _report(module: str, fix: Fix, source: Source) -> Iterator[str]:
     said = bugs.sections(import_module(module).__doc__)
     facts = {
         "Kind": f"{fix.kind}; {_default(fix)}",
+        "Off by default because": _code(fix.optin),
         **{name: _code(said[name]) for name in bugs.SECTIONS if name in said and name != "Upstream"},
         "Broken in": _broken(fix, source),
         "Fixed in": fix.fixed_in or "not repaired upstream",

@@ -17,7 +17,6 @@ It says for each release how long it took, in seconds of the clock and of the pr
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -31,14 +30,13 @@ from typing import Any
 
 from packaging.version import Version
 
-from hotfix.loading import by_release
-from hotfix.versions import names
+from hotfix.releases import by_release, symbols
 
-from . import evidence, matrix, sweep, wheels
+from . import evidence, matrix, results, sweep, wheels
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "transformers"
-TABLES = (names.FILE, by_release.DATA)
+TABLES = (symbols.FILE, by_release.DATA)
 SAID = re.compile(r"\d+ cells of the matrix and \d+ controls|swept in .*|tables in .*|run in .*")
 
 
@@ -83,7 +81,7 @@ def cut(root: Path, after: Version) -> list[Version]:
         (root / table.relative_to(ROOT)).unlink()
     index["examined"][PACKAGE] = [str(version) for version in kept]
     evidence.write(folder / "index.json", index)
-    matrix.Book(root / matrix.RESULTS.relative_to(ROOT)).forget(matrix.cells(modules, folder))
+    matrix.Book(root / results.FOLDER.relative_to(ROOT)).forget(matrix.cells(modules, folder))
     return whole[len(kept) :]
 
 
@@ -102,8 +100,8 @@ def differences(here: Path, there: Path, cells: bool = True) -> Iterator[str]:
         if contents[0] != contents[1]:
             yield f"{path} is another one"
     if cells:
-        results = [json.loads((root / matrix.RESULTS.relative_to(ROOT)).read_text())["fixes"] for root in (here, there)]
-        yield from _other_cells(*map(_verdicts, results))
+        fixes = [results.read(root / results.FOLDER.relative_to(ROOT))["fixes"] for root in (here, there)]
+        yield from _other_cells(*map(_verdicts, fixes))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,228 @@
+"""Compares the three runs of a program: stock, stock of the reference release, and armed with one fix.
+
+For each result by itself: where stock gives what the reference gives, the armed process must give stock's bits. Else it
+gives what the reference gives (repaired) or what stock gives (left alone). Everything else is a harm, and so is an
+error where stock has none. Where stock agrees with itself, as micro-batches with the one batch, the armed process must
+agree with itself as well, whatever the reference gives: even a repaired release can be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tools.deviations.values import ENDED, distance, is_near, is_same, lines_of
+
+SAME, REPAIRED, LEFT_ALONE, PARTLY = "as stock", "repaired", "left alone", "repaired in part"
+UNCLEAR, HARM, ABSENT = "unclear", "harm", "not applicable"
+RESULTS = (SAME, REPAIRED, LEFT_ALONE, PARTLY, UNCLEAR, HARM, ABSENT)
+APART = 1e-3  # as a part of the larger one: where two ways no longer agree
+_WAYS = ((r"\baccumulated\b", "whole batch"), (r"\breplicas\b", "one batch"))
+
+
+@dataclass
+class Run:
+    """One run of a program.
+
+    Attributes:
+        values: tensors and texts by name.
+        error: the type of the error that ended it and the message, or None.
+        absent: why the deviation does not concern the program, or "".
+        stderr: what it wrote.
+        state: what it left in its process.
+        applied: whether the fix was applied.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    error: tuple[str, str] | None = None
+    absent: str = ""
+    stderr: str = ""
+    state: Mapping[str, str] = field(default_factory=dict)
+    applied: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a program.
+
+    Attributes:
+        result: one of `RESULTS`.
+        detail: what differs and how, or the reason for "not applicable".
+        differences: how many results are harmed.
+    """
+
+    result: str
+    detail: str = ""
+    differences: int = 0
+
+
+def judged(
+    stock: Run,
+    reference: Run | None,
+    armed: Run,
+    *,
+    strict: bool = False,
+    instead: Run | None = None,
+    tolerance: Mapping[str, float] | None = None,
+    errors: Sequence[str] = (),
+    plain: Run | None = None,
+) -> Verdict:
+    """Compare the runs of a program.
+
+    Args:
+        stock: on the broken release.
+        reference: stock on the release that is right, or None where there is none.
+        armed: on the broken release, with the one fix.
+        strict: whether the program is the user's alone, so that the armed process must give what stock gives.
+        instead: of a program with the same results, what is right where the reference cannot run this one.
+        tolerance: of the fix, as the matrix has it.
+        errors: that the fix declares: what stock raises where the bug strikes.
+        plain: the same program without its deviation, on the release that is right: a warning that it does not give
+            either is one about the bug.
+    """
+    if stock.absent:
+        return Verdict(ABSENT, stock.absent)
+    if strict and stock.error and stock.error == armed.error:
+        return Verdict(ABSENT, f"stock cannot run it: {_told(stock.error)}")
+    if armed.absent:
+        return Verdict(HARM, f"the deviation cannot be made any more: {armed.absent}", 1)
+    right = reference if reference is not None and not reference.absent and reference.error is None else None
+    if right is None and instead is not None and instead.error is None:
+        right = instead
+    refused = reference.error if reference is not None and not reference.absent else None
+    if stock.error or armed.error:
+        return _errors(stock, right, refused, armed, strict, tolerance)
+    verdict = _values(stock, None if strict else right, armed, strict, tolerance, errors)
+    if verdict.result in (SAME, LEFT_ALONE) and (other := _side_effects(stock, armed, right or plain)):
+        return Verdict(HARM, other, 1)
+    return verdict
+
+
+def is_identical(one: Run, other: Run) -> bool:
+    """Whether two runs gave the same bits, or ended with the same error."""
+    names = {*one.values, *other.values}
+    return one.error == other.error and all(is_same(one.values.get(name), other.values.get(name)) for name in names)
+
+
+def _errors(
+    stock: Run, right: Run | None, refused: Any, armed: Run, strict: bool, tolerance: Mapping[str, float] | None
+) -> Verdict:
+    if stock.error == armed.error:
+        return Verdict(SAME if refused == stock.error else LEFT_ALONE, _told(stock.error))
+    if not stock.error:
+        also = ", as the reference does" if refused and armed.error and refused[0] == armed.error[0] else ""
+        return Verdict(HARM, f"runs -> {_told(armed.error)}{also}", 1)
+    if not armed.error:
+        if strict:
+            return Verdict(HARM, f"{_told(stock.error)} -> runs", 1)
+        if right is not None:
+            apart = _apart(right.values, armed.values, tolerance)
+            return Verdict(UNCLEAR, f"runs, and differs from the reference: {apart}") if apart else Verdict(REPAIRED)
+        return Verdict(UNCLEAR, f"{_told(stock.error)} -> runs, and the reference does not")
+    if armed.error[0] == stock.error[0] and not strict:
+        return Verdict(LEFT_ALONE, f"another message: {_told(armed.error)}")
+    if refused and refused[0] == armed.error[0]:
+        return Verdict(REPAIRED, f"raises what the reference raises: {_told(armed.error)}")
+    return Verdict(HARM if strict else UNCLEAR, f"{_told(stock.error)} -> {_told(armed.error)}", 1)
+
+
+def _values(
+    stock: Run,
+    right: Run | None,
+    armed: Run,
+    strict: bool,
+    tolerance: Mapping[str, float] | None,
+    errors: Sequence[str] = (),
+) -> Verdict:
+    harms: list[str] = []
+    repaired = alone = 0
+    is_struck = any(_is_declared(value, errors) for value in stock.values.values())
+    is_struck |= ENDED in stock.values and ENDED not in armed.values  # the case comes further than in stock
+    for name in sorted({*stock.values, *armed.values}):
+        before, after = stock.values.get(name), armed.values.get(name)
+        wanted = right.values.get(name) if right is not None else None
+        if _is_error(before) and _is_error(after) and before != after:
+            alone += 1  # no right program is among those that fail
+        elif is_struck and (before is None or name == ENDED or _is_declared(before, errors)):
+            repaired += 1  # what is there in place of the error
+        elif is_same(before, after):
+            alone += right is not None and name in right.values and not is_near(before, wanted, tolerance)
+        elif right is None or name not in right.values:
+            harms.append(
+                f"{name}: {distance(before, after)}" + ("" if strict else ", and the reference has no such result")
+            )
+        elif is_same(before, wanted):
+            harms.append(f"{name}: {distance(before, after)}, where the reference gives the same")
+        elif is_near(after, wanted, tolerance):
+            if is_near(before, wanted, tolerance) and not is_same(after, wanted, dtypes=False):
+                harms.append(f"{name}: {distance(before, after)}, in the last bits")
+            else:
+                repaired += 1
+        else:
+            harms.append(f"{name}: {distance(before, after)}, neither stock nor the reference")
+    harms += _disagreements(stock.values, armed.values)
+    if harms:
+        return Verdict(HARM, harms[0] + (f" (and {len(harms) - 1} more)" if len(harms) > 1 else ""), len(harms))
+    if repaired:
+        return Verdict(PARTLY if alone else REPAIRED)
+    return Verdict(LEFT_ALONE if alone else SAME)
+
+
+def _is_error(value: Any) -> bool:
+    return isinstance(value, str) and re.match(r"\w*(Error|Exception|Interrupt|Exit): ", value) is not None
+
+
+def _is_declared(value: Any, errors: Sequence[str]) -> bool:
+    """Whether a result says that a declared error was raised."""
+    for error in errors if _is_error(value) else ():
+        kind, _, message = error.partition(":")
+        text = f"{kind.rpartition('.')[2]}:{message}"
+        if re.fullmatch(".*".join(map(re.escape, text.split("…"))), value, re.DOTALL):
+            return True
+    return False
+
+
+def _disagreements(stock: Mapping[str, Any], armed: Mapping[str, Any]) -> list[str]:
+    """Where stock agrees with itself in two ways and the armed process does not."""
+    told = []
+    for name in sorted(stock):
+        for way, other in _WAYS:
+            twin = re.sub(way, other, name)
+            if twin == name or any(one not in values for one in (name, twin) for values in (stock, armed)):
+                continue
+            before, after = (_ratio(values[name], values[twin]) for values in (stock, armed))
+            if before is not None and after is not None and before < APART < after:
+                told.append(f"{name} against {other}: relative difference {before:.2g} -> {after:.2g}")
+    return told
+
+
+def _ratio(one: Any, other: Any) -> float | None:
+    if isinstance(one, str) or isinstance(other, str) or one.shape != other.shape or not one.is_floating_point():
+        return None
+    largest = float(max(one.abs().max(), other.abs().max())) if one.numel() else 0.0
+    return float((one - other).abs().max()) / largest if largest > 1e-6 else None
+
+
+def _apart(right: Mapping[str, Any], armed: Mapping[str, Any], tolerance: Mapping[str, float] | None) -> str:
+    for name in sorted({*right, *armed}):
+        if not is_near(armed.get(name), right.get(name), tolerance):
+            return f"{name}: {distance(right.get(name), armed.get(name))}"
+    return ""
+
+
+def _side_effects(stock: Run, armed: Run, right: Run | None) -> str:
+    for name, before in stock.state.items():
+        if armed.state.get(name) != before:
+            return f"what is left in the process, {name}: {distance(before, armed.state.get(name))}"
+    lines, more = list(lines_of(stock.stderr)), list(lines_of(armed.stderr))
+    wanted = lines if right is None else list(lines_of(right.stderr))
+    new = [line for line in more if line not in lines]
+    new += [line for line in lines if line not in more and line in wanted]
+    return f"other lines on stderr: {new[0][:200]}" if new else ""
+
+
+def _told(error: tuple[str, str] | None) -> str:
+    kind, message = error or ("", "")
+    return f"{kind}: {(message.strip().splitlines() or [''])[0][:160]}"

@@ -1,0 +1,151 @@
+"""Results of a program as tensors and texts by name, and how two of them are compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hotfix.proofs.compare import difference
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+DEEPEST = 6
+LONGEST = 4000  # characters of a text
+ENDED = "the case"  # name of the result that says with which error the case has ended
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_PATH = re.compile(r"(/[\w.+~-]+){2,}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*|\bin \d+(\.\d+)? ?(ms|s)\b|\b\d\d?:\d\d(:\d\d)?\b")
+_NUMBERED = re.compile(r"(\.py:|line |pid |port )\d+|\b[0-9a-f]{40}\b")
+
+
+def described(value: Any, depth: int = 0) -> dict[str, Any]:
+    """Flatten a value into tensors and texts, by path; the value itself has the empty path."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return {"": _described_tensor(value)}
+    if type(value) in PLAIN:
+        return {"": repr(value)[:LONGEST]}
+    if depth > DEEPEST:
+        return {"": f"<{type(value).__name__}>"}
+    if isinstance(value, Mapping):
+        pairs = [(str(key), value[key]) for key in list(value)]
+        return {"": f"{type(value).__name__} of {len(pairs)}", **_nested(pairs, depth)}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        members = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else list(value)
+        if all(type(member) in PLAIN for member in members):
+            return {"": repr(type(value)(members) if type(value) in (list, tuple) else members)[:LONGEST]}
+        kind = f"{type(value).__name__} of {len(members)}"
+        return {"": kind, **_nested([(str(number), member) for number, member in enumerate(members[:32])], depth)}
+    if isinstance(value, torch.nn.Module):
+        return {"": type(value).__name__, **_nested(list(value.state_dict().items()), depth)}
+    if type(value).__module__ == "numpy":
+        return described(torch.as_tensor(value), depth) if value.dtype.kind in "biuf" else {"": text_of(value)}
+    to_dict = getattr(type(value), "to_dict", None)
+    if to_dict is not None:
+        try:
+            return {"": json.dumps(value.to_dict(), sort_keys=True, default=str)[:LONGEST]}
+        except Exception as error:
+            return {"": f"to_dict raises {type(error).__name__}"}
+    if type(value).__module__.startswith("transformers") and hasattr(value, "__dict__"):
+        return {"": type(value).__name__, **_nested(sorted(vars(value).items()), depth)}
+    return {
+        "": text_of(value)
+        if getattr(type(value), "__repr__", None) is not object.__repr__
+        else f"<{type(value).__name__}>"
+    }
+
+
+def _described_tensor(value: Any) -> Any:
+    import torch
+
+    plain = type(value) in (torch.Tensor, torch.nn.Parameter)
+    if not plain or value.is_meta or value.is_sparse:
+        return f"{tuple(value.shape)} {value.dtype} {value.device.type}"
+    return value.detach().cpu().clone(memory_format=torch.contiguous_format)
+
+
+def _nested(pairs: Sequence[tuple[str, Any]], depth: int) -> dict[str, Any]:
+    nested = {}
+    for name, value in pairs:
+        for path, inner in described(value, depth + 1).items():
+            nested[f"{name}.{path}" if path else name] = inner
+    return nested
+
+
+def named(prefix: str, value: Any) -> dict[str, Any]:
+    """`described`, with a prefix before each path."""
+    return {f"{prefix}: {path}" if path else prefix: inner for path, inner in described(value).items()}
+
+
+def text_of(value: Any) -> str:
+    """A text without what differs from process to process: addresses, paths, times."""
+    text = _TIME.sub("<time>", _PATH.sub("<path>", _ADDRESS.sub("<address>", str(value))))
+    return _NUMBERED.sub(lambda match: (match[1] or "<hash> ") + "<n>", text)[:LONGEST]
+
+
+def error_of(error: BaseException) -> tuple[str, str]:
+    """The type of an error and its message."""
+    return type(error).__name__, text_of(error)
+
+
+def is_same(one: Any, other: Any, dtypes: bool = True) -> bool:
+    """Whether two results are the same bits.
+
+    Args:
+        one: a tensor or a text, or None where a run lacks it.
+        other: the same of the other run.
+        dtypes: whether tensors of other dtypes differ, whatever their numbers are.
+    """
+    if not (_is_tensor(one) and _is_tensor(other)):
+        return not _is_tensor(one) and not _is_tensor(other) and bool(one == other)
+    if one.shape != other.shape or (dtypes and one.dtype != other.dtype):
+        return False
+    return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+def is_near(one: Any, other: Any, tolerance: Mapping[str, float] | None = None) -> bool:
+    """Whether two results differ only by rounding, as the matrix has it."""
+    if _is_tensor(one) and _is_tensor(other):
+        return not difference({"": one}, {"": other}, tolerance).over
+    return is_same(one, other, dtypes=False)
+
+
+def distance(one: Any, other: Any) -> str:
+    """How far two results are apart, in words."""
+    if _is_tensor(one) and _is_tensor(other):
+        if one.shape != other.shape:
+            return f"shape {tuple(one.shape)} -> {tuple(other.shape)}"
+        if one.numel() == 1:
+            return f"{one.item():.6g} -> {other.item():.6g}"
+        if one.dtype != other.dtype:
+            return f"{one.dtype} -> {other.dtype}"
+        apart = difference({"": other}, {"": one})
+        return f"0 -> {apart.relative:.3g} relative"
+    return f"{_short(one, other)} -> {_short(other, one)}"
+
+
+def _short(value: Any, other: Any) -> str:
+    """A result, around the place where it first differs from the other."""
+    if value is None:
+        return "missing"
+    if _is_tensor(value):
+        return f"tensor {tuple(value.shape)}"
+    text, against = str(value), str(other) if isinstance(other, str) else ""
+    if len(text) <= 100:
+        return text
+    same = next((at for at, (a, b) in enumerate(zip(text, against)) if a != b), 0)
+    return f"…{text[max(0, same - 40) : same + 60]}…"
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "numel")
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of an output that are not hotfix's own, without what differs from run to run."""
+    for line in text.splitlines():
+        if line.strip() and not line.startswith(("hotfix", "{'")) and "%|" not in line:  # a Trainer prints its speed
+            yield text_of(line.rstrip())

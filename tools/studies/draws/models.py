@@ -1,0 +1,320 @@
+"""Draws for models that compute something wrong whatever they are given, or with a configuration."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from hotfix.proofs import zoo
+from hotfix.proofs.loading import _written
+from hotfix.proofs.models import hybrid_cache_window_hole
+from tools.studies.draws import Draw, Tensors, batch, of
+
+
+def _of_text(draw: Draw, cls: Any, config: Any) -> Any:
+    import torch
+
+    model = draw.testbed.model(cls, config, draw.of("attention", "eager", "sdpa"), torch.float32)
+    ids, mask, real = batch(draw, tokens=9)
+    return model(ids, attention_mask=mask).logits[real]
+
+
+@of("gptbigcode-inverse-scale")
+def gptbigcode(draw: Draw) -> Tensors:
+    """A tiny GPTBigCode with and without scaled scores."""
+    from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM
+
+    config = GPTBigCodeConfig(
+        vocab_size=48,
+        n_embd=draw.of("size", 4, 16, 32),
+        n_layer=draw.number("layers", 1, 2),
+        n_head=4,
+        n_positions=64,
+        scale_attn_weights=draw.of("scales", True, True, False),
+        multi_query=draw.of("multi_query", True, False),
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+    return {"logits": _of_text(draw, GPTBigCodeForCausalLM, config)}
+
+
+@of("opt-double-scaling")
+def opt(draw: Draw) -> Tensors:
+    """A tiny OPT, whose heads may have one number."""
+    from transformers import OPTConfig, OPTForCausalLM
+
+    size = draw.of("size", 4, 16, 32)
+    config = OPTConfig(
+        vocab_size=48,
+        hidden_size=size,
+        ffn_dim=48,
+        num_hidden_layers=draw.number("layers", 1, 2),
+        num_attention_heads=4,
+        word_embed_proj_dim=size,
+        do_layer_norm_before=draw.of("norm before", True, False),
+        dropout=0.0,
+    )
+    return {"logits": _of_text(draw, OPTForCausalLM, config)}
+
+
+@of("phi-lm-head-bias")
+def phi(draw: Draw) -> Tensors:
+    """A tiny Phi; the weights of its head have a bias, which may be zero."""
+    import torch
+    from transformers import PhiConfig, PhiForCausalLM
+
+    config = PhiConfig(
+        vocab_size=48,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=draw.number("layers", 1, 2),
+        num_attention_heads=4,
+        max_position_embeddings=64,
+    )
+    model = draw.testbed.model(PhiForCausalLM, config, draw.of("attention", "eager", "sdpa"), torch.float32)
+    if draw.of("bias", "some", "zero") == "zero" and model.lm_head.bias is not None:
+        model.lm_head.bias.data.zero_()
+    ids, mask, real = batch(draw, tokens=9)
+    return {"logits": model(ids, attention_mask=mask).logits[real]}
+
+
+@of("llama4-moe-score-order")
+def llama4(draw: Draw) -> Tensors:
+    """A tiny Llama 4 with one to four experts."""
+    from transformers import Llama4ForCausalLM, Llama4TextConfig
+
+    experts = draw.of("experts", 1, 2, 4)
+    config = Llama4TextConfig(
+        vocab_size=48,
+        hidden_size=32,
+        intermediate_size=48,
+        intermediate_size_mlp=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        num_local_experts=experts,
+        num_experts_per_tok=min(experts, draw.number("chosen", 1, 2)),
+        max_position_embeddings=64,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        attention_chunk_size=16,
+    )
+    return {"logits": _of_text(draw, Llama4ForCausalLM, config)}
+
+
+@of("vision-hidden-states-post-ln")
+def towers(draw: Draw) -> Tensors:
+    """A tower that is asked for its hidden states, by argument or configuration, or is not."""
+    name = draw.target.qualname.partition(".")[0]
+    model = zoo.tower(draw.testbed, import_module(draw.target.module), name)
+    asked = draw.of("asked", "argument", "configuration", "not", "not by argument")
+    if asked in ("configuration", "not by argument"):
+        model.config.output_hidden_states = True
+    told = {"argument": {"output_hidden_states": True}, "not by argument": {"output_hidden_states": False}}
+    inputs = zoo.tower_inputs(draw.testbed, name)
+    output = model(**inputs, **told.get(asked, {}))
+    states = output.hidden_states or ()
+    return {"last": output.last_hidden_state, **{f"state {number}": one for number, one in enumerate(states)}}
+
+
+@of("idefics-smolvlm-position-ids")
+def patches(draw: Draw) -> Tensors:
+    """Images of some rows and columns of patches, some with padding, in several dtypes."""
+    import torch
+
+    module, name = import_module(draw.target.module), draw.target.qualname.partition("Embeddings")[0]
+    dtype = draw.of("dtype", torch.float32, torch.bfloat16, torch.float16)
+    side = draw.of("side", 8, 16, 26, 32)
+    model = zoo.patch_tower(draw.testbed, module, name, dtype, side)
+    images = draw.number("images", 1, 2)
+    rows, columns = draw.number("rows", 1, side), draw.number("columns", 1, side)
+    mask = torch.ones(images, rows, columns, dtype=torch.bool)
+    if draw.of("padding", True, False):
+        mask[0, draw.number("below", 1, rows) :] = False
+        mask[0, :, draw.number("right", 1, columns) :] = False
+    pixels = draw.testbed.randn(images, 3, rows, columns, dtype=dtype, seed=draw.seed)
+    embedded = model.embeddings(pixel_values=pixels, patch_attention_mask=mask)
+    return {"embedded": embedded[mask.flatten(1)]}
+
+
+@of("v5-gpt-neox-rotary-pct-lost")
+def gpt_neox(draw: Draw) -> Tensors:
+    """A configuration as 5.x or as 4.x has written it, with another part of the head that is rotated."""
+    import torch
+    import transformers
+
+    new = dict(_written.CONFIGURATIONS["GPTNeoXForCausalLM"])
+    part, base = draw.of("part", 0.25, 0.25, 0.5, 1.0, None), draw.of("base", 10000.0, 20000.0)
+    if draw.of("written by", "5.x", "4.x") == "5.x":
+        new["rope_parameters"] = {"rope_theta": base, "rope_type": "default"}
+        if part is not None:
+            new["rope_parameters"]["partial_rotary_factor"] = part
+    else:
+        del new["rope_parameters"]
+        new["rotary_emb_base"] = base
+        if part is not None:
+            new["rotary_pct"] = part
+    if draw.of("way", "file", "arguments") == "file":
+        with _written.folder(config_json=new) as place:
+            config = transformers.AutoConfig.from_pretrained(place)
+    else:
+        config = transformers.GPTNeoXConfig(**{key: one for key, one in new.items() if key != "model_type"})
+    model = draw.testbed.model(transformers.GPTNeoXModel, config, attn="eager", dtype=torch.float32)
+    ids = draw.testbed.randint(3, 48, 2, draw.number("tokens", 2, 12), seed=draw.seed)
+    return {"states": model(ids).last_hidden_state}
+
+
+@of("gemma4-kv-share-no-cache", trains=True)
+def gemma4(draw: Draw) -> Tensors:
+    """A tiny Gemma 4 whose last layers share keys and values, or none do: a forward, a training step, `generate`."""
+    import torch
+    from transformers import Gemma4ForCausalLM, Gemma4TextConfig
+
+    config = Gemma4TextConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=4,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        global_head_dim=16,
+        sliding_window=draw.number("window", 2, 8),
+        layer_types=["sliding_attention", "full_attention"] * 2,
+        num_kv_shared_layers=draw.of("layers that share", 0, 1, 2),
+        vocab_size_per_layer_input=64,
+        hidden_size_per_layer_input=8,
+        max_position_embeddings=64,
+    )
+    model = draw.testbed.model(Gemma4ForCausalLM, config, draw.of("attention", "eager", "sdpa"), torch.float32)
+    way = draw.of("way", "forward", "forward", "training", "generate")
+    cache = draw.of("cache", True, False)
+    sides = ("none", "ones", "left") if way == "generate" else ()
+    ids, mask, real = batch(draw, tokens=9, fewest=2, sides=sides)
+    if way == "generate":
+        count = draw.number("new tokens", 1, 4)
+        model.generation_config.eos_token_id = None
+        model.generation_config.pad_token_id = 0
+        output = model.generate(
+            ids,
+            attention_mask=mask,
+            max_new_tokens=count,
+            do_sample=False,
+            use_cache=cache,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        return {"tokens": output.sequences, "logits": torch.stack(output.logits, dim=1)}
+    if way == "forward":
+        return {"logits": model(ids, attention_mask=mask, use_cache=cache).logits[real]}
+    model.train()
+    if draw.of("checkpointing", True, False):
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    output = model(ids, attention_mask=mask, labels=ids, use_cache=cache)
+    output.loss.backward()
+    return {"loss": output.loss, "gradient": model.get_input_embeddings().weight.grad}
+
+
+@of("cache-from-batch-splits-values")
+def caches(draw: Draw) -> Tensors:
+    """Caches of one to three parts of a batch, with none to two layers."""
+    from transformers import DynamicCache
+
+    parts, layers = [], draw.number("layers", 0, 2)
+    for part in range(draw.number("parts", 1, 3)):
+        one = DynamicCache()
+        for layer in range(layers):
+            seed = draw.seed + 10 * part + layer
+            shape = (draw.number(f"rows {part}", 1, 2) if layer == 0 else one.key_cache[0].shape[0], 2, 5, 8)
+            keys, values = (draw.testbed.randn(*shape, seed=more + seed) for more in (0, 5))
+            one.update(keys, values, layer)
+        parts.append(one)
+    whole = DynamicCache.from_batch_splits(parts, layers)
+    found = {f"keys {number}": keys for number, keys in enumerate(whole.key_cache)}
+    return {**found, **{f"values {number}": values for number, values in enumerate(whole.value_cache)}}
+
+
+@of("gemma2-attn-softcap-missing", beside=("gemma2-noncausal-sliding-layers",))
+def capped(draw: Draw) -> Tensors:
+    """A tiny Gemma 2 with a cap or none, in eager attention or another."""
+    import torch
+
+    model = zoo.windowed(draw.testbed, "gemma2", attn=draw.of("attention", "eager", "sdpa"), dtype=torch.float32)
+    model.config.attn_logit_softcapping = draw.of("cap", None, 50.0, 5.0)
+    ids, mask, real = batch(draw, tokens=9, fewest=2)
+    return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
+
+
+@of("gemma2-noncausal-sliding-layers")
+def causal(draw: Draw) -> Tensors:
+    """A tiny Gemma 2 that reads a batch, of one token or more."""
+    import torch
+
+    model = zoo.windowed(draw.testbed, "gemma2", attn=draw.of("attention", "eager", "sdpa"), dtype=torch.float32)
+    ids, mask, real = batch(draw, tokens=9 if draw.of("long", True, False) else 1)
+    return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
+
+
+@of("modernbert-local-rope-theta")
+def local_bases(draw: Draw) -> Tensors:
+    """A tiny ModernBERT with one base or two, and layers of one sort or two."""
+    from transformers import ModernBertConfig, ModernBertForMaskedLM
+
+    config = ModernBertConfig(
+        vocab_size=48,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=draw.number("layers", 1, 3),
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        local_attention=8,
+        local_rope_theta=draw.of("local base", 10000.0, 160000.0, None),
+        global_attn_every_n_layers=draw.number("every", 1, 3),
+        pad_token_id=0,
+        reference_compile=False,
+    )
+    return {"logits": _of_text(draw, ModernBertForMaskedLM, config)}
+
+
+@of("v5-t5-scaled-outputs")
+def heads_of_t5(draw: Draw) -> Tensors:
+    """A tiny T5 whose head is its table, or is not, or that does not say."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    sizes = {"vocab_size": 48, "d_model": draw.of("width", 16, 32), "d_kv": 16, "d_ff": 48, "num_heads": 2}
+    said = draw.of("tied", True, False, "not said")
+    more = {} if said == "not said" else {"tie_word_embeddings": said}
+    config = T5Config(**sizes, num_layers=draw.number("layers", 1, 2), decoder_start_token_id=0, **more)
+    model = draw.testbed.fill(T5ForConditionalGeneration(config)).to(draw.testbed.device).eval()
+    ids = draw.testbed.randint(1, 48, 2, draw.number("tokens", 1, 7), seed=draw.seed)
+    return {"logits": model(input_ids=ids, decoder_input_ids=ids).logits}
+
+
+@of("hybrid-cache-window-hole")
+def windows(draw: Draw) -> Tensors:
+    """A cache with a window of eight, a prompt that is shorter, as long or longer, and some tokens."""
+    prompt = draw.number("prompt", 1, 10)
+    steps = [prompt] + [1] * draw.number("tokens", 0, 8)
+    return hybrid_cache_window_hole.steps(draw.testbed, zoo.class_of(draw.target), steps)
+
+
+@of("v5-model-max-length-extended")
+def model_that_says_how_long(draw: Draw) -> Tensors:
+    """What a tiny Llama writes, which may say how long a text is, for a caller who may say it, too."""
+    from transformers import GenerationConfig
+
+    model = zoo.small_llama(draw.testbed).eval()
+    model.generation_config.max_length = draw.of("length of the model", None, 10, 14, 20)
+    said: dict[str, Any] = {"num_beams": draw.number("beams", 1, 2)}
+    asked = draw.of("asked for", "nothing", "nothing", "nothing", "max_length", "max_new_tokens", "both", "beams")
+    if asked in ("max_length", "both"):
+        said["max_length"] = draw.number("max_length", 9, 16)
+    if asked in ("max_new_tokens", "both"):
+        said["max_new_tokens"] = draw.number("max_new_tokens", 1, 6)
+    if asked == "beams":
+        said = {"generation_config": GenerationConfig(num_beams=2)}
+    prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
+    return {"tokens": model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)}
