@@ -13,7 +13,7 @@ import pytest
 
 from tests import drawn
 
-OF_SINGLE_FIXES = "tests/fixes/"
+OF_SINGLE_FIXES = ("tests/fixes/", "tests/working/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

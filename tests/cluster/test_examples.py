@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from hotfix.commands import projects
+from hotfix.commands.pins import project_files
 from hotfix.engine import settings
 from hotfix.engine.policy import VARIABLES, Policy
 from tests.commands.cli_runs import ROOT, hotfix
@@ -53,7 +53,7 @@ def test_the_kubernetes_job_is_one_and_its_command_exists():
 
 def test_the_pins_of_the_image_can_be_scanned():
     text = (EXAMPLES / "Dockerfile").read_text()
-    assert "transformers==4.49.0" in [one for _, one in projects.of_dockerfile(text)]
+    assert "transformers==4.49.0" in [one for _, one in project_files.of_dockerfile(text)]
     scan = hotfix("scan", str(EXAMPLES / "Dockerfile"), "--json").json["scans"][0]
     assert scan["names_hotfix"] is True
 

@@ -114,7 +114,7 @@ def test_files_that_are_no_records_are_named_and_partial_ones_are_not_looked_at(
     (tmp_path / ".node-1-ab.partial").write_text("{")
     (tmp_path / "notes.txt").write_text("hello")
     summary = write(tmp_path, record(0, 1))
-    assert summary.uniform
+    assert not summary.uniform
     assert [text.partition(" ")[0] for text in summary.unreadable] == ["other.json", "torn.json"]
 
 

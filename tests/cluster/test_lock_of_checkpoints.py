@@ -8,6 +8,7 @@ import pytest
 
 from hotfix import session
 from hotfix.reports import lock
+from hotfix.reports.digest import patch_set_digest
 from hotfix.reports.report import Report
 from tests.commands.cli_runs import hotfix, stack
 
@@ -85,7 +86,7 @@ def test_a_lock_without_a_release_says_only_what_it_knows():
 def test_the_command_compares_a_checkpoint_with_this_environment(tmp_path):
     pytest.importorskip("torch")
     config = {"model_type": "opt", "transformers_version": "4.52.3"}
-    content = {"digest": "0" * 12, "hotfix": "0.1.0", "packages": {"transformers": "4.52.3"}, "patches": []}
+    content = {"digest": patch_set_digest([]), "hotfix": "0.1.0", "packages": {"transformers": "4.52.3"}, "patches": []}
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "hotfix.lock").write_text(json.dumps(content))
     done = hotfix("lock", "--against", str(tmp_path), path=stack("4.52.3"))
@@ -107,6 +108,7 @@ from pathlib import Path
 import torch
 from transformers import OPTConfig, OPTForCausalLM, Trainer, TrainingArguments
 from hotfix.callback import HotfixCallback
+from hotfix.reports.digest import patch_set_digest
 
 data = [{"input_ids": torch.arange(1, 9), "labels": torch.arange(1, 9)}] * 4
 sizes = dict(vocab_size=16, hidden_size=8, ffn_dim=8, num_hidden_layers=1, num_attention_heads=2, word_embed_proj_dim=8)
@@ -125,7 +127,8 @@ train(OPTForCausalLM.from_pretrained(last), out / "b", check_checkpoint=True)
 print("ANOTHER", file=sys.stderr)
 for folder in (first, last):
     file = folder / "hotfix.lock"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "patches": []}))
+    unrepaired = {"patches": [], "digest": patch_set_digest([])}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **unrepaired}))
 for number in "cd":
     train(OPTForCausalLM.from_pretrained(last), out / number, check_checkpoint=True)
 print("GOES ON", file=sys.stderr)

@@ -10,14 +10,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools import reading_child
+from tools.studies import reading_child
 from tools.testbed import overlay
 from tools.testbed.run import run_script
 
 WRITE = """
 import sys
 from pathlib import Path
-from tools import reading_child
+from tools.studies import reading_child
 reading_child.FAMILIES = {name: reading_child.FAMILIES[name] for name in sys.argv[2:]}
 reading_child.write(Path(sys.argv[1]))
 """
@@ -56,7 +56,7 @@ def read_by(release: str, checkpoints: Sequence[Path]) -> dict[str, dict[str, st
         for checkpoint in checkpoints:
             shutil.copytree(checkpoint, Path(folder, "in", checkpoint.parent.name, checkpoint.name))
         output = Path(folder, "results.json")
-        arguments = ["tools.reading_child", "read", str(Path(folder, "in")), str(output)]
+        arguments = ["tools.studies.reading_child", "read", str(Path(folder, "in")), str(output)]
         run_script("-m", arguments, transformers=release, flash_attn=None, timeout=900).require()
         found: dict[str, dict[str, str]] = json.loads(output.read_text())
         return found

@@ -15,10 +15,12 @@ import pytest
 from packaging.version import Version
 
 from hotfix import session, trigger
-from hotfix.commands import audit_path, bugs, run_folder
-from hotfix.commands.audit_path import Group
+from hotfix.commands import bugs
+from hotfix.commands.audit import from_files, run_folder
+from hotfix.commands.audit.from_files import Group
 from hotfix.engine.entry import folder_of
 from hotfix.errors import HotfixError
+from hotfix.reports.digest import patch_set_digest
 from hotfix.trigger import Trigger
 from tests.commands.cli_runs import hotfix
 from tests.commands.schemas import check
@@ -72,14 +74,14 @@ def card(release="4.48.0", more=ACCUMULATED):
 
 def groups(folder):
     """The group of every bug that is found, by its id. What is printed as JSON is what the schema says, always."""
-    found = audit_path.examine(folder)
+    found = from_files.examine(folder)
     check("audit-path", json.loads(json.dumps(found.to_dict())))
     return {one.bug.id: one.group for one in found.findings}
 
 
 def told(folder):
     """The notes, and what was not read, as one text."""
-    found = audit_path.examine(folder)
+    found = from_files.examine(folder)
     return " | ".join([*found.notes, *(f"{file}: {why}" for file, why in found.run.unread.items())])
 
 
@@ -89,7 +91,7 @@ def told(folder):
 def test_accumulation_on_4_48_0_has_its_condition_by_the_model_card(tmp_path):
     folder = written(tmp_path, card(), config=LLAMA, trainer_state=STATE)
     assert groups(folder)[DROPPED] is Group.MET
-    [one] = [one for one in audit_path.examine(folder).findings if one.bug.id == DROPPED]
+    [one] = [one for one in from_files.examine(folder).findings if one.bug.id == DROPPED]
     assert one.releases == ("4.48.0",)
     assert "accumulation steps: 4 (README.md)" in one.known
     assert "architecture: LlamaForCausalLM (config.json)" in one.known
@@ -104,7 +106,7 @@ def test_one_micro_batch_a_step_in_one_process_excludes_it(tmp_path):
 
 def test_without_the_card_it_cannot_be_told_and_says_what_is_missing(tmp_path):
     folder = written(tmp_path, config=LLAMA, trainer_state=STATE)
-    [one] = [one for one in audit_path.examine(folder).findings if one.bug.id == DROPPED]
+    [one] = [one for one in from_files.examine(folder).findings if one.bug.id == DROPPED]
     assert one.group is Group.OPEN
     assert "accumulation steps" in one.unknown
 
@@ -341,7 +343,7 @@ def test_what_was_seen_to_strike_is_said(tmp_path):
     assert groups(folder)[DROPPED] is OPEN
     for host in "ab":
         (folder / f"{host}-17-0123abcd.json").write_text(json.dumps(record))
-    [one] = [one for one in audit_path.examine(folder).findings if one.bug.id == DROPPED]
+    [one] = [one for one in from_files.examine(folder).findings if one.bug.id == DROPPED]
     assert (one.group, one.why) == (MET, "it was seen to strike on 14 calls (a-17-0123abcd.json)")
 
 
@@ -356,7 +358,7 @@ def test_every_trigger_with_a_question_for_files_is_asked_above():
 def test_a_trigger_that_stumbles_is_one_that_cannot_tell(tmp_path, monkeypatch):
     broken = Trigger(DROPPED, when="never", wrong="nothing")
     broken.in_files(lambda run: run.nothing.of_the_kind)
-    monkeypatch.setattr(audit_path, "_trigger", lambda bug: broken if bug.id == DROPPED else None)
+    monkeypatch.setattr(from_files, "_trigger", lambda bug: broken if bug.id == DROPPED else None)
     assert groups(written(tmp_path, card(), config=LLAMA))[DROPPED] is Group.OPEN
 
 
@@ -406,7 +408,7 @@ def test_the_folder_of_a_part_is_that_of_its_model():
         "nobodys": "nobodys",
     }
     for model_type, folder in wanted.items():
-        assert audit_path.folders_of([model_type], release) == {folder}
+        assert from_files.folders_of([model_type], release) == {folder}
 
 
 def test_every_silent_bug_belongs_to_some_model_or_to_all():
@@ -415,7 +417,7 @@ def test_every_silent_bug_belongs_to_some_model_or_to_all():
     for bug in silent:
         modules = [key.partition(":")[0] for key in bug.where]
         folders = frozenset(folder_of(module) for module in modules if module.count("."))
-        if not any(audit_path.has(bug, release, folders) for release in bugs.examined()):
+        if not any(from_files.has(bug, release, folders) for release in bugs.examined()):
             nowhere.append(bug.id)
     assert (nowhere, len(silent) > 90) == ([], True)
 
@@ -425,7 +427,7 @@ def test_every_silent_bug_belongs_to_some_model_or_to_all():
 
 def test_two_releases_are_both_shown_and_nothing_is_certain_then(tmp_path):
     folder = written(tmp_path, card("4.48.0"), config={**LLAMA, "transformers_version": "4.49.0"}, trainer_state=STATE)
-    found = audit_path.examine(folder)
+    found = from_files.examine(folder)
     assert {(one.release, one.file) for one in found.run.releases} == {
         ("4.48.0", "README.md"),
         ("4.49.0", "config.json"),
@@ -470,16 +472,20 @@ def test_a_version_before_a_release_counts_as_that_and_says_so(tmp_path):
 
 
 def test_what_hotfix_had_repaired_is_excluded(tmp_path):
+    patches = [f"{DROPPED} transformers.trainer:Trainer.training_step abc def"]
     content = {
-        "digest": "0" * 12,
+        "digest": patch_set_digest(patches),
         "hotfix": "0.1.0",
         "packages": {"transformers": "4.48.0", "torch": "2.5.1"},
-        "patches": [f"{DROPPED} transformers.trainer:Trainer.training_step abc def"],
+        "patches": patches,
     }
     folder = written(tmp_path, card(), config=LLAMA, trainer_state=STATE)
     assert groups(folder)[DROPPED] is Group.MET
     (folder / "hotfix.lock").write_text(json.dumps(content))
     assert groups(folder)[DROPPED] is Group.EXCLUDED
+    (folder / "hotfix.lock").write_text(json.dumps({**content, "digest": "0" * 12}))
+    assert groups(folder)[DROPPED] is Group.MET  # edited by hand: it excludes nothing
+    assert "edited since it was written" in run_folder.read(folder).unread["hotfix.lock"]
     (folder / "hotfix.lock").unlink()
     (folder / "host-17-0123abcd.json").write_text(json.dumps({**content, "format": 1}))
     assert groups(folder)[DROPPED] is Group.EXCLUDED
@@ -516,7 +522,7 @@ def test_a_folder_that_is_none_is_one_error(tmp_path):
     (tmp_path / "file").touch()
     for path, why in ((tmp_path / "none", "no such folder"), (tmp_path / "file", "a file; name the folder")):
         with pytest.raises(HotfixError, match=why):
-            audit_path.examine(path)
+            from_files.examine(path)
 
 
 def test_an_empty_folder_is_one_line(tmp_path):
@@ -613,12 +619,12 @@ def test_nothing_is_unpickled(tmp_path):
 
 def test_the_exit_status_is_nought_unless_it_is_asked_for(tmp_path, capsys):
     folder = written(tmp_path / "a", card(), config=LLAMA, trainer_state=STATE)
-    assert audit_path.audit(folder, Namespace(json=False, fail=False)) == 0
+    assert from_files.audit(folder, Namespace(json=False, fail=False)) == 0
     shown = capsys.readouterr().out
     assert "had their condition, so they may have struck" in shown
-    assert audit_path.audit(folder, Namespace(json=True, fail=True)) == 1
+    assert from_files.audit(folder, Namespace(json=True, fail=True)) == 1
     check("audit-path", json.loads(capsys.readouterr().out))
-    assert audit_path.audit(written(tmp_path / "b"), Namespace(json=True, fail=True)) == 0
+    assert from_files.audit(written(tmp_path / "b"), Namespace(json=True, fail=True)) == 0
 
 
 def test_the_command_looks_at_a_path_and_takes_its_options_behind_it_too(tmp_path):
@@ -632,7 +638,7 @@ def test_the_command_looks_at_a_path_and_takes_its_options_behind_it_too(tmp_pat
 
 def test_what_files_say_is_printed_without_control_characters(tmp_path, capsys):
     folder = written(tmp_path, config={**LLAMA, "model_type": "llama\x1b[31m\x07"})
-    audit_path.audit(folder, Namespace(json=False, fail=False))
+    from_files.audit(folder, Namespace(json=False, fail=False))
     assert "\x1b" not in capsys.readouterr().out
 
 

@@ -8,10 +8,11 @@ import struct
 import pytest
 from packaging.version import Version
 
-from hotfix.commands import check_model, checkpoint
+from hotfix.commands.checkpoints import checkpoint
+from hotfix.commands.checkpoints import command as check_model
 from hotfix.commands.main import main
 from hotfix.errors import HotfixError
-from hotfix.loading import by_release
+from hotfix.releases import by_release
 
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "transformers_version": "5.8.1"}
 ROPE = {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}
@@ -305,7 +306,7 @@ def test_what_it_says_is_what_4_46_really_does():
 @pytest.mark.testbed
 @pytest.mark.slow
 def test_what_it_says_of_sixty_checkpoints_is_what_four_releases_really_do():
-    from tools.reading_child import FAMILIES
+    from tools.studies.reading_child import FAMILIES
 
     writers = ("4.57.6", "5.0.0", "5.5.0", "5.8.1", "5.23.0")
     assert disagreements(writers, list(FAMILIES), ("4.46.3", "4.51.3", "4.57.6", "5.3.0")) == []

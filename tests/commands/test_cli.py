@@ -43,6 +43,11 @@ def folders(request, tmp_path):
 
 
 OPT_IN = {id: entry.group for id, entry in Catalogue(print).entries.items() if entry.optin}
+RESTORING = {
+    id
+    for id, entry in Catalogue(print).entries.items()
+    if not entry.optin and (entry.group or all(target.method == "add" for target in entry.load().targets))
+}
 
 
 def rows(text):
@@ -73,17 +78,23 @@ def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
 @pytest.mark.testbed
 def test_status_shows_what_is_broken_and_counts_the_rest(folders):
     _, path = folders
+    text = " ".join(hotfix("status", path=path).stdout.split())
     brief, whole = (rows(hotfix("status", *more, path=path).stdout) for more in ((), ("--all",)))
     idle = [fix for fix, words in whole.items() if words[2:3] in (["fixed"], ["absent"])]
     assert set(idle).isdisjoint(brief)
     # What a group would give back is one line.
-    offered = {fix for fix, words in whole.items() if words[3:4] == ["disabled"] and OPT_IN.get(fix)}
-    offered -= set(idle)
+    # So is what a fix does only if it is asked for, although the rest of it is on by default.
+    off = {fix for fix, words in whole.items() if words[3:4] == ["disabled"]} - set(idle)
+    offered = {fix for fix in off if OPT_IN.get(fix) or fix in RESTORING}
     assert ("HOTFIX_OPTIN=removed-names" in brief) == bool(offered)
-    folded = {fix for fix in whole if fix not in brief} - set(idle) - offered - {"fix"}
-    left_out = set(idle) | offered | folded
+    # So is what is for code that would end.
+    restoring = {fix for fix in RESTORING if whole.get(fix, ["", "", "", ""])[3:4] in (["pending"], ["applied"])}
+    assert ("removed names and signatures, where a program would end" in text) == bool(restoring)
+    assert restoring.isdisjoint(brief)
+    folded = {fix for fix in whole if fix not in brief} - set(idle) - offered - restoring - {"fix"}
+    left_out = set(idle) | offered | restoring | folded
     if folded:  # the worst are there
-        assert f"{len(folded)} more do not fit here" in " ".join(" ".join(words) for words in brief.values())
+        assert f"{len(folded)} more do not fit here" in text
     assert set(whole) - set(brief) == left_out | ({"fix"} if len(left_out) == len(whole) - 2 else set())
     assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
     order = [words[2] for words in whole.values() if words[2:3] in (["broken"], ["fixed"])]
@@ -163,7 +174,7 @@ def test_the_diff_of_an_edit_is_a_patch_that_applies_and_gives_the_code_that_run
     from hotfix.versions import source
 
     code = (
-        "import json, ast; from hotfix.commands.diff import diffs; from hotfix import session;"
+        "import json, ast; from hotfix.commands.diff.command import diffs; from hotfix import session;"
         "from hotfix.patching import code;"
         "from hotfix.versions import installed, source; out = []\n"
         f"for target in session.current().catalogue.entries[{PADDING!r}].load().targets:\n"
@@ -363,7 +374,7 @@ AssertionError: Input and cos/sin must have the same dtype, got torch.float32 an
     ],
 )
 def test_an_error_message_leads_to_its_bug(message, bug):
-    from hotfix.commands import messages
+    from hotfix.commands.explain import messages
 
     assert messages.search(message)[0].bug.id == bug
 
@@ -380,7 +391,7 @@ def test_an_error_message_leads_to_its_bug(message, bug):
     ],
 )
 def test_a_message_of_something_else_leads_nowhere(message):
-    from hotfix.commands import messages
+    from hotfix.commands.explain import messages
 
     assert messages.search(message) == []
 

@@ -7,6 +7,10 @@ import sys
 
 import pytest
 
+from hotfix.commands import CommandError
+from hotfix.commands.main import main
+from hotfix.commands.pins import readers
+from hotfix.commands.scan import settings as project_settings
 from hotfix.engine.policy import Policy
 from hotfix.errors import PolicyError
 from tests.commands.cli_runs import ROOT, hotfix
@@ -105,9 +109,66 @@ def test_a_project_says_what_to_fail_on_and_what_to_ignore(tmp_path):
     assert f"{ROTARY} was ignored until 2020-01-01, and counts again" in done.text
 
 
+FORMS = {
+    "blanks in the heading": "[ tool . hotfix . scan ]\nfail-on = 'crash'\n",
+    "quotes in the heading": "[\"tool\".'hotfix'.\"sc\\u0061n\"]\nfail-on = 'crash'\n",
+    "escapes in the heading": '[tool."hotf\\u0069x".scan]\nfail-on = "crash"\n',
+    "an inline table": "[tool]\nhotfix = { scan = { fail-on = 'crash' } }\n",
+    "inline tables": "tool = { hotfix = { scan = { fail-on = 'crash' } } }\n",
+    "dotted keys": "tool.hotfix.scan.fail-on = 'crash'\n",
+    "dotted keys with blanks": "[tool]\nhotfix . scan . fail-on = 'crash'\n",
+    "a byte order mark": "\ufeff[tool.hotfix.scan]\nfail-on = 'crash'\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_count_however_they_are_written(form, tmp_path):
+    (tmp_path / "pyproject.toml").write_text(FORMS[form], encoding="utf-8")
+    assert project_settings.read(tmp_path).fail_on == "crash"
+
+
+def test_the_nearest_file_with_settings_counts(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.hotfix.scan]\nfail-on = 'crash'\n")
+    inner = tmp_path / "package" / "tests"
+    inner.mkdir(parents=True)
+    (inner.parent / "pyproject.toml").write_text("[project]\nname = 'inner'\n[tool.other]\nhotfix = 3\n")
+    assert project_settings.read(inner).fail_on == "crash"
+
+
+@pytest.mark.parametrize("parser", [True, False])
+def test_without_a_parser_settings_are_an_error_and_other_files_are_none(parser, tmp_path, monkeypatch):
+    if not parser:
+        monkeypatch.setattr(readers, "_toml_parser", lambda: None)
+    file = tmp_path / "pyproject.toml"
+    file.write_text("[project]\ndependencies = ['transformers-hotfix[cli]', 'torch']\nlicense = 'MIT'\n")
+    assert project_settings.read(tmp_path).fail_on == ""
+    for text in FORMS.values():
+        file.write_text(text, encoding="utf-8")
+        if parser:
+            assert project_settings.read(tmp_path).fail_on == "crash"
+        else:
+            with pytest.raises(CommandError, match=r"pyproject.toml: .*tomli.*pip install"):
+                project_settings.read(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("tool = 3\n", "tool is a number and must be a table; write [tool]"),
+        ("tool = ['hotfix']\n", "tool is a list"),
+        ("[[tool]]\nhotfix = 3\n", "tool is a list"),
+        ("[tool]\nhotfix = true\n", "tool.hotfix is true or false and must be a table; write [tool.hotfix]"),
+        ("[tool.hotfix]\nscan = 3\n", "tool.hotfix.scan is a number"),
+        ("[tool.hotfix]\nscan = 2027-01-31\n", "tool.hotfix.scan is a value"),
+        ("[[tool.hotfix.scan]]\nfail-on = 'any'\n", "tool.hotfix.scan is a list"),
+        ("[tool.hotfix.scan]\nfail-on = ['any']\n", "allowed are"),
+        ("[tool.hotfix.scan]\nignore = {id = 'x'}\n", "must be a list"),
+        ("[tool.hotfix.scan]\nignore = [3]\n", "must be a list"),
+        ("[tool.hotfix.scan\n", "not TOML"),
+        ("x = " + "9" * 5000 + "\n", "not TOML"),
+        ("x = " + "[" * 5000 + "\n", "nested too deeply"),
+        ("\udcff = 1\n", "UTF-8"),
+        ("#" * 2**21, "larger than 1 MB"),
         ("[tool.hotfix.scan]\nfail_on = 'any'\n", "has no 'fail_on'"),
         ("[tool.hotfix]\nsacn = 1\n", "has no 'sacn'"),
         ("[tool.hotfix.scan]\nfail-on = 'bad'\n", "allowed are"),
@@ -116,9 +177,13 @@ def test_a_project_says_what_to_fail_on_and_what_to_ignore(tmp_path):
         (IGNORE.format(ROTARY, "expires = 'soon'"), "write it as 2027-01-31"),
     ],
 )
-def test_a_mistake_in_a_project_is_one_line(tmp_path, text, said):
-    (tmp_path / "pyproject.toml").write_text(text)
+def test_a_mistake_in_a_project_is_one_line(tmp_path, text, said, monkeypatch, capsys):
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8", errors="surrogateescape")
     (tmp_path / "requirements.txt").write_text("transformers==4.49.0\n")
-    done = hotfix("scan", "requirements.txt", cwd=tmp_path)
-    assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert said in done.stderr
+    monkeypatch.chdir(tmp_path)
+    assert main(["scan", "requirements.txt"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert said in printed.err
+    assert str(tmp_path / "pyproject.toml") in printed.err
+    assert "--debug" not in printed.err

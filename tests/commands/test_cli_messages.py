@@ -16,7 +16,9 @@ import textwrap
 import pytest
 from packaging.version import Version
 
-from hotfix.commands import bugs, explain, messages
+from hotfix.commands import bugs
+from hotfix.commands.explain import command as explain
+from hotfix.commands.explain import messages
 from hotfix.commands.main import main
 from hotfix.versions import installed
 from tests.commands.cli_runs import ROOT, hotfix, stack

@@ -143,13 +143,15 @@ def test_fail_on_counts_what_stays(tmp_path):
 
 
 def test_what_hotfix_repairs_does_not_count_where_it_is_among_the_pins(tmp_path, monkeypatch):
-    from hotfix.commands import bugs, carried, pins
+    from hotfix.commands import bugs
+    from hotfix.commands.pins import readers
+    from hotfix.commands.scan import affected as carried
 
     file = tmp_path / "requirements.txt"
     left = {}
     for extra in ("", "transformers-hotfix\n"):
         file.write_text(f"transformers==4.49.0\nflash-attn==2.7.4\n{extra}")
-        left[extra] = {one.bug.id for one in carried.judge(pins.read(str(file)))[0].left()}
+        left[extra] = {one.bug.id for one in carried.judge(readers.read(str(file)))[0].left()}
     repaired = {id for id, bug in bugs.known().items() if bug.repaired and not bug.optin}
     assert {ROTARY, PADDING} <= left[""]
     assert left["transformers-hotfix\n"] == left[""] - repaired
@@ -303,10 +305,11 @@ def test_files_that_include_each_other_come_to_an_end(tmp_path):
 
 def test_what_is_in_the_catalogue_can_be_read():
     """Facts only: a range for each bug, ids that no fix has twice, no file larger than a start-up may read."""
-    from hotfix import session, words
+    from hotfix import session
+    from hotfix._support import words
     from hotfix.commands import bugs
 
-    text = bugs.CATALOGUE.read_text(encoding="utf-8")
+    text = bugs.UNREPAIRED.read_text(encoding="utf-8")
     assert len(text) < 150_000
     assert not json.loads(text)["bugs"].keys() & session.current().catalogue.entries.keys()
     for id, entry in json.loads(text)["bugs"].items():

@@ -77,7 +77,7 @@ def test_names_that_are_gone_are_found_with_the_fix_that_gives_them_back(scan):
     flash = names[".models.llama.modeling_llama:LlamaFlashAttention2"]
     assert flash["gone"] == "from 4.48.0 on"
     assert flash["fix"] == "llama-flash-attention2-removed"
-    assert flash["optin"]
+    assert flash["optin"] is False
     assert flash["needed_at_import"]
     assert [use["line"] for use in flash["uses"]] == [6]
     assert names[":AdamW"]["fix"] == "adamw-removed"
@@ -176,17 +176,17 @@ def test_a_name_that_nobody_gives_back_is_an_error(tmp_path):
 
 def test_what_fixes_add_is_lacking_where_the_table_says_so():
     """The table comes from the wheels, the fixes' ranges from the sweep: they have to agree."""
-    from hotfix.commands import code_names
+    from hotfix.commands.scan_code import missing
 
-    everywhere = frozenset(range(len(code_names.releases())))
+    everywhere = frozenset(range(len(missing.releases())))
     compared = 0
-    for full, (bug, releases) in code_names._targets().items():
+    for full, (bug, releases) in missing._targets().items():
         module, _, name = full.partition(":")
-        there = code_names._table().with_name(module, name) if name.isidentifier() else None
+        there = missing._table().with_name(module, name) if name.isidentifier() else None
         if there is None:
             continue
-        lacking = {code_names.releases()[one] for one in everywhere - there}
-        declared = {one for one in code_names.releases() if releases.contains(one)}
+        lacking = {missing.releases()[one] for one in everywhere - there}
+        declared = {one for one in missing.releases() if releases.contains(one)}
         compared += 1
         assert declared <= lacking, (bug.id, full, sorted(declared - lacking))
     assert compared > 60

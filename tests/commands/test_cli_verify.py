@@ -220,7 +220,8 @@ def test_there_may_be_nothing_to_prove():
 
 @pytest.mark.parametrize("width", [60, 200, None])
 def test_a_certificate_says_what_its_numbers_are_on_every_screen(capsys, width):
-    from hotfix.commands import screen, verify
+    from hotfix.commands import screen
+    from hotfix.commands.verify import command as verify
 
     said = verify.Proof("toys", "toys.toy:scale", verify.VERIFIED, "It ran.", "ValueError: no", "ran", 0.25, 0.0)
     certificate = {

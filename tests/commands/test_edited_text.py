@@ -8,7 +8,7 @@ import copy
 import pytest
 
 from hotfix import Fix
-from hotfix.commands.edited_text import edited
+from hotfix.commands.diff.edited_text import edited
 from hotfix.patching import code
 from hotfix.versions import source
 

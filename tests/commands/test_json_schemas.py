@@ -55,7 +55,7 @@ def test_every_command_with_json_is_looked_at():
 
 
 def test_what_is_kept_in_files_is_as_the_schemas_say():
-    check("catalogue", json.loads((VERSIONS / "catalogue.json").read_text()))
+    check("catalogue", json.loads((ROOT / "hotfix" / "releases" / "unrepaired.json").read_text()))
     for file in sorted((VERSIONS / "evidence").glob("*.json")):
         check("evidence-index" if file.stem == "index" else "evidence", json.loads(file.read_text()))
     check("lock", json.loads(lock.describe(Report((), {}, "0" * 12, (), {}, ()))))

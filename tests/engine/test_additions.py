@@ -1,17 +1,24 @@
-"""The method `adds`: a name that a release lacks is there, means one thing everywhere, and is gone after a revert."""
+"""The method `adds`: a name that a release lacks means one thing everywhere, and is gone after a revert.
+
+It is there for code that would end without it. A fix that was asked for by `HOTFIX_OPTIN` adds it plainly, for all.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pickle
 import sys
 import types
+from typing import Any
 
 import pytest
 
 from hotfix.engine.ledger import State
 from hotfix.errors import Refusal
 from hotfix.fix import Fix
+from hotfix.patching import asked
+from hotfix.patching.hints import Hints
 from hotfix.patching.journal import Journal
 from hotfix.session import Session
 from hotfix.versions.judgement import Verdict
@@ -80,9 +87,165 @@ def their_own_names():
         one.__module__, one.__qualname__ = __name__, one.__name__
 
 
-def test_a_function_is_added_once_listed_and_pickled_and_taken_away(lab: Lab) -> None:
+def run(text: str) -> dict[str, Any]:
+    """What a module of this text has in the end."""
+    names: dict[str, Any] = {"__name__": "a_program"}
+    exec(text, names)
+    return names
+
+
+def test_a_name_is_there_for_code_that_would_end_and_for_nobody_else(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     session = lab.session(missing_function(lab))
+    before = dict(vars(toy))
+    assert said(handled(session)) == [("broken", "applied")]
+    assert toy.absent() == "absent"
+    pickled = pickle.dumps(toy.absent)
+    again = pickle.loads(pickled)
+    assert again is toy.absent
+    plain = "from toys.toy import absent"
+    assert run(plain)["absent"] is again
+    assert run(f"try:\n    {plain}\nexcept ImportError:\n    absent = None\n")["absent"] is None
+    assert run("import toys.toy as toy\ntry:\n    toy.absent\nexcept AttributeError:\n    gone = 1\n")["gone"] == 1
+    assert "absent" not in run("from toys.toy import *")
+    assert not hasattr(toy, "absent")
+    assert getattr(toy, "absent", None) is None
+    assert "absent" not in dir(toy)
+    assert vars(toy) == before
+    assert session.journal.uninstall() == []
+    assert type(toy) is types.ModuleType
+    with pytest.raises(AttributeError) as caught:
+        toy.absent()
+    assert str(caught.value) == "module 'toys.toy' has no attribute 'absent'"
+
+
+def test_a_name_that_the_module_itself_answers_for_is_the_modules(lab: Lab) -> None:
+    toy = lab.module(text=LEAF + "\n\ndef __getattr__(name):\n    return f'their {name}'\n")
+    session = lab.session(missing_function(lab))
+    handled(session)
+    assert run("from toys.toy import absent")["absent"] == "their absent"
+    assert toy.absent == "their absent"
+    assert hasattr(toy, "absent")
+
+
+def test_a_module_that_somebody_gives_another_class_stays_usable(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    session = lab.session(missing_function(lab))
+    handled(session)
+
+    base: Any = type(toy)
+
+    class Shim(base):
+        def __getattr__(self, name):
+            if name == "theirs":
+                return 1
+            raise AttributeError(name)
+
+    toy.__class__ = Shim
+    assert toy.theirs == 1
+    assert toy.absent() == "absent"
+    assert session.journal.uninstall() == []
+    assert type(toy) is Shim
+    assert toy.theirs == 1
+    assert not hasattr(toy, "absent")
+
+
+def test_a_member_of_a_class_is_there_for_code_that_would_end(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    fix = lab.fix("a-name", kind="removed-api")
+    fix.adds_made("toys.toy:Layer.size")(lambda module: property(lambda self: 5))
+    fix.adds_made("toys.toy:Layer.static")(lambda module: staticmethod(lambda: "static"))
+    fix.adds("toys.toy:Layer.absent")(lambda self: self)
+    session = lab.session(fix)
+    handled(session)
+    layer = toy.Deep()
+    assert layer.size == 5
+    assert layer.absent() is layer
+    assert toy.Layer.static() == "static"
+    for subject in (layer, toy.Deep, toy.Layer):
+        assert not hasattr(subject, "size")
+        assert getattr(subject, "static", None) is None
+    layer.size = 7
+    assert layer.size == 7
+    for subject, text in ((layer, "'Deep' object has no attribute 'static'"), (toy.Deep, "type object 'Deep' has")):
+        try:
+            subject.static()
+        except AttributeError as error:
+            said = str(error)
+        assert said.startswith(text)
+
+    base: Any = toy.Layer
+
+    class Own(base):
+        def __getattr__(self, name):
+            return f"own {name}"
+
+    assert Own().size == "own size"
+    assert session.journal.uninstall() == []
+    assert vars(toy.Layer).keys().isdisjoint({"size", "static", "absent"})
+
+
+def test_a_module_is_there_for_imports_that_would_fail(lab: Lab) -> None:
+    lab.module(text=LEAF)
+    fix = lab.fix("a-name", kind="removed-api")
+
+    @fix.adds_made("toys:moved")
+    def moved(package: types.ModuleType) -> types.ModuleType:
+        module = types.ModuleType("toys.moved")
+        module.present = sys.modules["toys.toy"].present
+        return module
+
+    journal = Journal()
+    (target,) = fix.targets
+    journal.install(fix, target, sys.modules["toys"])
+    for statement in ("import toys.moved", "from toys import moved", "from toys.moved import present"):
+        assert run(f"try:\n    {statement}\nexcept ImportError:\n    gone = 1\n")["gone"] == 1
+    assert importlib.util.find_spec("toys.moved") is None
+    assert "toys.moved" not in sys.modules
+    assert run("from toys.moved import present")["present"]() == "present"
+    assert run("import toys.moved as moved")["moved"].present() == "present"
+    assert journal.uninstall() == []
+    assert "toys.moved" not in sys.modules
+    assert not hasattr(sys.modules["toys"], "moved")
+    assert importlib.util.find_spec("toys.moved") is None
+
+
+def test_a_lazy_package_gives_the_name_to_code_that_would_end(lab: Lab) -> None:
+    lab.write("toys/__init__.py", LAZY)
+    lab.write("toys/toy.py", LEAF)
+    package = importlib.import_module("toys")
+    session = lab.session(missing_function(lab, package="toys"))
+    assert said(handled(session, "toys")) == [("broken", "applied")]
+    assert not hasattr(package, "absent")
+    assert "toys.toy" not in sys.modules
+    toy = importlib.import_module("toys.toy")
+    session.module_imported("toys.toy")
+    assert run("from toys import absent")["absent"] is toy.absent
+    assert run("from toys import present")["present"] is toy.present
+    assert session.journal.uninstall() == []
+    with pytest.raises(ImportError):
+        run("from toys import absent")
+
+
+def test_names_and_hints_leave_a_module_as_it_was_in_any_order(lab: Lab) -> None:
+    for first in ("hints", "names"):
+        toy = types.ModuleType("toys.toy")
+        hints, other, value = Hints(), asked.Restored("other", 1), asked.Restored("gone", 2)
+        hints.put(toy, {"hinted": "a line"})
+        asked.put(toy, "gone", value)
+        asked.put(toy, "other", other)
+        assert toy.gone == 2
+        if first == "hints":
+            hints.clear()
+        for name, descriptor in (("gone", value), ("other", other)):
+            asked.take(toy, name, descriptor)
+        hints.clear()
+        assert type(toy) is types.ModuleType
+
+
+def test_a_name_that_was_asked_for_is_added_plainly_listed_and_taken_away(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    session = lab.session(missing_function(lab), optin=("a-name",))
     before = set(vars(toy))
     assert said(handled(session)) == [("broken", "applied")]
     assert toy.absent() == "absent"
@@ -121,7 +284,7 @@ def test_members_of_classes_and_entries_of_dictionaries_are_added_and_taken_away
     fix.adds_made("toys.toy:TABLE['gone']")(lambda module: module.Layer)
     journal = Journal()
     for target in fix.targets:
-        assert "was added, with its old meaning" in journal.install(fix, target, toy)
+        assert "was added, with its old meaning" in journal.install(fix, target, toy, plainly=True)
         assert journal.is_in_place(target)
         assert journal.replaced_since(target, "toys.toy") is None
     assert toy.Deep.absent() == "absent"
@@ -148,7 +311,7 @@ def test_a_lazy_package_has_the_name_and_imports_its_module_only_when_asked(lab:
     lab.write("toys/toy.py", LEAF)
     package = importlib.import_module("toys")
     fix = missing_function(lab, package="toys")
-    session = lab.session(fix)
+    session = lab.session(fix, optin=("a-name",))
     assert said(handled(session, "toys")) == [("broken", "applied")]
     assert "toys.toy" not in sys.modules
     assert package._class_to_module == {"present": "toy", "absent": "toy"}
@@ -168,7 +331,7 @@ def test_an_ordinary_package_gets_the_object_of_its_module_whichever_comes_first
     fix = missing_function(lab, package="toys")
     journal = Journal()
     for target in sorted(fix.targets, key=lambda one: len(one.module)):  # the package before its module
-        journal.install(fix, target, sys.modules[target.module])
+        journal.install(fix, target, sys.modules[target.module], plainly=True)
     assert package.absent is sys.modules["toys.toy"].absent
     journal.uninstall()
     del sys.modules["toys.toy"]
@@ -189,7 +352,7 @@ def test_a_module_is_added_to_the_modules_that_are_loaded_and_goes_again(lab: La
 
     journal = Journal()
     (target,) = fix.targets
-    journal.install(fix, target, sys.modules["toys"])
+    journal.install(fix, target, sys.modules["toys"], plainly=True)
     assert importlib.import_module("toys.moved").present() == "present"
     journal.uninstall()
     assert "toys.moved" not in sys.modules
@@ -223,7 +386,7 @@ def test_two_fixes_cannot_add_one_name(lab: Lab) -> None:
 def test_a_name_that_somebody_has_changed_since_is_theirs(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     fix = missing_function(lab)
-    session: Session = lab.session(fix)
+    session: Session = lab.session(fix, optin=("a-name",))
     handled(session)
     vars(toy)["absent"] = "theirs"
     since = session.journal.replaced_since(fix.targets[0], "toys.toy")
@@ -259,3 +422,66 @@ def test_a_source_that_cannot_be_parsed_lacks_nothing_that_is_known(lab: Lab, te
     judgement = judge(fix, fix.targets[0], lambda module: text)
     assert judgement.verdict is Verdict.UNKNOWN
     assert "is not Python that can be read here" in judgement.reason
+
+
+def test_a_key_for_who_asks_is_taken_away_with_the_dictionary_that_asks(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    table = toy.TABLE
+    fix = lab.fix("a-name", kind="removed-api")
+    fix.adds_made("toys.toy:TABLE['gone']")(lambda module: module.Layer)
+    fix.adds_made("toys.toy:TABLE['gone_too']")(lambda module: module.Deep)
+    journal = Journal()
+    for target in fix.targets:
+        assert "for code that would end" in journal.install(fix, target, toy)
+        assert journal.replaced_since(target, "toys.toy") is None
+    assert toy.TABLE["gone"] is toy.Layer
+    assert table == toy.TABLE
+    toy.TABLE["theirs"] = 2
+    assert journal.uninstall() == []
+    assert toy.TABLE is table
+    assert table == {"here": 1, "theirs": 2}
+
+
+def test_a_dictionary_that_others_may_hold_is_left_alone(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    table = toy.TABLE
+    fix = lab.fix("a-name", kind="removed-api")
+    fix.adds_made("toys.toy:TABLE['gone']")(lambda module: module.Layer)
+    with pytest.raises(Refusal, match="imported before hotfix, and others may hold TABLE"):
+        Journal().install(fix, fix.targets[0], toy, late=True)
+    assert toy.TABLE is table
+
+
+def test_a_dictionary_that_somebody_has_exchanged_since_is_theirs(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    fix = lab.fix("a-name", kind="removed-api")
+    fix.adds_made("toys.toy:TABLE['gone']")(lambda module: module.Layer)
+    journal = Journal()
+    journal.install(fix, fix.targets[0], toy)
+    toy.TABLE = {"other": 1}
+    (stranded,) = journal.uninstall()
+    assert stranded.reason == "TABLE is another object since"
+    assert toy.TABLE == {"other": 1}
+
+
+def test_what_answers_for_unknown_names_is_added_plainly_since_nobody_asks_for_it(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    fix = lab.fix("a-name", kind="removed-api")
+    fix.adds_made("toys.toy:Layer.__getattr__")(lambda module: lambda self, name: f"no {name}")
+    journal = Journal()
+    journal.install(fix, fix.targets[0], toy)
+    assert toy.Layer().anything == "no anything"
+    journal.uninstall()
+    assert not hasattr(toy.Layer(), "anything")
+
+
+def test_a_companion_or_a_part_that_changes_a_running_program_waits_to_be_asked_for(lab: Lab) -> None:
+    toy = lab.module(text=LEAF)
+    fix = lab.fix("a-name", kind="removed-api")
+    fix.adds("toys.toy:absent")(absent)
+    fix.accompanies("toys.toy:present", optin="it changes a running program")(lambda original: lambda: "changed")
+    for asked_for, said_by_present in (((), "present"), (("a-name",), "changed")):
+        session = lab.session(fix, optin=asked_for)
+        handled(session)
+        assert toy.present() == said_by_present
+        session.journal.uninstall()

@@ -6,6 +6,7 @@ import copy
 import pickle
 import sys
 import types
+from typing import Any
 
 import pytest
 
@@ -166,3 +167,46 @@ class Elsewhere(types.ModuleType):
 
     def __reduce__(self):
         return (list, ((self.__name__,),))
+
+
+def test_the_module_itself_may_answer_for_the_name(hints, monkeypatch):
+    made = types.ModuleType("it_answers_itself")
+
+    def answer(name):
+        if name != "Gone":
+            raise AttributeError(name)
+        return 6
+
+    vars(made)["__getattr__"] = answer
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    hints.put(made, {"Gone": LINE})
+    names: dict[str, object] = {}
+    exec("from it_answers_itself import Gone", names)
+    assert names["Gone"] == made.Gone == 6
+
+
+def test_a_module_that_a_shim_gives_another_class_goes_on_working(hints, module):
+    base: Any = type(module)
+
+    class Shim(base):
+        def __getattr__(self, name):
+            if name == "shimmed":
+                return 8
+            raise AttributeError(name)
+
+    module.__class__ = Shim
+    for _ in (1, 2):
+        names: dict[str, object] = {}
+        exec("from a_module_of_the_test import shimmed", names)
+        assert names["shimmed"] == 8
+        with pytest.raises(ImportError, match="cannot import name 'Gone' from 'a_module_of_the_test'"):
+            exec("from a_module_of_the_test import Gone", {})
+        assert not hasattr(module, "Gone")
+        hints.clear()
+
+
+def test_a_name_behind_many_others_says_one_line_more_too(module):
+    many = "".join(f"try:\n    name{n}\nexcept NameError:\n    pass\n" for n in range(300))
+    with pytest.raises(ImportError) as caught:
+        exec(f"{many}from a_module_of_the_test import Gone", {})
+    assert said(caught.value) == [LINE]

@@ -26,6 +26,7 @@ def fix(*targets: str, kind: str = "crash", optin: bool = False, group: str = ""
 FIXES = {
     "first": fix("a.b:f", "a.b:g", "c:f"),
     "names": fix("c:h", kind="removed-api", optin=True, group="group"),
+    "on": fix("c:i", kind="removed-api", group="group"),
     "pattern": fix("*.var:f", optin=True),
 }
 
@@ -47,10 +48,11 @@ def test_it_is_json_and_says_of_each_fix_what_was_written(tmp_path: Path, fixes:
 
 def test_its_head_says_what_switches_and_imports_go_by(tmp_path: Path) -> None:
     index = Index(written(tmp_path, FIXES))
-    assert index.kinds == {"first": "crash", "names": "removed-api", "pattern": "crash"}
-    assert index.optin == {"names": "group", "pattern": ""}
+    assert index.kinds == {"first": "crash", "names": "removed-api", "on": "removed-api", "pattern": "crash"}
+    assert index.optin == {"names", "pattern"}
+    assert index.groups == {"names": "group", "on": "group"}
     aiming = {module: index.aiming_at(module) for module in index.modules}
-    assert aiming == {"*.var": ["pattern"], "a.b": ["first"], "c": ["first", "names"]}
+    assert aiming == {"*.var": ["pattern"], "a.b": ["first"], "c": ["first", "names", "on"]}
     assert index.aiming_at("elsewhere") == []
 
 

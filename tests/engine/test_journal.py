@@ -18,10 +18,10 @@ from typing import Any, Optional, cast
 import pytest
 import wrapt
 
-from hotfix import observing
 from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
-from hotfix.patching import code, compiled, counting, live, standing
+from hotfix.observing import edit as counting
+from hotfix.patching import code, compiled, live, standing
 from hotfix.patching.journal import Journal
 from tests.hostile.conftest import Lab, lab
 
@@ -158,7 +158,7 @@ def times(x, factor=2):
 def test_a_replacement_is_counted_together_with_what_counts_it(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix, counts = lab.module(text=TEXT), Journal(), lab.fix("a-replacement"), lab.fix("counts")
     seen: list[Any] = []
-    monkeypatch.setattr(observing, "a_test", lambda *args: seen.append(args), raising=False)
+    vars(toy)["a_test"] = lambda *args: seen.append(args)
 
     fix.replaces("toys.toy:scale")(times)
     put(journal, fix, toy)
@@ -237,6 +237,17 @@ def test_an_edit_that_matches_more_or_less_often_than_it_says_is_refused(lab: La
     put(journal, twice, toy)
     assert toy.scale(5) == 8
     journal.uninstall()
+
+
+def test_an_edit_that_fits_and_changes_nothing_is_refused(lab: Lab) -> None:
+    toy = lab.module(text=TEXT)
+    conditions: tuple[Any, ...] = ({}, {"when": "x == 5"})
+    for condition in conditions:
+        fix = lab.fix("an-edit")
+        fix.edits("toys.toy:scale", **condition)(lambda node: node if isinstance(node, ast.FunctionDef) else None)
+        with pytest.raises(Refusal, match="matches 0 times" if condition else "changes nothing"):
+            put(Journal(), fix, toy)
+        assert toy.scale(5) == 7
 
 
 def test_an_edit_that_changes_the_arguments_is_refused(lab: Lab) -> None:
@@ -601,7 +612,7 @@ class Layer:
 def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix = lab.module("kinds", KINDS), Journal(), lab.fix("counts")
     seen: list[Any] = []
-    monkeypatch.setattr(observing, "a_test", lambda *args: seen.append(args), raising=False)
+    vars(toy)["a_test"] = lambda *args: seen.append(args)
     layer, expected = toy.Layer(), {}
     for name, names, others in (
         ("plain", ("x", "y"), ""),
@@ -639,7 +650,7 @@ def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: p
 def test_a_function_inside_of_another_does_not_tell(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix = lab.module("kinds", NESTED), Journal(), lab.fix("counts")
     seen: list[Any] = []
-    monkeypatch.setattr(observing, "a_test", lambda *args: seen.append(args), raising=False)
+    vars(toy)["a_test"] = lambda *args: seen.append(args)
     journal.install(fix, counting.target("toys.kinds", "Layer.forward", "a_test", ("self", "x")), toy)
     layer = toy.Layer()
     assert layer.forward(2) == 3
@@ -721,7 +732,9 @@ def test_a_lazy_package_whose_module_has_the_name_gets_that_object(lab: Lab) -> 
     package = importlib.import_module("toys")
     fix.exports(("toys:scale", "==1.0"), leaf="toys.toy")
     (target,) = fix.targets
-    assert journal.install(fix, target, package) == "scale was added, with its old meaning."
-    assert package.scale is leaf.scale
-    journal.uninstall()
-    assert not hasattr(package, "scale")
+    for plainly in (True, False):
+        journal.install(fix, target, package, plainly=plainly)
+        assert package.scale is leaf.scale
+        assert hasattr(package, "scale") is plainly
+        journal.uninstall()
+        assert not hasattr(package, "scale")

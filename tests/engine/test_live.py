@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from hotfix import memo
+from hotfix._support import memo
 from hotfix.patching import live
 from hotfix.patching.journal import Journal
 from tests.hostile.conftest import Lab, lab

@@ -170,12 +170,12 @@ def kinds(world):
     return plant(world)
 
 
-def plant(world, body="return call.get('x', 0) > 1", targets=TARGETS, more=""):
-    world.write("transformers/kinds.py", KINDS)
+def plant(world, body="return call.get('x', 0) > 1", targets=TARGETS, more="", text=KINDS):
+    world.write("transformers/kinds.py", text)
     names = ", ".join(f"'transformers.kinds:{one}'" for one in targets)
-    text = FIX.format(targets=names, body=body, more=more)
+    fix = FIX.format(targets=names, body=body, more=more)
     known = {f"transformers.kinds:{one}": one for one in targets if one not in ("constant", "Layer._Layer__hidden")}
-    world.plant("toy-kinds", text, {f"transformers.kinds:{one}": "==1.0" for one in targets}, known)
+    world.plant("toy-kinds", fix, {f"transformers.kinds:{one}": "==1.0" for one in targets}, known)
     return world
 
 
@@ -369,9 +369,9 @@ def test_nothing_of_it_is_loaded_where_it_is_not_asked_for(world):
 import hotfix.auto, hotfix, sys
 from transformers import toy
 report = hotfix.report()
-print([one for one in sys.modules if one in ("hotfix.trigger", "hotfix.observing", "hotfix.engine.observer")
+print([one for one in sys.modules if one in ("hotfix.trigger", "hotfix.observing.counter", "hotfix.observing.observer")
        or one.startswith(("hotfix.triggers", "hotfix.reports.observed"))])
-print("_hotfix_seen" in toy.scale.__code__.co_varnames, "observed" in report.to_dict(), toy.scale(3))
+print(any("hotfix_seen" in name for name in toy.scale.__code__.co_names), "observed" in report.to_dict(), toy.scale(3))
 """
     assert world.run(code).stdout.splitlines() == ["[]", "False False 6"]
     assert world.run(code, **OBSERVE).stdout.splitlines()[1] == "True True 5"
@@ -590,7 +590,7 @@ print(hotfix.report().to_json())
 
 def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
     torch = pytest.importorskip("torch")
-    from hotfix import observing
+    from hotfix.observing import counter as observing
     from hotfix.trigger import Trigger
 
     empty = torch.empty
@@ -621,13 +621,13 @@ def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
     trigger.strikes()(lambda call: OnDevice())
     told = []
     counter = observing.Counter("mine", "m:f", trigger, ("x",), False, "", lambda one, first: told.append(first))
-    seen = getattr(observing, counter.name)
+    seen = counter.seen
     seen(1)
     seen(2)
-    assert told == []  # nobody has waited
+    assert told == [False]  # of the first call; nobody has waited
     done.append(True)
     seen(3)
-    assert told[0] is True
+    assert told[1] is True
     result = counter.result()
     assert (result.calls, result.struck) == (3, 3)
     assert result.first is not None

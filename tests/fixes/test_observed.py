@@ -149,7 +149,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "fa-sliding-window-off-by-one": UTILS,
             "fa2-posids-varlen-unpadded-batch": UTILS,
             "ga-loss-kwargs-swallowed-vlm": _model("mamba", "MambaForCausalLM.__init__"),
-            "gptbigcode-inverse-scale": _model("gpt_bigcode", "GPTBigCodeAttention.__init__"),
+            "gptbigcode-inverse-scale": _model("gpt_bigcode", "GPTBigCodeAttention.forward"),
             "llama4-moe-score-order": _model("llama4", "Llama4TextMoe.forward"),
             "modernbert-local-rope-theta": _model("modernbert", "ModernBertAttention.__init__"),
             "num-items-off-by-one": "transformers.trainer:Trainer.get_batch_samples",
@@ -298,6 +298,8 @@ def test_two_ranks_are_counted_exactly(tmp_path):
     rows = {(one["fix"], one["place"]): one for one in fleet.summarise(tmp_path).observed}
     row = rows[TWO_RANKS, STEP]
     # Each rank takes a step of one micro-batch and one of two. The process that has started them takes a step as well,
-    # and is ended by the testbed before it can write that down.
-    assert (row["calls"], row["asked"], row["struck"], row["untold"]) == (6, 6, 6, 0)
-    assert (row["ranks"], row["processes"]) == ([0, 1], 2)
+    # on which nothing strikes; the testbed ends it, before or after it has written that down.
+    beside = row["processes"] - 2
+    assert beside in (0, 1)
+    assert (row["calls"], row["asked"], row["struck"], row["untold"]) == (6 + beside, 6 + beside, 6, 0)
+    assert row["ranks"] == [0, 1]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hotfix import memo
+from hotfix._support import memo
 from hotfix.engine.catalogue import Catalogue
 from hotfix.engine.entry import Entry
 from hotfix.engine.ledger import Outcome

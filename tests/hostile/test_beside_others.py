@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from tests.engine.conftest import ROOT
+from tools.beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS, WITHOUT, Cell
 from tools.testbed import overlay
 from tools.testbed.run import environment
 
-from .beside import CELLS, NEIGHBOURS, RELEASE, WATCHERS, WITHOUT, Cell
 from .conftest import World
 
 pytest.importorskip("torch")
@@ -59,11 +59,11 @@ def test_without_hotfix_the_gradients_are_wrong(neighbour: str) -> None:
 
 
 def run(neighbour: str, order: str):
-    """What `tests.hostile.beside` says in a child."""
+    """What `tools.beside` says in a child."""
     release, together, alone = NEIGHBOURS[neighbour].packages
     folders = [overlay.overlay(release or RELEASE, together), *map(overlay.alone, alone)]
     env = environment(folders, {"OMP_NUM_THREADS": "1"})
-    command = [sys.executable, "-m", "tests.hostile.beside", neighbour, order]
+    command = [sys.executable, "-m", "tools.beside", neighbour, order]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -1,6 +1,7 @@
 """Promises about compiled graphs: they are of what runs, or it is said that they are not.
 
 - A graph that was compiled before a late repair, or before a revert, is dropped, and the report says so.
+- Graphs that an unrepaired process has left in inductor's cache are not taken by a repaired one.
 - Where torch may take graphs of an earlier process from its cache, one warning says so; in strict mode it is an error.
 - `torch.jit.script` compiles the text of the file: an edited function that went through it is not called repaired.
 """
@@ -8,6 +9,8 @@
 from __future__ import annotations
 
 import importlib
+import shutil
+import sys
 from types import FunctionType
 
 import pytest
@@ -16,7 +19,7 @@ from hotfix.engine.ledger import State
 from hotfix.errors import HotfixError
 from hotfix.patching import compiled
 
-from .conftest import Lab, handled
+from .conftest import Lab, World, handled
 
 torch = pytest.importorskip("torch")
 
@@ -83,6 +86,73 @@ def test_a_graph_compiled_before_a_late_repair_or_a_revert_is_dropped_and_the_re
     assert "What torch.compile had made before was dropped." in outcome.reason
     session.reset()
     assert graph(ones).tolist() == tower(ones).tolist() == [7, 7]
+
+
+CONDITIONAL = """
+import torch
+
+
+class Tower(torch.nn.Module):
+    def inner(self, x):
+        return x
+
+    def forward(self, x):
+        if x.shape[0] == 3:
+            raise ValueError("three")
+        return self.inner(x) + 2
+"""
+
+
+class Refusing:
+    """A finder that lets nobody import hotfix."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "hotfix":
+            raise ImportError(f"{name} is not here")
+
+
+WHEN = "import hotfix.models._hooks as _hooks\n_hooks.only_read(self) and x.shape[0] != 1"
+
+
+COMPILED = """
+import hotfix.auto
+import torch
+import transformers.toy as toy
+with torch.no_grad():
+    result = torch.compile(lambda x: toy.scale(x) * x)(torch.full((2,), 5.0))
+print(result.tolist(), torch._dynamo.utils.counters["inductor"]["fxgraph_cache_hit"])
+"""
+
+
+@pytest.mark.testbed
+@pytest.mark.slow
+def test_graphs_of_an_unrepaired_process_in_the_cache_of_inductor_do_not_come_back(world: World) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("inductor needs a compiler of C++ on a CPU: g++")
+    settings = {"TORCHINDUCTOR_CACHE_DIR": str(world.folder / "cache"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    for switch, wanted in (("0", "[35.0, 35.0] 0"), ("1", "[50.0, 50.0] 0"), ("1", "[50.0, 50.0] 1")):
+        assert world.run(COMPILED, HOTFIX=switch, **settings).stdout == f"{wanted}\n"
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("condition", [{"own": ("self.inner",)}, {"when": WHEN}, {"along": ("toys.toy:Tower.inner",)}])
+def test_a_repair_under_a_condition_is_in_one_graph_also_without_hotfix(lab: Lab, monkeypatch, condition) -> None:
+    toy = lab.module(text=CONDITIONAL)
+    fix = lab.fix(Tower__forward=CONDITIONAL, Tower__inner=CONDITIONAL)
+    fix.edits("toys.toy:Tower.forward", old="self.inner(x) + 2", new="self.inner(x) * 2", **condition)
+    fix.edits("toys.toy:Tower.inner", old="return x", new="return x * 1")
+    session = lab.session(fix)
+    session.module_imported("toys.toy")
+    towers = [toy.Tower(), toy.Tower()]
+    ones = torch.full((2,), 5.0)
+    assert towers[0](ones).tolist() == [10, 10]
+    assert torch.compile(towers[0], backend="eager", fullgraph=True)(ones).tolist() == [10, 10]
+    torch._dynamo.reset()
+    for name in [one for one in sys.modules if one.partition(".")[0] == "hotfix"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Refusing(), *sys.meta_path])
+    assert towers[1](ones).tolist() == [10, 10]
+    assert torch.compile(towers[1], backend="eager", fullgraph=True)(ones).tolist() == [10, 10]
 
 
 @pytest.mark.testbed

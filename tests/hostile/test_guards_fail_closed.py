@@ -1,8 +1,8 @@
 """Promises to those who insist: with HOTFIX_STRICT and HOTFIX_REQUIRE a program stops before its step 0, wherever the
 repair cannot be shown to be in place.
 
-Where the module was loaded past another finder, or was being executed, it stops at the first look: the next watched
-import, a report, a digest, `assert_uniform`, the callback of the Trainer.
+Where the module was loaded past another finder, or was being executed, it stops at the first look: the next import, a
+report, a digest, `assert_uniform`, the callback of the Trainer, the end of the process.
 """
 
 from __future__ import annotations

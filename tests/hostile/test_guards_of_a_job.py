@@ -1,7 +1,8 @@
 """Guards fail closed: what a job relies on before its first step.
 
 - ``HOTFIX_PIN`` that is empty (the command that should have printed the digest has failed) is an error, and
-  ``hotfix lock --digest`` that has no digest to print exits with a failure and prints nothing.
+  ``hotfix lock --digest`` that has no digest to print exits with a failure and prints nothing. A lock file
+  whose patches do not have its digest was edited, and is refused.
 - ``HOTFIX_REQUIRE=ID`` is content where the bug cannot happen since another package is missing; ``ID!`` is not.
 - A switch whose value cannot be read is an error in every command that goes by it, and stops a program that asked to be
   stopped. ``HOTFIX_STRICT=true`` is such a value, and never a run without hotfix.
@@ -19,14 +20,18 @@ from typing import Any
 
 import pytest
 
-from hotfix.commands import verify
+from hotfix.commands.verify import command as verify
 from hotfix.engine.policy import Policy
+from hotfix.reports import lock
+from hotfix.reports.digest import patch_set_digest
 from tests.commands.cli_runs import hotfix
 from tests.engine.conftest import FIX, TOY, World
 
+from .limited import in_this_process
+
 IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
 APPLY = "import hotfix\nhotfix.apply()\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
-LOCK = {"digest": "0123456789ab", "patches": [], "packages": {}}
+LOCK = {"digest": patch_set_digest([]), "patches": [], "packages": {}}
 
 
 @pytest.mark.parametrize("code", [IMPORT, APPLY], ids=["auto", "apply"])
@@ -65,7 +70,30 @@ def test_without_a_digest_there_is_nothing_to_pin(tmp_path, text) -> None:
     assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "hotfix.lock: not a lock file" in done.stderr
     (tmp_path / "hotfix.lock").write_text(json.dumps(LOCK))
-    assert hotfix("lock", "--digest", cwd=tmp_path).stdout == "0123456789ab\n"
+    assert hotfix("lock", "--digest", cwd=tmp_path).stdout == f"{LOCK['digest']}\n"
+
+
+def test_a_lock_file_that_was_edited_by_hand_is_no_lock(tmp_path, capsys) -> None:
+    """Its digest is that of this environment, and its patches are not: nothing may pass on it."""
+    file = tmp_path / "hotfix.lock"
+    digest = lock.write(file)
+    written = json.loads(file.read_text())
+    assert in_this_process(capsys, "lock", "--check", str(file)).status == 0
+    added = [f"{name} transformers.toy:scale abc def" for name in ("a-bug", "another-bug")]
+    edits: list[dict[str, Any]] = [
+        {"patches": added[:1]},
+        {"patches": [*written["patches"], *added]},
+        {"digest": "0123456789ab"},
+        {"digest": "0123456789ab", "patches": added},
+    ]
+    for edit in edits:
+        file.write_text(json.dumps({**written, **edit}))
+        for word in ("--check", "--digest"):
+            done = in_this_process(capsys, "lock", word, str(file))
+            assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+            assert "hotfix.lock: edited since it was written" in done.stderr
+    file.write_text(json.dumps({**written, "packages": {}}))  # they are said, and are no part of the digest
+    assert in_this_process(capsys, "lock", "--digest", str(file)).stdout == f"{digest}\n"
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@
   PYTHONPATH; from a folder that PYTHONPATH names in full, it is.
 - A plugin that exits, raises, has an id twice or offers nonsense is named in one line and left out; in strict mode the
   program stops. What it prints is printed. It is loaded when transformers is imported, so one that hangs, hangs there,
-  and Ctrl-C ends it as it ends any import.
+  is named on stderr after some seconds, and Ctrl-C ends it as it ends any import.
+- An edit or a trigger that exits is a repair that failed, and not the end of the program.
 """
 
 from __future__ import annotations
@@ -114,3 +115,48 @@ def test_what_interrupts_a_plugin_that_hangs_interrupts_the_program(world: World
     assert done.stdout == ""
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
     assert done.returncode in (130, -2, 1)
+
+
+def test_a_plugin_that_hangs_is_named(world: World) -> None:
+    declare(world, "import sys, time\ntime.sleep(3)\nprint('goes on', file=sys.stderr)\nFIXES = []\n")
+    done = world.run("import hotfix.engine.plugins\nhotfix.engine.plugins._SECONDS = 0.1\n" + RUN)
+    assert done.stdout == "step 0 10\n"
+    first, second, *_ = done.stderr.splitlines()
+    assert "planted:FIXES of planted" in first
+    assert second == "goes on"
+    assert "planted" not in world.run(RUN).stderr
+
+
+EXITING = """
+from hotfix.fix import Fix
+
+FIX = Fix(id="exits", title="exits", kind="crash", matcher_decides=True)
+FIXES = [FIX]
+
+@FIX.edits("transformers.toy:Layer.halve")
+def edit(node):
+    raise SystemExit(3)
+
+@FIX.recognises
+def is_broken(node):
+    return True
+"""
+
+
+def test_an_edit_that_exits_is_a_repair_that_failed(world: World) -> None:
+    declare(world, EXITING)
+    done = world.run(RUN + "import hotfix\nprint([one.state.value for one in hotfix.report() if 'exits' in one.fix])\n")
+    assert done.stdout == "step 0 10\n['failed']\n"
+    assert "SystemExit: 3" in done.stderr
+    done = world.run(RUN, check=False, HOTFIX_STRICT="1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "planted:exits" in done.stderr
+
+
+def test_a_trigger_that_exits_ends_nothing(world: World) -> None:
+    trigger = 'from hotfix.trigger import Trigger\nTRIGGER = Trigger("exits", when="w", wrong="x")\n'
+    trigger += "@TRIGGER.strikes()\ndef strikes(call):\n    raise SystemExit(3)\n"
+    declare(world, EXITING + trigger)
+    done = world.run(RUN + "print(toy.Layer.halve(5))\n", HOTFIX_MODE="observe")
+    assert done.stdout == "step 0 7\n3\n"
+    assert "SystemExit: 3" in done.stderr

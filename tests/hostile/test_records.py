@@ -4,6 +4,8 @@
 - An isolated interpreter (`python -I`) writes none: its environment does not make it write files.
 - `hotfix fleet` counts the good records, whatever else lies in the folder: pipes, devices, links, endless or deep
   files, entries of a wrong type, a job of 10^12 ranks; each is one line, and none steers a terminal.
+- A record that cannot be read is not agreement: its file is named, and the exit status is 1.
+- Hundreds of processes write at once, and ten thousand records are read in seconds.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from pathlib import Path
 
 import pytest
 
+from hotfix.commands.main import main
 from hotfix.reports import files, fleet
 from tests.engine.conftest import PREAMBLE, ROOT
 
 from .conftest import World
+from .limited import hotfix, require
 
 GOOD = {"digest": "0123456789ab", "host": "one", "pid": 1, "rank": 0, "world_size": 1, "patches": [], "outcomes": []}
 posix = pytest.mark.skipif(os.name != "posix", reason="modes, pipes and devices as POSIX has them")
@@ -123,6 +127,7 @@ BAD = {
             ("host", {"a": 1}),
             ("patches", [1]),
             ("patches", "abc"),
+            ("patches", ["abc"]),
             ("outcomes", [None]),
             ("outcomes", [{"fix": 1}]),
             ("packages", []),
@@ -141,6 +146,15 @@ def test_a_bad_record_is_one_line_and_the_others_are_counted(tmp_path: Path, nam
     assert [one.partition(" ")[0] for one in summary.unreadable] == ["bad.json"]
     assert sum("bad.json" in line for line in str(summary).splitlines()) == 1
     json.loads(summary.to_json())
+    assert_is_not_agreement(summary, tmp_path)
+
+
+def assert_is_not_agreement(summary: fleet.Summary, folder: Path) -> None:
+    assert not summary.uniform
+    assert "All processes agree" not in str(summary)
+    assert "hotfix_uniform 0" in summary.to_prometheus()
+    for words in ((), ("--json",), ("--prometheus",)):
+        assert main(["fleet", str(folder), *words]) == 1
 
 
 @posix
@@ -159,6 +173,23 @@ def test_what_is_no_file_neither_hangs_nor_fills_the_memory(tmp_path: Path, kind
     (tmp_path / "good.json").write_text(json.dumps(GOOD))
     summary = fleet.summarise(tmp_path)
     assert (summary.processes, len(summary.unreadable)) == (1, 1)
+    assert_is_not_agreement(summary, tmp_path)
+
+
+@posix
+def test_a_link_that_leads_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    (tmp_path / "elsewhere.json").write_text(json.dumps({**GOOD, "host": "s3cr3t"}))
+    (folder / "good.json").write_text(json.dumps(GOOD))
+    (folder / "link.json").symlink_to("good.json")
+    assert fleet.summarise(folder).uniform
+    (folder / "link.json").unlink()
+    (folder / "link.json").symlink_to("../elsewhere.json")
+    summary = fleet.summarise(folder)
+    assert [line.partition(" ")[0] for line in summary.unreadable] == ["link.json"]
+    assert "s3cr3t" not in summary.to_json()
+    assert_is_not_agreement(summary, folder)
 
 
 @posix
@@ -198,3 +229,55 @@ def test_thousands_of_bad_records_are_counted_in_a_few_lines(tmp_path: Path) -> 
     for number in range(2000):
         (tmp_path / f"{number}.json").write_text("{")
     assert len(str(fleet.summarise(tmp_path)).splitlines()) < 20
+
+
+MANY = """
+import os, sys, threading
+import hotfix.auto
+import transformers.toy as toy
+children = []
+for number in range({number}):
+    child = os.fork()
+    if not child:
+        os.environ["RANK"] = str(number)
+        import hotfix
+        threads = [threading.Thread(target=hotfix.report) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        toy.scale(5)
+        sys.exit(0)
+    children.append(child)
+print(sum(os.waitpid(child, 0)[1] != 0 for child in children))
+"""
+
+
+@posix
+@pytest.mark.parametrize("number", [30, pytest.param(300, marks=pytest.mark.slow)])
+def test_hundreds_of_processes_write_at_once_and_one_command_reads_them(world: World, number: int) -> None:
+    done = world.run(MANY.format(number=number), HOTFIX_RECORD="records", WORLD_SIZE=str(number))
+    assert done.stdout == "0\n", done.stderr
+    folder = world.folder / "records"
+    assert {path.suffix for path in folder.iterdir()} == {".json"}  # nothing half written is left
+    records = [json.loads(path.read_text()) for path in folder.iterdir()]
+    assert sorted(one["rank"] for one in records if one["rank"] is not None) == list(range(number))
+    summary = fleet.summarise(folder)
+    assert (summary.processes, summary.unreadable) == (number + 1, ())
+    assert len({one["digest"] for one in records}) == 1
+
+
+@pytest.mark.slow
+def test_ten_thousand_records_are_read_by_the_command_within_its_limits(tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    records.mkdir()
+    for rank in range(10_000):
+        text = json.dumps({**GOOD, "rank": rank, "world_size": 10_000, "host": f"host{rank // 8}", "pid": rank})
+        (records / f"{rank}.json").write_text(text)
+    done = require(hotfix("fleet", "records", cwd=tmp_path), 0)
+    assert "All processes agree" in done.stdout
+    assert len(done.stdout.splitlines()) < 50
+    (records / "7777.json").write_text("{")
+    done = require(hotfix("fleet", "records", cwd=tmp_path), 1)
+    assert "7777.json" in done.stdout
+    assert "All processes agree" not in done.stdout

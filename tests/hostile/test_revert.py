@@ -8,6 +8,7 @@
 - What was replaced since is not called applied, by report, record and digest, and the line of the other is named.
 - A thousand times in and out leave the identical objects, and no more of them than before.
 - A plugin's fix can ask whether it is in place.
+- Executing a module of hotfix again (`importlib.reload`) loses nothing of this.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def test_a_repair_that_fails_takes_its_companion_with_it(lab: Lab, error: type[B
     toy = lab.module(text=PLAIN)
     before = dict(vars(toy))
     session = lab.session(fix)
-    if issubclass(error, Exception):
+    if error is not KeyboardInterrupt:
         (outcome,) = handled(session)
         assert outcome.state is State.FAILED
         assert "as its release left it" in outcome.reason
@@ -426,3 +427,13 @@ def test_a_plugins_fix_can_ask_whether_it_is_in_place(world: World) -> None:
     print([session.current().is_in_place(asking.FIX, target)], transformers.toy.scale(5))
     """
     assert world.run(code).stdout == "[True] 10\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["session", "api", "watch", "_support.locks", "_support.memo", "patching.journal", "engine.repairs"]
+)
+def test_a_reloaded_module_of_hotfix_still_reports_and_reverts(world: World, name: str) -> None:
+    code = "import hotfix.auto, hotfix, importlib, transformers.toy as toy\n"
+    code += f"hotfix.report()\nimportlib.reload(importlib.import_module('hotfix.{name}'))\n"
+    code += "print(toy.scale(5), [one.state.value for one in hotfix.report()])\nhotfix.revert()\nprint(toy.scale(5))\n"
+    assert world.run(code).stdout == "10 ['applied']\n7\n"

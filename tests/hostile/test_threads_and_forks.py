@@ -20,7 +20,7 @@ import warnings
 
 import pytest
 
-from hotfix import locks
+from hotfix._support import locks
 from hotfix.patching import live
 from hotfix.versions import source
 

@@ -20,7 +20,8 @@ import sys
 import pytest
 
 from hotfix import session
-from hotfix.commands import bugs, checks
+from hotfix.commands import bugs
+from hotfix.commands.doctor import checks
 from tests.commands.cli_runs import ROOT
 from tests.engine.conftest import FIX, TOY, World
 

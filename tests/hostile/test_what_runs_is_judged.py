@@ -32,7 +32,7 @@ from typing import Any
 
 import pytest
 
-from hotfix import memo
+from hotfix._support import memo
 from hotfix.errors import HotfixError
 from hotfix.versions import installed, source
 

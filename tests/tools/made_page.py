@@ -43,7 +43,7 @@ def fixes() -> dict[str, Fix]:
         fixed_in="4.41.0",
     )
     rotary.replaces(ONE, TWO)(lambda q: None)
-    var = Fix(id="var", title="Another.", kind="silent", optin=True)
+    var = Fix(id="var", title="Another.", kind="silent", optin="It is asked for.")
     var.replaces("*.basic_var:rotate")(lambda q: None)
     return {MODULE: rotary, "hotfix.models": var}
 

@@ -15,9 +15,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hotfix import session  # noqa: E402
-from tools.parity import bundle as cuda_bundle  # noqa: E402
-from tools.parity import page as parity  # noqa: E402
-from tools.parity import plan, runner  # noqa: E402
+from tools.studies.parity import bundle as cuda_bundle  # noqa: E402
+from tools.studies.parity import page as parity  # noqa: E402
+from tools.studies.parity import plan, runner  # noqa: E402
 from tools.testbed import overlay  # noqa: E402
 
 pytestmark = pytest.mark.testbed
@@ -44,7 +44,17 @@ def result(bundle, tmp_path_factory):
     (cache / packages).parent.mkdir(parents=True)
     (cache / packages).symlink_to(overlay.cache() / packages)  # else each process compiles torch
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TESTBED_CACHE")}
-    command = [sys.executable, "-m", "tools.parity", "--device", "cpu", "--only", ENTRY, "--out", "out/result.json"]
+    command = [
+        sys.executable,
+        "-m",
+        "tools.studies.parity",
+        "--device",
+        "cpu",
+        "--only",
+        ENTRY,
+        "--out",
+        "out/result.json",
+    ]
     done = subprocess.run(
         command, cwd=bundle, env={**env, "TESTBED_CACHE": str(cache)}, capture_output=True, text=True, check=False
     )
@@ -153,7 +163,7 @@ def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
 
 def test_building_flash_attn_is_followed_to_its_failure(tmp_path):
     """Without nvcc the build fails; that is said, and the exit status tells it from a build that goes on."""
-    script = str(runner.ROOT / "tools" / "parity" / "build_flash_attn.sh")
+    script = str(runner.ROOT / "tools" / "studies" / "parity" / "build_flash_attn.sh")
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
     started = subprocess.run(["sh", script, "start", "broken.tar.gz"], cwd=tmp_path, capture_output=True, text=True)
     assert started.returncode == 0, started.stderr

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hotfix.loading import by_release, forms
+from hotfix.loading import forms
+from hotfix.releases import by_release
 from tools.by_release import distilled
 
 CONFIGURATION = '''

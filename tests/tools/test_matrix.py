@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
+import shutil
 import sys
 import types
 from dataclasses import replace
@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 
 from hotfix.fix import Fix, Target  # noqa: E402
 from tools import evidence, matrix, probes  # noqa: E402
+from tools import results as files  # noqa: E402
 from tools.testbed.run import Result  # noqa: E402
 
 MODULE = "transformers.models.one.modeling_one"
@@ -85,7 +86,7 @@ def testbed(monkeypatch, tmp_path):
 
 def carried_out(testbed, tmp_path, fix=None):
     every = matrix.cells({HOME: fix or make_fix()}, evidence.FOLDER)
-    book = matrix.Book(tmp_path / "matrix.json")
+    book = matrix.Book(tmp_path / "matrix")
     todo = [cell for cell in every if not book.is_done(cell)]
     matrix.Trials(book, every, 60, testbed).carry_out(todo, 1)
     return {str(cell.release): book.entry(cell) for cell in every}
@@ -129,7 +130,7 @@ def test_a_cell_fails_and_says_why(testbed, tmp_path, release, armed, result, re
     entry = carried_out(testbed, tmp_path)["4.41.0"]
     assert entry["result"] == "failed"
     assert reason in entry["reason"]
-    text = (tmp_path / "matrix.json").read_text()
+    text = (tmp_path / "matrix" / "rotary.json").read_text()
     assert "Infinity" not in text, "browsers cannot read that"
 
 
@@ -149,10 +150,10 @@ def test_the_first_later_release_in_which_the_case_runs_is_the_oracle(testbed, t
     testbed.results["4.42.0", False] = Result(error=("TypeError", "another bug", ""))
     assert carried_out(testbed, tmp_path)["4.41.0"]["oracle"] == "4.43.0"
     testbed.results["4.43.0", False] = Result(tensors={"loss": torch.tensor(1.0)})
-    (tmp_path / "matrix.json").unlink()
+    shutil.rmtree(tmp_path / "matrix")
     assert carried_out(testbed, tmp_path)["4.41.0"]["oracle"] == "4.40.0"
     testbed.results["4.40.0", False] = Result(error=("ImportError", "no such model", ""))
-    (tmp_path / "matrix.json").unlink()
+    shutil.rmtree(tmp_path / "matrix")
     reason = carried_out(testbed, tmp_path)["4.41.0"]["reason"]
     assert reason.startswith("no oracle: 4.42.0 raises TypeError: another bug; 4.43.0 differs in having loss; 4.40.0")
 
@@ -170,13 +171,13 @@ def test_where_the_bug_moved_within_a_module_there_is_neither_oracle_nor_neighbo
         ("4.41.0", "broken"),
         ("4.41.1", "broken"),
     ]
-    trials = matrix.Trials(matrix.Book(tmp_path / "matrix.json"), every, 60, testbed)
+    trials = matrix.Trials(matrix.Book(tmp_path / "matrix"), every, 60, testbed)
     assert trials.try_cell(every[1])["oracle"] == "4.43.0"
 
 
 def test_a_fix_may_name_its_oracle_or_none(testbed, tmp_path):
     assert carried_out(testbed, tmp_path, make_fix(oracles={KEY: "4.43.0"}))["4.41.0"]["oracle"] == "4.43.0"
-    (tmp_path / "matrix.json").unlink()
+    shutil.rmtree(tmp_path / "matrix")
     entry = carried_out(testbed, tmp_path, make_fix(oracles={"*": ""}))["4.41.0"]
     assert (entry["result"], entry["oracle"]) == ("repaired", "")
 
@@ -278,7 +279,7 @@ def test_an_interruption_keeps_what_was_done(testbed, tmp_path):
     testbed.interrupt_at = 3
     with pytest.raises(SystemExit):
         carried_out(testbed, tmp_path)
-    (done,) = json.loads((tmp_path / "matrix.json").read_text())["fixes"]["rotary"].values()
+    (done,) = files.read(tmp_path / "matrix")["fixes"]["rotary"].values()
     assert list(done) == ["4.40.0"]
     testbed.interrupt_at = None
     assert set(results(carried_out(testbed, tmp_path)).values()) == {"untouched", "repaired"}
@@ -293,19 +294,19 @@ def test_the_slice_is_the_first_and_the_last_broken_release_and_the_next(testbed
 
 def test_results_of_cells_that_are_gone_are_dropped(testbed, tmp_path):
     carried_out(testbed, tmp_path)
-    book = matrix.Book(tmp_path / "matrix.json")
+    book = matrix.Book(tmp_path / "matrix")
     cell = matrix.cells({HOME: make_fix()}, evidence.FOLDER)[0]
     book.forget([cell])
     book.enter(cell, {"result": "untouched"})
-    data = json.loads((tmp_path / "matrix.json").read_text())
+    data = files.read(tmp_path / "matrix")
     assert data["fixes"] == {"rotary": {KEY: {"4.40.0": {"result": "untouched", "with": {}}}}}
 
 
 def test_the_file_names_what_it_was_made_with(testbed, tmp_path):
     entries = carried_out(testbed, tmp_path)
-    assert json.loads((tmp_path / "matrix.json").read_text())["versions"]["python"] == "3"
+    assert files.read(tmp_path / "matrix")["versions"]["python"] == "3"
     assert entries["4.40.0"]["with"] == {"flash_attn": "2.7"}
-    assert Version(json.loads((tmp_path / "matrix.json").read_text())["versions"]["hotfix"])
+    assert Version(files.read(tmp_path / "matrix")["versions"]["hotfix"])
 
 
 # -- parts and samples ----------------------------------------------------------------------------
@@ -379,14 +380,14 @@ def test_good_results_of_the_same_source_are_carried_over_to_the_text_of_today(t
     monkeypatch.setattr(matrix, "_digest_of", lambda home: "of today")
     moved = replace(every[1], digest="another source")
     assert [cell.verdict for cell in every] == ["absent", "broken", "broken", "fixed"]
-    book = matrix.Book(tmp_path / "matrix.json")
+    book = matrix.Book(tmp_path / "matrix")
     before: dict[Any, Any] = {}
     for cell in every:
         entry = book.entry(cell)
         assert entry is not None
         before[cell.path] = dict(entry)
     assert book.carry_over([every[0], moved, every[2], every[3]]) == 1
-    book = matrix.Book(tmp_path / "matrix.json")
+    book = matrix.Book(tmp_path / "matrix")
     assert [book.is_done(cell) for cell in every] == [False, False, True, False]
     before[every[2].path]["fix"] = "of today"
     assert {cell.path: book.entry(cell) for cell in every} == before
@@ -399,7 +400,7 @@ def test_the_option_carries_over_what_was_chosen_and_runs_nothing(testbed, tmp_p
     monkeypatch.setattr(matrix, "cells", functools.partial(matrix.cells, folder=evidence.FOLDER))
     monkeypatch.setattr(matrix, "_digest_of", lambda home: "of today")
     monkeypatch.setattr(matrix, "Trials", None)
-    results = ["--results", str(tmp_path / "matrix.json")]
+    results = ["--results", str(tmp_path / "matrix")]
     assert matrix.main(["--carry-over", "--release", "4.41.0", *results]) == 0
     assert "1 results carried over" in capsys.readouterr().out
     matrix.main(["--list", *results])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 
@@ -11,7 +10,9 @@ from packaging.version import Version
 
 from hotfix.fix import Fix
 from tests.tools.test_sweep import BROKEN, FIXED, NAME, library, modeling, rotary_fix, written
-from tools import by_release, evidence, matrix, names, newrelease, page, pages, sweep, wheels
+from tools import by_release, evidence, matrix, newrelease, pages, sweep, wheels
+from tools import results as files
+from tools import symbols as names
 
 
 class Checkout:
@@ -19,7 +20,7 @@ class Checkout:
 
     def __init__(self, folder: Path) -> None:
         self.cache, self.evidence, self.changes = folder / "wheels", folder / "evidence", folder / "changes"
-        self.results = folder / "matrix.json"
+        self.results = folder / "matrix"
         self.cache.mkdir()
         self.changes.mkdir()
         self.fixes: tuple[Fix, ...] = ()
@@ -50,7 +51,6 @@ def checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(evidence, "discover", made.modules)
     monkeypatch.setattr(evidence, "FOLDER", made.evidence)
     monkeypatch.setattr(newrelease, "CHANGES", made.changes)
-    monkeypatch.setattr(page, "main", lambda words: 0)
     monkeypatch.setattr(pages, "main", lambda words: 0)
     monkeypatch.setattr(names, "table", lambda releases: list(map(str, releases)))
     monkeypatch.setattr(names, "write", made.tables.append)
@@ -217,7 +217,7 @@ def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checko
     assert checkout.add({"4.43.0": RELEASES["4.43.0"]}) == 0
     assert ran == [("rotary", "4.43.0", "fixed")], "a control"
     assert checkout.together[-2:] == [{}, {"4.43.0": {"rotary"}}]
-    results = json.loads(checkout.results.read_text())["fixes"]["rotary"]
+    results = files.read(checkout.results)["fixes"]["rotary"]
     assert [list(releases) for releases in results.values()] == [["4.41.0", "4.42.0"]], "its result is not kept"
     ran.clear()
     assert checkout.add({"5.0.0": {}, "5.1.0": {}}, "--fix=nothing") == 0
@@ -249,7 +249,7 @@ def test_what_had_failed_is_tried_again_as_a_new_release_may_be_its_oracle(check
 @pytest.mark.slow
 def test_the_last_release_but_one_and_the_last_make_what_is_committed(checkout, monkeypatch):
     """The committed evidence, cut before its last release, and that release from its wheel."""
-    folder = matrix.RESULTS.parents[2] / "hotfix" / "versions" / "evidence"
+    folder = files.FOLDER.parents[2] / "hotfix" / "versions" / "evidence"
     monkeypatch.undo()
     examined = evidence.examined_releases(evidence.read(folder / "index.json"))
     there = wheels.cached("transformers", wheels.default_cache())

@@ -1,4 +1,4 @@
-"""The plan on a GPU; see `tools.parity.plan`."""
+"""The plan on a GPU; see `tools.studies.parity.plan`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tools.parity import plan, runner  # noqa: E402
+from tools.studies.parity import plan, runner  # noqa: E402
 
 pytestmark = [
     pytest.mark.cuda,

@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tools.parity.plan import Entry, Run  # noqa: E402
-from tools.parity.runner import Done, Place, examine  # noqa: E402
+from tools.studies.parity.plan import Entry, Run  # noqa: E402
+from tools.studies.parity.runner import Done, Place, examine  # noqa: E402
 
 APPLIED = {"outcomes": [{"fix": "some-fix", "state": "applied"}]}
 MESSAGE = "`token_type_ids` is required as a model input when training"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools import configurations, reading
+from tools.studies import configurations, reading
 
 UNKNOWN = "raises AttributeError: module transformers has no attribute Qwen3ForCausalLM (__getattr__)"
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
 from packaging.version import Version
 
-from tools import evidence, matrix, rehearsal, wheels
+from tools import evidence, rehearsal, results, wheels
 
 FIX, TARGET = "one-fix", "transformers.one:function"
 
 
 def copy_of_the_data(to):
     """The evidence, the matrix and the tables of the checkout, in a folder."""
-    for path in [evidence.FOLDER, matrix.RESULTS, *rehearsal.TABLES]:
+    for path in [evidence.FOLDER, results.FOLDER, *rehearsal.TABLES]:
         copied = to / path.relative_to(rehearsal.ROOT)
         copied.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if path.is_dir() else shutil.copy2)(path, copied)
@@ -30,8 +29,8 @@ def test_a_cut_copy_ends_at_the_release_and_agrees_with_the_fixes(tmp_path):
     assert evidence.examined_releases(evidence.read(folder / "index.json")) == whole[:-2]
     modules = evidence.discover(pytest.fail)
     assert list(evidence.disagreements(modules, folder)) == []
-    results = json.loads((root / matrix.RESULTS.relative_to(rehearsal.ROOT)).read_text())["fixes"]
-    kept = {Version(release) for keys in results.values() for releases in keys.values() for release in releases}
+    fixes = results.read(root / results.FOLDER.relative_to(rehearsal.ROOT))["fixes"]
+    kept = {Version(release) for keys in fixes.values() for releases in keys.values() for release in releases}
     assert max(kept) <= whole[-3]
     found = list(rehearsal.differences(rehearsal.ROOT, root))
     assert {f"{table.relative_to(rehearsal.ROOT)} is another one" for table in rehearsal.TABLES} <= set(found)
@@ -41,15 +40,15 @@ def test_a_cut_copy_ends_at_the_release_and_agrees_with_the_fixes(tmp_path):
 
 def test_a_copy_that_is_the_same_differs_in_nothing_and_seconds_do_not_count(tmp_path):
     root = copy_of_the_data(tmp_path)
-    path = root / matrix.RESULTS.relative_to(rehearsal.ROOT)
-    data = json.loads(path.read_text())
+    path = root / results.FOLDER.relative_to(rehearsal.ROOT)
+    data = results.read(path)
     cells = next(iter(next(iter(data["fixes"].values())).values()))
     release, entry = next(iter(cells.items()))
     entry["seconds"] += 100
-    path.write_text(json.dumps(data))
+    results.write(data, path)
     assert list(rehearsal.differences(rehearsal.ROOT, root)) == []
     entry["result"] = "failed"
-    path.write_text(json.dumps(data))
+    results.write(data, path)
     (sentence,) = rehearsal.differences(rehearsal.ROOT, root)
     assert f"{release}: ('failed'" in sentence
     names = root / rehearsal.TABLES[0].relative_to(rehearsal.ROOT)

@@ -8,8 +8,8 @@ import pytest
 
 from hotfix.commands import bugs
 from tests.commands.cli_runs import ROOT
-from tools import remote_code
-from tools.remote_code_child import CASES
+from tools.studies import remote_code
+from tools.studies.remote_code_child import CASES
 
 DATA = json.loads((ROOT / "docs" / "data" / "remote_code.json").read_text(encoding="utf-8"))
 RAN = {"stage": "", "error": ""}

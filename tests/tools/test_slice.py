@@ -15,7 +15,7 @@ from __future__ import annotations
 import pytest
 
 from tests import drawn
-from tools import evidence, matrix
+from tools import evidence, matrix, results
 
 pytestmark = pytest.mark.testbed
 
@@ -29,7 +29,7 @@ def every_cell() -> list[matrix.Cell]:
 
 def chosen() -> list[object]:
     """Each with what its group shares: cells that were not done an oracle, the sample a release."""
-    every, book = every_cell(), matrix.Book(matrix.RESULTS)
+    every, book = every_cell(), matrix.Book(results.FOLDER)
     first = {id(cell) for cell in matrix.slice_of(every)}
     wanted = [cell for cell in every if not book.is_done(cell) and (book.entry(cell) or id(cell) in first)]
     wanted.sort(key=lambda cell: (cell.fix.id, cell.release))
@@ -43,7 +43,7 @@ def chosen() -> list[object]:
 def trials(tmp_path_factory):
     pytest.importorskip("torch", reason="torch is missing")
     # One for all cells: what upstream gives in a release is the before of one and the oracle of another.
-    book = matrix.Book(tmp_path_factory.mktemp("results") / "matrix.json")
+    book = matrix.Book(tmp_path_factory.mktemp("results") / "matrix")
     return matrix.Trials(book, every_cell(), timeout=300)
 
 

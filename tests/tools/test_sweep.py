@@ -479,7 +479,8 @@ def test_a_new_release_in_which_nothing_happens_changes_one_line_of_the_index(co
     assert command({"4.43.0": modeling("one", FIXED)}) == 0
     after = written(command.output)
     assert after["rotary.json"] == before["rotary.json"]
-    (new,) = set(after["index.json"].splitlines()) - set(before["index.json"].splitlines())
+    changed = set(after["index.json"].splitlines()) - set(before["index.json"].splitlines())
+    (new,) = (line for line in changed if not line.strip().startswith('"digest"'))  # which is that of all lines
     assert new.startswith(' "examined": {')
     assert '"4.42.0", "4.43.0"]' in new
 

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from hotfix import memo
+from hotfix._support import memo
 from hotfix.fix import Fix
 from hotfix.reports import digest
 from hotfix.reports.digest import cure_digest

@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import pytest
 
-from hotfix import memo
+from hotfix._support import memo
 from hotfix.fix import Fix, Target
 from hotfix.versions import source, verdict
 from hotfix.versions.judgement import Judgement, Verdict

@@ -24,7 +24,7 @@ class Hears(logging.Handler):
         said.append((record.levelname, record.getMessage()))
 logging.getLogger("hotfix").addHandler(Hears())
 import transformers
-from tools.reading_child import comparisons
+from tools.studies.reading_child import comparisons
 armed = [text for level, text in said if level == "INFO" and "loading" not in text]
 assert not any("rope" in text or "tokenizer" in text or "dtype" in text for text in armed), armed
 folder, families = Path(sys.argv[1]), sys.argv[2:]
@@ -41,7 +41,7 @@ assert LlamaConfig.from_dict(given).rope_theta == 5e5 and "rope_theta" not in gi
 AutoConfig.from_pretrained(llama).save_pretrained(folder / "again")
 again = json.loads((folder / "again" / "config.json").read_text())
 assert again["rope_theta"] == 5e5 and again["rope_scaling"]["rope_type"] == "llama3", again
-assert "rope_parameters" not in again and "dtype" not in again
+assert again["torch_dtype"] == again["dtype"] and again["rope_parameters"]["rope_theta"] == 5e5
 
 # What this release cannot compute is one line that names the file and the key, and one line alone.
 said.clear()
@@ -64,7 +64,7 @@ class Hears(logging.Handler):
         errors.append(record.getMessage()) if record.levelno >= logging.WARNING else None
 logging.getLogger("hotfix").addHandler(Hears())
 import transformers
-from tools.reading_child import comparisons
+from tools.studies.reading_child import comparisons
 print(json.dumps([dict(comparisons(Path(sys.argv[1])))["model"], errors]))
 """
 
@@ -72,7 +72,7 @@ print(json.dumps([dict(comparisons(Path(sys.argv[1])))["model"], errors]))
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("written")
-    command = ["tools.reading_child", "write", str(folder), *FAMILIES]
+    command = ["tools.studies.reading_child", "write", str(folder), *FAMILIES]
     run_script("-m", command, transformers=_written.WRITER, flash_attn=None).require()
     return folder
 

@@ -60,15 +60,13 @@ def test_gradient_checkpointing_gives_the_same_gradients(release, key):
 
 
 @pytest.mark.parametrize(("release", "key"), SOME)
-def test_a_forward_waits_for_the_device_once_less(release, key):
+def test_a_forward_waits_for_the_device_no_more_often(release, key):
     before, after = looks("synchronisations", release, key)
-    assert after[key] == before[key] - 1
+    assert after[key] == before[key]
 
 
-def test_no_more_graph_breaks_than_in_the_first_fixed_release_and_compiled_equals_eager_mode():
-    after, tensors = told("compiled", "4.52.4", QWEN2)
-    fixed, _ = told("compiled", "4.53.0", QWEN2, hotfix=False)
-    assert after[QWEN2] <= fixed[QWEN2]
+def test_compiled_equals_eager_mode():
+    _, tensors = told("compiled", "4.52.4", QWEN2)
     assert torch.equal(tensors[f"{QWEN2} compiled"], tensors[f"{QWEN2} eager mode"])
 
 
@@ -86,14 +84,15 @@ def test_an_override_in_a_subclass_is_respected():
 
 def test_revert_in_the_middle_of_a_program_brings_the_check_back():
     shown, _ = told("reverted", "4.49.0", QWEN2)
-    forward, generating, guarded, is_stock = shown["after"]
+    forward, generating, is_stock = shown["after"]
     for error in forward, generating, shown["held"]:
         assert "unexpected behaviour for Flash Attention version of Qwen2" in error
-    assert (guarded, is_stock) == (False, True)
-    forward, generating, guarded, is_stock = shown["again"]
+        assert "fa2-right-padding-check" not in error
+    assert is_stock
+    forward, generating, is_stock = shown["again"]
     assert forward is None
     assert "fa2-right-padding-check" in generating
-    assert (guarded, is_stock) == (True, False)
+    assert not is_stock
 
 
 @pytest.mark.parametrize(
@@ -103,8 +102,7 @@ def test_what_never_had_the_check_is_untouched_by_identity(release):
     """Qwen2 from 4.42.0 to 4.48.3, and both here from 4.53.0 on; Mistral in 4.44.2 is broken, and alone changed."""
     mistral = "transformers.models.mistral.modeling_mistral:MistralModel._update_causal_mask"
     shown, _ = told("untouched", release, QWEN2, QWEN2.replace("_update_causal_mask", "forward"), mistral, hotfix=False)
-    guards = {f"GenerationMixin.{name}" for name in ("generate", "_prepare_attention_mask_for_generation")}
     broken = {mistral} if release == "4.44.2" else set()
-    assert set(shown["changed"]) == (broken | guards if broken else set())
+    assert set(shown["changed"]) == broken
     assert set(shown["applied"]) == broken
     assert shown["left_behind"] == []

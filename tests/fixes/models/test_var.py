@@ -25,7 +25,7 @@ from hotfix.models.var_attention_dtype import FIX  # noqa: E402
 from hotfix.proofs.models.var_attention_dtype import block_causal_bias  # noqa: E402
 from hotfix.proofs.testbed import Testbed  # noqa: E402
 from hotfix.versions import verdict  # noqa: E402
-from tests.fixes.models import var_module  # noqa: E402
+from tools.studies.parity import var_module  # noqa: E402
 from tools.testbed import cpu, kernel, overlay, xformers_cpu  # noqa: E402
 from tools.testbed.run import ROOT, run  # noqa: E402
 

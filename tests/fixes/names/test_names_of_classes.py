@@ -17,7 +17,8 @@ pytestmark = pytest.mark.testbed
 FOUND = """
 import hotfix.auto, pickle, sys
 import transformers
-assert not {"HybridCache", "AdamW", "BeamSearchScorer", "AutoModelForVision2Seq"} - set(dir(transformers))
+assert "AutoModelForVision2Seq" in dir(transformers)
+assert not {"HybridCache", "AdamW", "BeamSearchScorer"} & set(dir(transformers))  # for code that would end alone
 assert "transformers.optimization" not in sys.modules  # nothing was imported for it
 from transformers import AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache
 from transformers.cache_utils import SlidingWindowCache
@@ -26,7 +27,7 @@ assert module.BeamSearchScorer is BeamSearchScorer is transformers.generation.Be
 assert sys.modules["transformers.models.auto"].AutoModelForVision2Seq is AutoModelForVision2Seq
 for one in (AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache):
     assert pickle.loads(pickle.dumps(one)) is one
-    assert sys.modules[one.__module__].__dict__[one.__name__] is one
+    assert getattr(sys.modules[one.__module__], one.__name__) is one
 assert SlidingWindowCache is transformers.StaticCache
 """
 

@@ -5,6 +5,7 @@ That they give what they gave is what the cases prove.
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,7 +79,18 @@ args = TrainingArguments("x", evaluation_strategy="no", warmup_ratio=0.25, no_cu
 assert args.eval_strategy == "no" and args.get_warmup_steps(100) == 25 and args.use_cpu and args.warmup_ratio == 0.25
 for name, value in (("save_safetensors", False), ("half_precision_backend", "apex"), ("no_such_thing", 1)):
     refuses(TypeError, name, TrainingArguments, "x", **{name: value})
-refuses(ValueError, "warmup_ratio", TrainingArguments, "x", warmup_ratio=1.5)
+try:
+    TrainingArguments("x", warmup_ratio=1.5)
+except ValueError as error:
+    assert "warmup_ratio" in str(error)
+else:
+    raise AssertionError("a ratio of 1.5 is taken")
+try:
+    TrainingArguments("x", evaluation_strategy="no")
+except TypeError as error:
+    assert "evaluation_strategy" in str(error)
+else:
+    raise AssertionError("a program that handles the error gets it")
 """
 
 GONE = """
@@ -103,6 +115,7 @@ def test_what_old_code_asks_for_is_there_refused_where_it_would_mislead_and_goes
 
 class Trainer:
     compute_loss_func: Any = None
+    model_accepts_loss_kwargs = True
 
     def __init__(self, micro_batches: int = 2) -> None:
         self.args = SimpleNamespace(gradient_accumulation_steps=micro_batches)
@@ -115,9 +128,8 @@ def test_a_step_that_divides_nothing_is_not_called_with_several_micro_batches() 
         def training_step(self, model: Any, inputs: Any) -> None:
             self.accelerator.backward(inputs)
 
-    several, one = Divides(2), Divides(1)
-    assert calls.step(several) == several.training_step
-    assert calls.step(one) != one.training_step
+    assert not calls.is_old_step(Divides(2))
+    assert calls.is_old_step(Divides(1))
 
 
 def test_an_override_is_called_as_it_wants_to_be() -> None:
@@ -136,9 +148,37 @@ def test_an_override_is_called_as_it_wants_to_be() -> None:
             return kwargs
 
     asks, takes = Asks(), Takes()
+    assert (calls.is_old_loss(asks), calls.is_old_loss(takes)) == (True, False)
     assert calls.step(asks)("model", "inputs", 3) == "inputs"
     assert calls.loss(asks)("model", "inputs", num_items_in_batch=3) == "inputs"
-    assert calls.loss(takes)("model", "inputs", num_items_in_batch=3) == {"num_items_in_batch": 3}
+    assert (asks.model_accepts_loss_kwargs, takes.model_accepts_loss_kwargs) == (False, True)
+    assert (calls.lacks(asks.log, 2), calls.lacks(asks.log, 1)) == (True, False)
     assert calls.with_as_many(asks.log, "logs", 3) == "logs"
     asks.compute_loss_func = len  # its loss would not be divided
-    assert calls.loss(asks) == asks.compute_loss
+    assert not calls.is_old_loss(asks)
+
+
+def test_what_fetches_batches_is_told_from_what_generates(monkeypatch: pytest.MonkeyPatch) -> None:
+    def batches(self: Any, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
+        return self, epoch_iterator
+
+    library = type("Trainer", (), {"get_batch_samples": batches})
+    batches.__module__ = "transformers.trainer"
+    monkeypatch.setitem(sys.modules, "transformers.trainer", SimpleNamespace(Trainer=library))
+
+    class OfTrl(library):  # type: ignore[valid-type,misc]
+        def get_batch_samples(self, model: Any, batch: Any) -> Any:
+            return model.generate(batch)
+
+    class Older(library):  # type: ignore[valid-type,misc]
+        def get_batch_samples(self, epoch_iterator: Any, num_batches: int) -> Any:
+            return epoch_iterator
+
+    class Named(library):  # type: ignore[valid-type,misc]
+        def get_batch_samples(self, model: Any, count: int, device: Any) -> Any:
+            return model
+
+    kinds = (library, OfTrl, Older, Named)
+    assert [calls.fetches_no_batches(kind()) for kind in kinds] == [False, True, True, False]
+    assert calls.batches(Older(), "all", 2, "cpu") == "all"
+    assert calls.batches(OfTrl(), "all", 2, "cpu")[1] == "all"

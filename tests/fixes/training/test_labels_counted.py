@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache
 from types import SimpleNamespace
 
@@ -65,15 +66,14 @@ def test_where_the_first_label_is_masked_nothing_changes():
 def test_what_is_counted_is_what_the_loss_takes(monkeypatch, model, batch, expected):
     from hotfix.training import num_items_off_by_one
 
-    def causal(logits, labels, shift_labels=None): ...
-    def other(logits, labels): ...
-
+    library = library_with(model)
+    causal, other = library["causal"], library["other"]
     mapping = {"ForConditionalGeneration": causal, "ForCausalLM": causal, "ForMaskedLM": other, "ForToken": other}
     losses = SimpleNamespace(LOSS_MAPPING=mapping, ForCausalLMLoss=causal)
     names = SimpleNamespace(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES={"gpt2": "GPT2LMHeadModel"})
     monkeypatch.setitem(num_items_off_by_one.sys.modules, "transformers.loss.loss_utils", losses)
     monkeypatch.setitem(num_items_off_by_one.sys.modules, "transformers.models.auto.modeling_auto", names)
-    some = type(model, (), {"loss_function": staticmethod(other)})()
+    some = library[model]()
     if model != "Linear":  # a net of one's own has no configuration
         some.config = SimpleNamespace(is_encoder_decoder=model.startswith("T5"))
     trainer = SimpleNamespace(
@@ -81,3 +81,17 @@ def test_what_is_counted_is_what_the_loss_takes(monkeypatch, model, batch, expec
     )
     labels = num_items_off_by_one.counted(trainer, {"labels": torch.zeros(2, 5), **batch})
     assert labels.numel() == expected
+
+
+def library_with(model):
+    """Two losses and a model, defined in a file of the library's."""
+    namespace = {"__name__": "transformers.modeling", "__file__": "modeling.py"}
+    source = f"""
+        def causal(logits, labels, shift_labels=None): ...
+        def other(logits, labels): ...
+        class {model}:
+            loss_function = staticmethod(other)
+            def forward(self, labels=None): ...
+    """
+    exec(compile(textwrap.dedent(source), "modeling.py", "exec"), namespace)
+    return namespace

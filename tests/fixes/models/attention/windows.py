@@ -27,7 +27,8 @@ def common(testbed, target):
         padded = _flash_attention_forward(q, k, v, mask, tokens, **options)
         told[name] = torch.cat([whole[0], padded[0], padded[1, : lengths[1]]])
 
-        hidden = (distance.abs() >= WINDOW) | ((distance < 0) & is_causal)
+        # To both sides, the window is the number of keys on each side.
+        hidden = (distance >= WINDOW) | (distance < 0) if is_causal else distance.abs() > WINDOW
         expected = []
         for sample, length in (0, tokens), (0, tokens), (1, lengths[1]):
             weights = scores[sample, :, :length, :length].masked_fill(hidden[:length, :length], -torch.inf).softmax(-1)

@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from importlib import import_module
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,7 +140,8 @@ def looks(testbed, target):
     show(errors_inside=errors_inside(testbed), describe=describe(testbed), synchronisations=synchronisations(testbed))
     try:
         return checkpointing(testbed)
-    except ValueError:
+    except Exception as error:  # a handler of the very error, or a silent one, would take precedence over the repair
+        print(error, file=sys.stderr)
         return {}
 
 
@@ -205,8 +205,6 @@ def reverted(testbed, target):
     import hotfix
 
     (one,) = named()
-    mixin = import_module("transformers.generation.utils").GenerationMixin
-    ours = Path(hotfix.__file__).parent
     model = fix.build(testbed, one)
     given = batch(model)
     bound = model.generate  # held over the revert
@@ -215,7 +213,6 @@ def reverted(testbed, target):
         return [
             _raises(lambda: model(**given, use_cache=True)),
             _raises(lambda: model.generate(**given, max_new_tokens=1, pad_token_id=0)),
-            mixin.generate.__code__.co_filename.startswith(str(ours)),
             function_of(one).__code__ is stock,
         ]
 

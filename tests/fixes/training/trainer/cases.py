@@ -6,6 +6,7 @@ that the Trainer gives it; a loss function of the user's does the same, and take
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -140,7 +141,7 @@ def under_an_engine(testbed, target):
 
     def compute_loss(model, inputs, num_items_in_batch=None):
         numbers.append(num_items_in_batch)
-        return torch.tensor(8.0, requires_grad=True) * 1
+        return torch.full((2,), 8.0, requires_grad=True).mean()
 
     reported = []
     for model, number in ((small_bert(testbed), None), (small_llama(testbed), 5)):
@@ -180,7 +181,7 @@ def divided_once(testbed, target):
 
     import hotfix
 
-    function = Trainer.create_accelerator_and_postprocess
+    function = Trainer.training_step
     stock, told = function.__code__, {}
 
     def measure(when):
@@ -200,9 +201,7 @@ def divided_once(testbed, target):
     measure("before")
     with hotfix.apply(only=["v5-trainer-ga-double-division"]):
         measure("after")
-    told["nothing stays"] = torch.tensor(
-        function is Trainer.create_accelerator_and_postprocess and function.__code__ is stock
-    )
+    told["nothing stays"] = torch.tensor(function is Trainer.training_step and function.__code__ is stock)
     return told
 
 
@@ -215,6 +214,7 @@ def swallowed(testbed, target):
     """
     import peft
     import torch
+    import transformers
     from transformers.models.llava import modeling_llava as module
 
     import hotfix
@@ -239,13 +239,19 @@ def swallowed(testbed, target):
 
     class Own(kind):
         def forward(self, *args, num_items_in_batch=None, **kwargs):
-            return super().forward(*args, **kwargs)
+            outputs = super().forward(*args, **kwargs)
+            outputs.loss = outputs.loss * 1
+            return outputs
 
     class Inheriting(kind):
         pass
 
     def says(some):
-        return getattr(some(make().config), "accepts_loss_kwargs", None)
+        model = some(make().config)
+        assert not hasattr(model, "accepts_loss_kwargs")  # of anybody but a Trainer
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = transformers.TrainingArguments(folder, use_cpu=True, report_to=[])
+            return transformers.Trainer(model=model, args=arguments).model_accepts_loss_kwargs
 
     measure("before", make)
     before = alone()
@@ -256,9 +262,10 @@ def swallowed(testbed, target):
             all(one.equal(other) for one, other in zip(before, alone()))
         )
         told["a subclass without a forward is repaired"] = torch.tensor(says(Inheriting) is False)
-        told["a subclass with a forward is left alone"] = torch.tensor(says(Own) is None)
-        original, kind.forward = kind.forward, summed_or_mean
-        told["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is None)
+        told["a subclass with a forward is left alone"] = torch.tensor(says(Own) is True)
+        original = kind.forward
+        kind.forward = lambda self, *args, **kwargs: original(self, *args, **kwargs)
+        told["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is True)
         kind.forward = original
     measure("reverted", make)
     told["its code is what it was"] = torch.tensor(kind.__init__.__code__ is stock)

@@ -1,0 +1,148 @@
+"""What an audit says of a run is true, and it says what it does not know.
+
+- A function that `torch.compile` put into a graph (cold, warm, from a cache) is "not known", unless it struck outside.
+- A process that ends by `os._exit`, a signal or a crash has written what it called: no function that was called is
+  "never reached", and one that was called and not seen to strike is "not known".
+- The first lines of the report say so, and `--fail` passes only if it is known that nothing struck, in all processes.
+- An observed function needs nothing of hotfix but itself: not `sys.modules`, and no name that the function has.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.engine.test_observe import KINDS, plant
+
+from .conftest import World
+
+OBSERVE = {"HOTFIX_MODE": "observe"}
+AUDIT = """
+import json, sys
+from pathlib import Path
+from hotfix.commands.audit import command as audit
+found = audit.summarised(Path("records"), 0)
+audit._show(found, every=True)
+print(json.dumps([found.is_clean, {one.id: one.state.value for one in found.bugs}]))
+"""
+
+
+def audited(world: World, code: str, **env: str) -> tuple[bool, str, list[str]]:
+    """Run code observed: whether the audit is clean, the state of the one bug, and the first lines of the report."""
+    records = world.folder / "records"
+    done = world.run(code, check=False, HOTFIX_RECORD=str(records), **OBSERVE, **env)
+    world.ended = (done.returncode, done.stdout, done.stderr)
+    shown = world.run(AUDIT)
+    *lines, last = shown.stdout.splitlines()
+    clean, states = json.loads(last)
+    for file in records.glob("*"):
+        file.unlink()
+    return clean, states.get("toy-kinds", "no row"), [line for line in lines if line][:3]
+
+
+CALLS = "import hotfix.auto\nfrom transformers import kinds\n"
+CALLED = CALLS + "for x in range(-5, 1): kinds.Layer.halve(x)\n"
+ENDS = {
+    "os._exit": "import os\nos._exit(0)\n",
+    "SIGKILL": "import os\nos.kill(os.getpid(), 9)\n",
+    "SIGTERM": "import os\nos.kill(os.getpid(), 15)\n",
+    "a crash": "import ctypes\nctypes.string_at(0)\n",
+    "an abort": "import os\nos.abort()\n",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_process_that_ends_without_pythons_end_is_not_known(world: World, end: str) -> None:
+    plant(world, targets=["Layer.halve"])
+    assert audited(world, CALLED)[:2] == (True, "harmless")
+    clean, state, lines = audited(world, CALLED + ENDS[end])
+    assert (clean, state) == (False, "not known")
+    assert "not known" in lines[0]
+    assert "toy-kinds" in lines[1]
+    assert audited(world, CALLED + "kinds.Layer.halve(2)\n" + ENDS[end])[:2] == (False, "struck")
+    assert audited(world, CALLS + ENDS[end])[:2] == (True, "never reached")
+
+
+COMPILED = """
+import hotfix.auto, torch
+from transformers import kinds
+one = torch.compile(lambda x: kinds.Layer.halve(x) - 1, backend="{backend}", fullgraph=True)
+print(one(torch.arange(3.0)).tolist(), one(torch.arange(3.0)).tolist())
+print(torch._dynamo.utils.counters["graph_break"], torch._dynamo.utils.counters["stats"]["unique_graphs"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "runs"), [("eager", 1), ("aot_eager", 1), pytest.param("inductor", 2, marks=pytest.mark.slow)]
+)
+def test_a_compiled_function_is_not_known_cold_and_from_a_cache(world: World, backend: str, runs: int) -> None:
+    pytest.importorskip("torch")
+    plant(world, targets=["Layer.halve"], body="return bool((call['x'] > 1).any())")
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(world.folder / "cache"), "TORCHINDUCTOR_FX_GRAPH_CACHE": "1"}
+    for _ in range(runs):
+        clean, state, lines = audited(world, COMPILED.format(backend=backend), **cache)
+        assert (clean, state) == (False, "not known")
+        assert "torch.compile" in lines[1]
+        assert world.ended[1] == "[-1.0, -0.5, 0.0] [-1.0, -0.5, 0.0]\nCounter() 1\n"
+
+
+def test_a_compiled_function_that_struck_elsewhere_struck(world: World) -> None:
+    pytest.importorskip("torch")
+    plant(world, targets=["Layer.halve"], body="return bool((call['x'] > 1).any())")
+    code = COMPILED.format(backend="eager") + "kinds.Layer.halve(torch.ones(1) * 5)\n"
+    assert audited(world, code)[1] == "struck"
+
+
+def test_what_torch_may_take_from_its_cache_of_graphs_is_not_known(world: World) -> None:
+    pytest.importorskip("torch")
+    plant(world, targets=["Layer.halve"])
+    code = "import hotfix.auto, torch._dynamo.config\nfrom transformers import kinds\n"
+    clean, state, _ = audited(world, code, TORCH_CACHING_PRECOMPILE="1")
+    assert (clean, state) == (False, "not known")
+
+
+def test_a_function_that_another_finder_loaded_is_not_known(world: World) -> None:
+    from .test_finders import AHEAD
+
+    plant(world, targets=["Layer.halve"])
+    code = "import hotfix.auto\n" + AHEAD.replace("transformers.toy", "transformers.kinds")
+    code += "from transformers import kinds\nkinds.Layer.halve(5)\n"
+    clean, state, _ = audited(world, code)
+    assert (clean, state) == (False, "not known")
+
+
+PURGES = {
+    "purged": "[sys.modules.pop(name) for name in list(sys.modules) if name.startswith('hotfix')]\n",
+    "isolated": "[sys.modules.pop(name) for name in list(sys.modules) if name.startswith('hotfix')]\n"
+    "sys.meta_path.clear()\nsys.path.clear()\n",
+}
+
+
+@pytest.mark.parametrize("how", PURGES)
+@pytest.mark.parametrize("mode", [OBSERVE, {"HOTFIX_COUNT": "1"}], ids=str)
+def test_an_observed_function_runs_on_after_hotfix_has_left_the_modules(world: World, how: str, mode) -> None:
+    plant(world, targets=["Layer.halve", "generator"])
+    code = "import sys\n" + CALLED + "begun = kinds.generator(2)\n" + PURGES[how]
+    code += "print(kinds.Layer.halve(4), list(kinds.generator(2)), list(begun))\n"
+    halved = 2.0 if mode is OBSERVE else 4 / 99  # what the repair of this toy makes of it
+    assert world.run(code, **mode).stdout == f"{halved} [0, 1] [0, 1]\n"
+
+
+@pytest.mark.parametrize("name", ["_hotfix_seen", "__hotfix_seen_0__", "hotfix"])
+@pytest.mark.parametrize("where", ["parameter", "local", "closure"])
+def test_a_function_may_have_any_name_of_ours(world: World, name: str, where: str) -> None:
+    bodies = {
+        "parameter": f"def named(x, {name}=1):\n    return x + {name}\n",
+        "local": f"def named(x):\n    {name} = 1\n    return x + {name}\n",
+        "closure": f"def named(x):\n    {name} = 1\n    def inner():\n        return x + {name}\n    return inner()\n",
+    }
+    plant(world, targets=["named"], text=KINDS + bodies[where])
+    done = world.run(CALLS + "print(kinds.named(4))\n", **OBSERVE)
+    assert done.stdout == "5\n", done.stderr
+
+
+def test_a_generator_that_was_made_before_a_revert_runs_after_it(world: World) -> None:
+    plant(world, targets=["generator"])
+    code = CALLS + "import hotfix\nbegun = kinds.generator(2)\nhotfix.revert()\nprint(list(begun))\n"
+    assert world.run(code, **OBSERVE).stdout == "[0, 1]\n"

@@ -1,0 +1,133 @@
+"""A repaired function needs nothing of hotfix but itself, as it runs in the user's calls.
+
+- After hotfix has left ``sys.modules`` (a test isolates modules, a program purges them), it does what it did before:
+  its conditions, its repair on an error, its edits and replacements raise no ImportError, and load no second hotfix.
+- A copy of a repaired function with other globals is repaired as well. A copy of its text is the release's code: that
+  is what the file says, and the report names such a copy where it takes the place of the function.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import World
+from .test_audit_is_true import PURGES
+
+LAYERS = """
+class Layer:
+    def scale(self, x, factor=2):
+        return x + factor
+
+    def shift(self, x):
+        if x > 5:
+            raise ValueError("too large")
+        return x
+
+    def turn(self, x):
+        return x
+
+    def plain(self, x):
+        return x
+"""
+
+FIX = """
+from hotfix.fix import Fix
+
+FIX = Fix(id="toy-alone", title="t", kind="crash", fixed_in="2.0", errors=("ValueError: too large",))
+
+def text_of(x):
+    return f"repaired {x}"
+
+FIX.edits(("transformers.layers:Layer.scale", "==1.0"), old="x + factor", new="x * factor",
+          own=("self.scale",), along=("transformers.layers:Layer.plain",))
+FIX.edits(("transformers.layers:Layer.shift", "==1.0"), old='raise ValueError("too large")', new="return 5",
+          on_error=True)
+
+WHEN = "import hotfix._support.words as words_\\nwords_.parts('a') and x"
+
+@FIX.replaces(("transformers.layers:Layer.turn", "==1.0"), when=WHEN)
+def turn(self, x):
+    from hotfix._support.words import parts
+    return parts("a.b"), x
+
+@FIX.replaces(("transformers.layers:Layer.plain", "==1.0"))
+def plain(self, x):
+    from hotfix._support.words import parts
+    return parts("a.b"), x
+"""
+
+CALLS = "one = layers.Layer()\nprint(one.scale(5), one.shift(9), one.turn(1), one.turn(0), one.plain(1))\n"
+COPIES = "print([name for name in sys.modules if name.partition('.')[0] == 'hotfix'])\n"
+RIGHT = "10 5 (['a', 'b'], 1) 0 (['a', 'b'], 1)\n"
+
+
+@pytest.fixture
+def alone(world: World) -> World:
+    world.write("transformers/layers.py", LAYERS)
+    names = [f"Layer.{name}" for name in ("scale", "shift", "turn", "plain")]
+    aims = {f"transformers.layers:{name}": "==1.0" for name in names}
+    world.plant("toy-alone", FIX, aims, {f"transformers.layers:{name}": name for name in names})
+    return world
+
+
+@pytest.mark.parametrize("how", PURGES)
+@pytest.mark.parametrize("called", ["", CALLS], ids=["not called before", "called before"])
+def test_a_repaired_function_runs_on_after_hotfix_has_left_the_modules(alone: World, how: str, called: str) -> None:
+    code = "import sys\nimport hotfix.auto\nfrom transformers import layers\n" + called + PURGES[how] + CALLS + COPIES
+    done = alone.run(code)
+    assert done.stdout == (RIGHT if called else "") + RIGHT + "[]\n", done.stderr
+
+
+def test_it_does_so_in_a_process_that_was_forked_and_in_a_thread(alone: World) -> None:
+    code = "import os, sys, threading\nimport hotfix.auto\nfrom transformers import layers\n" + PURGES["purged"]
+    code += f"def call():\n    exec({CALLS + COPIES!r}, globals())\n    sys.stdout.flush()\n"
+    code += "if not os.fork():\n    call()\n    os._exit(0)\nos.wait()\n"
+    code += "thread = threading.Thread(target=call)\nthread.start()\nthread.join()\n"
+    assert alone.run(code).stdout == (RIGHT + "[]\n") * 2
+
+
+def test_after_a_revert_the_releases_own_code_runs(alone: World) -> None:
+    code = (
+        "import sys\nimport hotfix.auto, hotfix\nfrom transformers import layers\nhotfix.revert()\n"
+        + PURGES["isolated"]
+    )
+    code += "one = layers.Layer()\nprint(one.scale(5), one.turn(1), one.plain(1))\n" + COPIES
+    assert alone.run(code).stdout == "7 1 1\n[]\n"
+
+
+def test_a_revert_leaves_no_trace_in_the_module(alone: World) -> None:
+    code = "import hotfix.auto, hotfix\nfrom transformers import layers\nplain = {*vars(layers)}\n"
+    code += "ours = [name for name in plain if 'hotfix' in name]\nhotfix.revert()\n"
+    code += "print(len(ours) > 0, [name for name in vars(layers) if 'hotfix' in name])\n"
+    assert alone.run(code).stdout == "True []\n"
+
+
+COPY = """
+import inspect, sys, textwrap
+import hotfix.auto, hotfix
+from transformers import layers
+text = textwrap.dedent(inspect.getsource(layers.Layer.scale))
+print(text == {text!r})
+namespace = {{}}
+exec(compile(text, "theirs.py", "exec"), namespace)
+print(namespace["scale"](None, 5), layers.Layer().scale(5))
+states = lambda: {{one.target: one.state.value + ", " + one.verdict.value for one in hotfix.report()}}
+print(states()["transformers.layers:Layer.scale"])
+layers.Layer.scale = namespace["scale"]
+print(layers.Layer().scale(5), states()["transformers.layers:Layer.scale"])
+"""
+
+
+def test_a_copy_of_the_text_is_the_releases_and_is_reported_where_it_takes_the_functions_place(alone: World) -> None:
+    text = "def scale(self, x, factor=2):\n    return x + factor\n"
+    lines = alone.run(COPY.format(text=text)).stdout.splitlines()
+    assert lines == ["True", "7 10", "applied, broken", "7 failed, foreign"]
+
+
+def test_a_copy_with_other_globals_is_repaired(alone: World) -> None:
+    code = "import types\nimport hotfix.auto\nfrom transformers import layers\n"
+    code += (
+        "copy = lambda name: types.FunctionType(getattr(layers.Layer, name).__code__, {'__builtins__': __builtins__})\n"
+    )
+    code += "one = layers.Layer()\nprint(copy('scale')(one, 5, 2), copy('shift')(one, 9), copy('plain')(one, 1))\n"
+    assert alone.run(code).stdout == "10 5 (['a', 'b'], 1)\n"

@@ -1,0 +1,47 @@
+"""A repair acts inside of what frameworks put around modules, and gives what the fixed release gives there.
+
+- Accelerate's hooks, which replace `forward` on each instance: of a device map over CPU and disk, of weights that are
+  offloaded module by module, several on one module, and what is left of them after they were taken off.
+- Adapters of peft, merged or not; torch's dynamic quantization; deep copies; a partial object in place of a `forward`.
+- `hotfix.revert()` takes the repair out of a model that has such hooks.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+PROGRAM = Path(__file__).with_name("wrapped.py")
+MODELS = {  # the broken release, the fixed one, and what was current then
+    "opt": ("4.52.3", "4.52.4", ("accelerate==1.7.0", "peft==0.15.2")),
+    "llama4": ("4.56.0", "4.56.1", ("accelerate==1.10.1", "peft==0.17.1")),
+}
+
+
+def outputs(model: str, release: str, *words: str) -> dict[str, Any]:
+    """What the program prints, by what is around the model."""
+    from tools.testbed.run import run_script
+
+    extras = MODELS[model][2]
+    env = {"PYTHONWARNINGS": "ignore"}
+    done = run_script(PROGRAM, [model, *words], transformers=release, flash_attn=None, extras=extras, env=env)
+    found: dict[str, Any] = json.loads(done.require().stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("model", MODELS)
+def test_a_wrapped_model_is_repaired_as_the_fixed_release_has_it(model: str) -> None:
+    broken, fixed, _ = MODELS[model]
+    stock, right, armed = outputs(model, broken), outputs(model, fixed), outputs(model, broken, "hotfix")
+    left_alone, reverted = armed.pop("left alone"), armed.pop("reverted")
+    assert armed == right
+    assert left_alone == {}
+    # What the release cannot do at all (experts on the meta device) it cannot do under hotfix, either.
+    unchanged = [name for name, output in stock.items() if output == armed[name]]
+    assert [name for name in unchanged if isinstance(stock[name], list)] == []
+    assert reverted == stock["hooks_that_change_nothing"]

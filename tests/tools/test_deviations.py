@@ -1,0 +1,227 @@
+"""The table fix x deviation: a sample of it, and that it catches harms which nobody has told it of.
+
+The sample is another one for every commit; `nox -s deviations` runs what has no result yet.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import drawn
+from tests.tools import planted_harms
+from tools import evidence, matrix
+from tools.deviations import judge
+from tools.deviations.judge import Run, judged
+from tools.deviations.library import DEVIATIONS
+
+SAMPLE = 10
+PLANTED_NOW = 2  # of the planted harms; the others are slow tests
+
+torch = pytest.importorskip("torch", reason="torch is missing")
+
+
+def table_of():
+    from tools.deviations import table
+
+    return table
+
+
+def sampled():
+    table = table_of()
+    every, fixes = table.default_on(lambda problem: None)
+    programs = [one for one in table.chosen(every, fixes) if one.deviation.name != "compiled"]
+    # Programs that are harmed today are on the page; a sample that is always red would say nothing new.
+    book = table.Book()
+    passed = [one for one in programs if (book.entry(one) or {}).get("result") not in (None, judge.HARM)]
+    return table.sample_of(passed, SAMPLE, drawn.commit(), releases=2)
+
+
+def numbers(**values):
+    return {name: torch.tensor(value) for name, value in values.items()}
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("cell", sorted({program.cell.path for program in sampled()}))
+def test_a_sample_of_the_table_holds(cell, tmp_path):
+    table = table_of()
+    every, _ = table.default_on(lambda problem: None)
+    programs = [program for program in sampled() if program.cell.path == cell]
+    verdicts = table.Table(every, table.Book(tmp_path)).try_cell(programs)
+    assert not [f"{program}: {verdict.detail}" for program, verdict in verdicts if verdict.result == judge.HARM]
+
+
+@pytest.mark.testbed
+def test_a_cell_without_a_result_is_compared_with_the_next_release_that_is_right(tmp_path):
+    table = table_of()
+    every, _ = table.default_on(lambda problem: None)
+    nothing = matrix.Book(tmp_path / "matrix")
+    cells = [cell for cell in every if cell.fix.id == "llama-gemma-rope-autocast" and cell.verdict == "broken"]
+    references = {str(table.Table(every, table.Book(tmp_path), nothing)._reference(cell)) for cell in cells}
+    assert references == {"4.38.2"}
+
+
+@pytest.mark.testbed
+def test_no_fix_that_is_on_by_default_has_a_harm_in_the_table():
+    table = table_of()
+    every, fixes = table.default_on(lambda problem: None)
+    book = table.Book()
+    done = [one for one in table.chosen(every, fixes) if book.is_done(one)]
+    assert [str(one) for one in done if (book.entry(one) or {})["result"] == judge.HARM] == []
+
+
+# -- planted harms -----------------------------------------------------------------------------------------------------
+
+
+class Planted:
+    """A table that runs one cell of OPT; stock and the reference are run once for all harms."""
+
+    def __init__(self, folder):
+        table = table_of()
+        modules = evidence.discover(lambda problem: None, proofs=True)
+        every = matrix.cells(modules)
+        [fix] = [fix for fix in modules.values() if fix.id == "opt-double-scaling"]
+        self.cell = table.cells_of(every, fix)[0]
+        self.programs = [one for one in table.programs_of(self.cell) if one.deviation.name != "compiled"]
+        self.table = table.Table(every, table.Book(folder), run=self.run)
+        self.harm = planted_harms.nothing
+        self.kept = {}
+        self.runs = self.table._runs
+        self.table._runs = self.kept_runs
+
+    def run(self, case, targets, *, hotfix, env, **options):
+        from tools.testbed.run import run_many
+
+        planted = {"CASE_PLANT": f"{planted_harms.__name__}:{self.harm.__name__}"} if hotfix else {}
+        return run_many(case, targets, hotfix=hotfix, env={**env, **planted}, **options)
+
+    def kept_runs(self, programs, cell, armed, folder, is_whole=False):
+        if armed:
+            return self.runs(programs, cell, armed, folder, is_whole)
+        key = (cell.release, tuple(program.name for program in programs))
+        if key not in self.kept:
+            self.kept[key] = self.runs(programs, cell, armed, folder, is_whole)
+        return self.kept[key]
+
+    def harms(self, harm):
+        self.harm = harm
+        verdicts = self.table.try_cell(self.programs)
+        return {program.name: verdict.detail for program, verdict in verdicts if verdict.result == judge.HARM}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return Planted(tmp_path_factory.mktemp("results"))
+
+
+@pytest.mark.testbed
+def test_a_repair_without_a_harm_is_not_reported(planted):
+    assert planted.harms(planted_harms.nothing) == {}
+
+
+def planted_now(harm):
+    order = sorted(planted_harms.HARMS, key=lambda one: drawn.place(one.__name__, drawn.commit()))
+    return harm in order[:PLANTED_NOW]
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize(
+    "harm",
+    [
+        pytest.param(one, id=one.__name__, marks=() if planted_now(one) else pytest.mark.slow)
+        for one in planted_harms.HARMS
+    ],
+)
+def test_a_planted_harm_is_caught(harm, planted):
+    assert planted.harms(harm)
+
+
+# -- the rule ----------------------------------------------------------------------------------------------------------
+
+
+def test_stock_that_equals_the_reference_has_to_stay_to_the_bit():
+    right = Run(numbers(loss=1.0))
+    assert judged(right, right, right).result == judge.SAME
+    assert judged(right, right, Run(numbers(loss=1.0 + 1e-6))).result == judge.HARM
+
+
+def test_stock_that_is_wrong_is_repaired_or_left_alone():
+    stock, right = Run(numbers(loss=1.0)), Run(numbers(loss=4.0))
+    assert judged(stock, right, right).result == judge.REPAIRED
+    assert judged(stock, right, stock).result == judge.LEFT_ALONE
+    assert judged(stock, right, Run(numbers(loss=2.0))).result == judge.HARM
+
+
+def test_results_are_judged_one_by_one():
+    stock, right = Run(numbers(a=1.0, b=1.0)), Run(numbers(a=4.0, b=1.0))
+    assert judged(stock, right, right).result == judge.REPAIRED
+    assert judged(stock, right, Run(numbers(a=4.0, b=4.0))).result == judge.HARM
+
+
+def test_an_error_where_stock_runs_is_a_harm_whatever_the_reference_does():
+    stock, refused = Run(numbers(loss=1.0)), Run(error=("TypeError", "no"))
+    assert judged(stock, refused, refused).result == judge.HARM
+
+
+def test_an_error_of_stock_may_be_repaired_or_stay():
+    stock, right = Run(error=("KeyError", "0")), Run(numbers(loss=1.0))
+    assert judged(stock, right, right).result == judge.REPAIRED
+    assert judged(stock, right, stock).result == judge.LEFT_ALONE
+    assert judged(stock, stock, stock).result == judge.SAME
+
+
+def test_what_stands_in_place_of_a_declared_error_is_a_repair_even_of_a_class_of_ones_own():
+    stock, armed = Run({"model read": "NameError: name 'x' is not defined"}), Run(numbers(weight=1.0))
+    assert judged(stock, None, armed, strict=True, errors=("NameError: name … is not defined",)).result != judge.HARM
+    assert judged(stock, None, armed, strict=True, errors=("TypeError: …",)).result == judge.HARM
+    assert judged(stock, None, armed, strict=True).result == judge.HARM
+
+
+def test_a_program_that_fails_in_stock_may_fail_in_another_place():
+    stock, armed = Run({"no row": "RuntimeError: cannot reshape"}), Run({"no row": "IndexError: out of bounds"})
+    assert judged(stock, stock, armed).result == judge.LEFT_ALONE
+    assert judged(stock, stock, Run({"no row": "nothing"})).result == judge.HARM
+
+
+def test_a_warning_about_the_bug_may_be_gone():
+    right = Run(numbers(loss=1.0))
+    stock = Run(right.values, stderr="Some weights were not initialized")
+    assert judged(stock, None, right, plain=right).result == judge.SAME
+    assert judged(stock, None, right, plain=stock).result == judge.HARM
+    assert judged(stock, None, right).result == judge.HARM
+
+
+def test_ways_that_agree_in_stock_have_to_agree_even_where_the_reference_is_wrong_too():
+    agree, differ = (
+        {"accumulated loss": torch.tensor(one), "whole batch loss": torch.tensor(1.0)} for one in (1.0, 8.0)
+    )
+    assert judged(Run(agree), Run(differ), Run(differ)).result == judge.HARM
+
+
+def test_a_program_of_the_users_alone_has_to_give_what_stock_gives():
+    stock, right = Run({"given": "mine"}), Run({"given": "other"})
+    assert judged(stock, right, right, strict=True).result == judge.HARM
+    assert judged(stock, right, right).result == judge.REPAIRED
+
+
+def test_what_is_left_in_the_process_counts():
+    right = Run(numbers(loss=1.0), state={"dtype": "float32"})
+    assert judged(right, right, Run(right.values, state={"dtype": "bfloat16"})).result == judge.HARM
+    assert judged(right, right, Run(right.values, state=right.state, stderr="UserWarning: new")).result == judge.HARM
+    assert judged(right, right, Run(right.values, state=right.state, stderr="hotfix: applied")).result == judge.SAME
+
+
+def test_every_deviation_says_in_one_line_what_the_program_does():
+    assert all(deviation.text and len(deviation.text) < 120 for deviation in DEVIATIONS.values())
+
+
+def test_a_result_of_another_fix_or_deviation_is_not_done(tmp_path):
+    table = table_of()
+    every, fixes = table.default_on(lambda problem: None)
+    program = next(one for one in table.chosen(every, fixes) if one.deviation.name == "plain")
+    book = table.Book(tmp_path)
+    book.enter(program, judge.Verdict(judge.SAME), "5.0.0")
+    book.save(program.cell.fix.id)
+    again = table.Book(tmp_path)
+    assert again.is_done(program)
+    again.entry(program)["digest"] = "another"
+    assert not again.is_done(program)

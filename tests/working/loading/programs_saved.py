@@ -1,0 +1,128 @@
+"""Steps of a file's way: written, read and saved by an armed process, read by one without hotfix.
+
+`FROM`, `TO` and `KIND` are variables of the environment: two folders, and what is in them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from hotfix.proofs.loading import _written
+from tests.working.loading.programs import values
+
+_SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    **{written["model_type"]: written for written in _written.CONFIGURATIONS.values()},
+    "qwen3_moe": {
+        **_SIZES,
+        "model_type": "qwen3_moe",
+        "vocab_size": 64,
+        "num_local_experts": 4,
+        "rope_parameters": {"rope_theta": 1000000.0, "rope_type": "default"},
+        "transformers_version": _written.WRITER,
+    },
+    "phi3": {
+        **_SIZES,
+        "model_type": "phi3",
+        "vocab_size": 64,
+        "pad_token_id": 0,
+        "max_position_embeddings": 64,
+        "original_max_position_embeddings": 32,
+        "rope_scaling": {"type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4},
+        "transformers_version": "4.43.0",
+    },
+}
+"""Files by the kind of model, as the release wrote them that they name."""
+
+
+def write(testbed: Any, target: Any) -> Any:
+    """The original, in the folder TO, by whichever release runs this."""
+    import json
+    from pathlib import Path
+
+    kind, place = os.environ["KIND"], Path(os.environ["TO"])
+    if kind in CONFIGURATIONS:
+        (place / "config.json").write_text(json.dumps(CONFIGURATIONS[kind]))
+    elif kind.startswith("tokenizer"):
+        settings = dict(_written.SETTINGS)
+        if kind == "tokenizer of 4.x":
+            listed = settings.pop("extra_special_tokens")
+            settings.pop("backend")
+            settings.update(
+                tokenizer_class="PreTrainedTokenizerFast", additional_special_tokens=listed, extra_special_tokens={}
+            )
+        (place / "tokenizer_config.json").write_text(json.dumps(settings))
+        (place / "tokenizer.json").write_text(json.dumps(_written.TOKENIZER))
+        (place / "chat_template.jinja").write_text(_written.TEMPLATE)
+    else:
+        _model(testbed, kind).save_pretrained(place)
+    return values(done=True)
+
+
+def save(testbed: Any, target: Any) -> Any:
+    """What is in FROM is read, and saved in TO; what was read."""
+    thing = _read(os.environ["FROM"])
+    shutil.rmtree(os.environ["TO"])
+    thing.save_pretrained(os.environ["TO"])
+    return values(**_meaning(thing))
+
+
+def read(testbed: Any, target: Any) -> Any:
+    """What is in FROM is read; what it means."""
+    return values(**_meaning(_read(os.environ["FROM"])))
+
+
+def _model(testbed: Any, kind: str) -> Any:
+    import transformers
+
+    from hotfix.proofs.loading import _llava
+    from hotfix.proofs.loading.v5_umt5_config_unties_encoder import _SIZES as UMT5
+
+    if kind == "umt5":
+        return testbed.fill(transformers.UMT5ForConditionalGeneration(transformers.UMT5Config(**UMT5)))
+    return getattr(_llava, kind)(testbed)
+
+
+def _read(place: str) -> Any:
+    import transformers
+
+    kind = os.environ["KIND"]
+    if kind in CONFIGURATIONS:
+        return transformers.AutoConfig.from_pretrained(place)
+    if kind.startswith("tokenizer"):
+        return transformers.AutoTokenizer.from_pretrained(place)
+    classes = {
+        "umt5": "UMT5ForConditionalGeneration",
+        "llava": "LlavaForConditionalGeneration",
+        "qwen2_vl": "Qwen2VLForConditionalGeneration",
+    }
+    return getattr(transformers, classes[kind]).from_pretrained(place)
+
+
+def _meaning(thing: Any) -> dict[str, Any]:
+    """What every release makes of it, in words that do not depend on the release."""
+    if hasattr(thing, "all_special_ids"):
+        return {
+            "ids": thing(_written.TEXT)["input_ids"],
+            "special": sorted(thing.all_special_ids),
+            "decoded": thing.decode([9, 13, 5], skip_special_tokens=True),
+            "chat": thing.apply_chat_template(_written.CHAT, tokenize=False),
+        }
+    if hasattr(thing, "state_dict"):
+        # Prefixes differ between releases; the weights do not.
+        sums = sorted(round(float(value.double().sum()), 3) for value in thing.state_dict().values())
+        return {"sums": sums, "tied": getattr(thing.config, "tie_word_embeddings", None)}
+    known = {**(getattr(thing, "rope_scaling", None) or {}), **(getattr(thing, "rope_parameters", None) or {})}
+    theta = getattr(thing, "rope_theta", None) or getattr(thing, "rotary_emb_base", None) or known.get("rope_theta")
+    kind = known.get("rope_type") or known.get("type") or "default"
+    fraction = getattr(thing, "rotary_pct", None) or known.get("partial_rotary_factor")
+    return {
+        "theta": float(theta),
+        "type": {"su": "longrope"}.get(kind, kind),
+        "factor": known.get("factor"),
+        "fraction": fraction if thing.model_type == "gpt_neox" else None,
+        "dtype": str(getattr(thing, "torch_dtype", None) or getattr(thing, "dtype", None)).rpartition(".")[2],
+        "experts": getattr(thing, "num_experts", None) or getattr(thing, "num_local_experts", None),
+    }

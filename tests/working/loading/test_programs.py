@@ -1,0 +1,65 @@
+"""Programs that read files rightly without hotfix do so with it: stock against armed, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+
+def stays(program: str, release: str, fix: str, **how: Any) -> None:
+    """Assert that a program computes in an armed process what it computes in stock."""
+    name = f"tests.working.loading.programs:{program}"
+    stock = run(name, transformers=release, flash_attn=None, hotfix=False, **how).require()
+    armed = run(name, transformers=release, flash_attn=None, env={"HOTFIX_ONLY": fix}, **how).require()
+    assert stock.tensors
+    assert stock.tensors.keys() == armed.tensors.keys()
+    for key, expected in stock.tensors.items():
+        assert torch.equal(expected, armed.tensors[key]), (key, read(expected), read(armed.tensors[key]))
+
+
+def read(value: Any) -> str:
+    """What `programs.values` has coded as a tensor."""
+    return bytes(value.tolist()).decode() if value.dtype is torch.uint8 else str(value)
+
+
+DTYPE = "torch-dtype-key-dtype-in-v4"
+ROPE = "v5-rope-parameters-ignored-by-v4"
+TOKENIZERS = "tokenizer-class-tokenizersbackend,extra-special-tokens-list,v5-add-bos-token-not-written"
+
+PROGRAMS = (
+    # program, release, fixes
+    ("own_dtype", "4.40.2", DTYPE),  # harm 13
+    ("dtype_of_a_library_class", "4.40.2", DTYPE),  # harm 13
+    ("own_rope", "4.36.2", ROPE),  # harm 14
+    ("own_rope", "4.57.6", ROPE),
+    ("library_config_of_4x", "4.40.2", f"{DTYPE},{ROPE}"),
+    ("own_tokenizer", "4.44.2", f"{TOKENIZERS},chat-template-jinja-file-ignored"),  # harm 15
+    ("templates", "4.36.2", "chat-template-jinja-file-ignored"),  # harm 20
+    ("own_processor", "4.49.0", "processor-config-nested"),  # harm 55
+    ("missing_preprocessor", "4.49.0", "processor-config-nested"),
+    ("untied_from_a_configuration", "5.2.0", "v5-config-without-tie-word-embeddings"),  # harm 9
+    ("work_around_of_imports", "4.44.2", "get-imports-guarded-flash-attn"),  # harm 11
+    ("composition_that_can_be_made", "5.0.0", "config-without-defaults-cannot-be-shown"),  # harm 12
+    ("composition_that_can_be_made", "4.53.0", "config-without-defaults-cannot-be-shown"),
+    ("own_tied_keys", "5.0.0", "v5-t5-tied-keys-order"),  # harm 16
+    ("umt5_of_its_own", "5.0.0", "v5-umt5-config-unties-encoder"),  # harm 17
+    ("own_names_of_weights", "4.44.2", "vlm-checkpoint-key-layout-new-to-old"),  # harm 51
+    ("own_names_of_weights", "5.3.0", "vlm-checkpoint-key-layout-new-to-old"),
+    ("own_vision_language_model", "5.5.1", "v5-vlm-saved-in-two-layouts"),  # harm 52
+    ("own_reward_model", "4.53.0", "vlm-key-mapping-subclass"),  # harm 53
+    ("buffers_of_children", "5.0.0", "v5-custom-weights-initialised-again"),  # harm 54
+    ("buffers_of_children", "5.12.1", "v5-custom-weights-initialised-again"),
+    ("large_tokenizer_without_configuration", "4.57.2", "tokenizer-local-config-dict"),  # harm 56
+    ("reused_model_kwargs", "4.56.0", "pipeline-torch-dtype-ignored"),  # harm 57
+)
+
+
+@pytest.mark.parametrize(("program", "release", "fix"), PROGRAMS)
+def test_a_right_program_stays_right(program, release, fix):
+    stays(program, release, fix)

@@ -1,0 +1,347 @@
+"""Programs that work without hotfix: chat messages in many containers, tokenizers and processors of the user's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import functools
+import uuid
+from collections import OrderedDict, UserDict, defaultdict, deque, namedtuple
+from decimal import Decimal
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Any
+
+CHATML = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}\n{% endfor %}"
+BY_ATTRIBUTE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}"
+SLICED = "{{ messages | length }}{% for m in messages[1:] %}{{ m.content | trim }}{{ loop.index }}{% endfor %}"
+PRINTED = "{% for m in messages %}{{ m.content }};{% if m.content %}yes{% endif %}{% endfor %}"
+PARTS = (
+    "{% for m in messages %}{% for part in m.content %}{% if part.type == 'image' %}<image>"
+    "{% elif 'text' in part %}{{ part.text }}{% endif %}{% endfor %}{% endfor %}"
+)
+
+
+class Role(str, enum.Enum):
+    """A role, as many programs declare it."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class Shouted(str):
+    """A text that prints in capitals."""
+
+    def __str__(self) -> str:
+        return self.upper()
+
+
+class Message:
+    """A message of the program's own class."""
+
+    kind = "message"
+
+    def __init__(self, role: str, content: Any) -> None:
+        self.role = role
+        self.content = content
+
+
+class Reply(Message):
+    """One with a property."""
+
+    def __init__(self, text: str) -> None:
+        self.role, self.text = "assistant", text
+
+    @property
+    def content(self) -> str:  # type: ignore[override]
+        return f"[{self.text}]"
+
+
+class Keyed(dict):  # type: ignore[type-arg]
+    """A message with a property, and a text for what it lacks."""
+
+    @property
+    def text(self) -> str:
+        return str(self["content"]).upper()
+
+    def __missing__(self, key: str) -> str:
+        return f"no {key}"
+
+
+class Marked(str):
+    """A text with a language."""
+
+    language = "de"
+
+
+class Listed(list):  # type: ignore[type-arg]
+    """Parts with a name."""
+
+    name = "parts"
+
+
+class Day(datetime.datetime):
+    """A date of the program's own class, as of pandas."""
+
+
+@dataclasses.dataclass(order=True)
+class Rank:
+    """What can be compared."""
+
+    number: int
+
+    def __call__(self, text: str) -> str:
+        return text * self.number
+
+
+@functools.lru_cache
+def remembered(message: Any) -> str:
+    """A function that is kept by another kind of object; it asks for the class of what it gets."""
+    return type(message).__name__
+
+
+@dataclasses.dataclass
+class Turn:
+    """A message as a dataclass."""
+
+    role: str
+    content: Any
+
+
+Pair = namedtuple("Pair", ["role", "content"])
+
+
+def conversations() -> dict[str, tuple[Any, str]]:
+    """Messages and a template, by name."""
+    import numpy
+    import torch
+
+    plain = [{"role": "user", "content": " What is 2+2? "}, {"role": "assistant", "content": "4"}]
+    objects = numpy.empty(2, dtype=object)
+    objects[:] = plain
+    picture = numpy.zeros((2, 3))
+    parts = [{"type": "image", "image": picture}, {"type": "text", "text": "What?"}]
+    values = [
+        *(datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3, 4), datetime.timedelta(seconds=90)),
+        *(Decimal("1.50"), uuid.UUID(int=5), PurePosixPath("/a/b"), {"x"}, frozenset({1}), range(3), b"bytes", 1 + 2j),
+        *(numpy.float32(0.1), numpy.float64(0.1), numpy.int64(3), numpy.bool_(True), numpy.str_("text")),
+        *(numpy.datetime64("2026-01-02"), torch.tensor(2), torch.zeros(2), deque("ab"), Shouted("quiet"), Role.USER),
+        *(MappingProxyType({"a": 1}), OrderedDict(a=1), defaultdict(list), UserDict(a=1), Turn("a", "b"), Ellipsis),
+        *(Pair("a", "b"), (1, "a", None), [1.5, True], None, {"nested": [{"deep": (1, 2)}]}, int, len),
+    ]
+    printed = [{"role": "user", "content": value} for value in values if not isinstance(value, torch.Tensor)]
+    return {
+        "plain": (plain, CHATML),
+        "array": (objects, CHATML),
+        "array, sliced": (objects, SLICED),
+        "tuple": (tuple(plain), SLICED),
+        "objects": ([Message("user", "What is 2+2?"), Reply("4")], CHATML),
+        "objects by attribute": (
+            [Message("user", "What is 2+2?"), Reply("4")],
+            BY_ATTRIBUTE + "{{ messages[0].kind }}",
+        ),
+        "dataclasses": ([Turn("user", "a"), Turn("assistant", ["b"])], BY_ATTRIBUTE),
+        "named tuples": ([Pair("user", "a"), Pair("assistant", "b")], BY_ATTRIBUTE),
+        "roles": ([{"role": Role.USER, "content": "a"}], CHATML + "{{ messages[0].role == 'user' }}"),
+        "concatenated": ([{"role": Role.USER, "content": Shouted("a")}], "{{ '<|' + messages[0].role + '|>' }}"),
+        "parts": ([{"role": "user", "content": parts}], PARTS),
+        "parts in an array": ([{"role": "user", "content": numpy.array(parts, dtype=object)}], PARTS),
+        "values": (printed, PRINTED),
+        "values one by one": (printed, "{% for m in messages %}{{ [m.content] }}{% endfor %}"),
+        "defaults": ([defaultdict(str, role="user")], "{{ messages[0]['missing'] }}{{ messages[0].role }}"),
+        "the same object": ([plain[0], plain[0]], "{{ messages[0] is sameas messages[1] }}"),
+        "json": ([{"role": "user", "content": OrderedDict(b=1, a=[None, True])}], "{{ messages[0].content | tojson }}"),
+    }
+
+
+def chat(testbed: Any, target: Any) -> dict[str, Any]:
+    """The text of each conversation, as bytes; or the name of the error."""
+    import torch
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({"<unk>": 0}, unk_token="<unk>"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
+    made = {}
+    for name, (messages, template) in conversations().items():
+        try:
+            text = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+        made[name] = torch.tensor([*str(text).encode()])
+    called = "{{ shout(messages[0].content) }}"
+    options: dict[str, Any] = {"chat_template": called, "tokenize": False, "shout": lambda text: text.upper()}
+    text = tokenizer.apply_chat_template([{"role": "user", "content": "a"}], **options)
+    made["a function of the program's"] = torch.tensor([*text.encode()])
+    keyed = [Keyed(role="user", content=Marked("a")), Keyed(role="user", content=Listed(["b"]))]
+    for name, template in {
+        "a property": "{{ messages[0].text }}",
+        "what is missing": "{{ messages[0]['name'] }}{{ messages[0].name }}{{ messages[0].get('name') }}",
+        "data of a text": "{{ messages[0].content.language }}{{ messages[0].content }}",
+        "data of a list": "{{ messages[1].content.name }}{{ messages[1].content }}{{ messages[1].content[0] }}",
+        "a class": "{% for message, one in zip(messages, ranks) %}{{ one.number }}{{ message.role }}{% endfor %}",
+        "a function that is kept": "{{ remembered(turn) }}",
+        "an object that is called": "{{ ranks[1].number }}{{ double('a') }}{{ double.number }}",
+        "compared": "{{ ranks[0] <= ranks[1] }}{{ ranks[0] >= ranks[1] }}{{ ranks[0] < ranks[1] }}",
+        "computed": "{{ (numbers * 2)[1] + numbers[1] }}",
+        "a date": "{{ day.strftime('%d %b %Y') }}{{ day.year }}{{ day }}",
+    }.items():
+        named = {"zip": zip, "ranks": [Rank(1), Rank(2)], "double": Rank(2), "day": Day(2026, 1, 2)}
+        named.update(remembered=remembered, numbers=torch.arange(3).numpy(), turn=Pair("user", "a"))
+        text = tokenizer.apply_chat_template(keyed, chat_template=template, tokenize=False, **named)
+        made[name] = torch.tensor([*text.encode()])
+    return made
+
+
+def one_size_for_two_processors(testbed: Any, target: Any) -> dict[str, Any]:
+    """The caller's dictionary of a size serves two processors, the first of which has a limit of its own."""
+    import torch
+    from transformers.models.qwen2_vl.image_processing_qwen2_vl import Qwen2VLImageProcessor
+
+    size = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
+    Qwen2VLImageProcessor(size=size, max_pixels=50176)
+    second = Qwen2VLImageProcessor(size=size)
+    unset = Qwen2VLImageProcessor(size={"shortest_edge": None, "longest_edge": None})
+    return {
+        "caller's": torch.tensor(list(size.values())),
+        "second": torch.tensor([second.size["shortest_edge"], second.size["longest_edge"]]),
+        "unset": torch.tensor([unset.size["shortest_edge"], unset.size["longest_edge"]]),
+    }
+
+
+def size_assigned_later(testbed: Any, target: Any) -> dict[str, Any]:
+    """A size is assigned to a processor that was made, or loaded, with other limits."""
+    import tempfile
+
+    import numpy
+    import torch
+    from transformers.models.qwen2_vl.image_processing_qwen2_vl import Qwen2VLImageProcessor
+
+    picture = numpy.arange(420 * 560 * 3, dtype="uint8").reshape(420, 560, 3)
+    made = {}
+    for name, limits in {"default": {}, "one limit": {"max_pixels": 100000}}.items():
+        for loaded in (False, True):
+            processor = Qwen2VLImageProcessor(**limits)
+            if loaded:
+                with tempfile.TemporaryDirectory() as folder:
+                    processor.save_pretrained(folder)
+                    processor = Qwen2VLImageProcessor.from_pretrained(folder)
+            processor.size = {"shortest_edge": 28 * 28, "longest_edge": 64 * 28 * 28}
+            made[f"{name}, {loaded}"] = torch.as_tensor(processor(picture, return_tensors="pt")["image_grid_thw"])
+    return made
+
+
+def deberta_with_its_own_tokens(testbed: Any, target: Any) -> dict[str, Any]:
+    """A DeBERTa-v2 tokenizer whose file says itself what is put around a text."""
+    import tempfile
+
+    import torch
+    from tokenizers.processors import TemplateProcessing
+    from transformers import DebertaV2Tokenizer
+
+    words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "▁", *"abcdef"]
+    plain = DebertaV2Tokenizer(vocab=[(word, -1.0) for word in words])
+    plain._tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP] [MASK]",
+        special_tokens=[(word, plain.convert_tokens_to_ids(word)) for word in ("[CLS]", "[SEP]", "[MASK]")],
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        plain.save_pretrained(folder)
+        again = DebertaV2Tokenizer.from_pretrained(folder)
+    pair = again("a b", "c")
+    return {
+        "one": torch.tensor(again("a b c")["input_ids"]),
+        "pair": torch.tensor([pair["input_ids"], pair["token_type_ids"]]),
+    }
+
+
+def own_byte_level_class(testbed: Any, target: Any) -> dict[str, Any]:
+    """A tokenizer of the program's own class, which builds how text is cut itself."""
+    import tempfile
+
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import GPT2Tokenizer, PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    letters = {word: number for number, word in enumerate(["<unk>", *alphabet, "12", "a1"])}
+
+    class Own(GPT2Tokenizer):
+        def __init__(self, vocab: Any = None, merges: Any = None, **kwargs: Any) -> None:
+            super().__init__(vocab=vocab, merges=merges, **kwargs)
+            self._tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+    words = Tokenizer(models.BPE(letters, [("1", "2"), ("a", "1")], unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(False)])
+    words.decoder = decoders.ByteLevel()
+    with tempfile.TemporaryDirectory() as folder:
+        PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
+        return {"ids": torch.tensor(Own.from_pretrained(folder)("a12 b")["input_ids"])}
+
+
+def own_image_processor(testbed: Any, target: Any) -> dict[str, Any]:
+    """An image processor of the program's own, which counts its calls and takes a limit."""
+    import numpy
+    import torch
+    from transformers.models.qwen2_vl.image_processing_qwen2_vl import Qwen2VLImageProcessor
+    from transformers.models.qwen2_vl.processing_qwen2_vl import Qwen2VLProcessor
+
+    from hotfix.proofs.zoo import qwen_processor
+
+    class Counting(Qwen2VLImageProcessor):  # type: ignore[misc]
+        calls = 0
+
+        def preprocess(self, images: Any, max_pixels: Any = None, **kwargs: Any) -> Any:
+            self.calls += 1
+            return super().preprocess(images, **kwargs)
+
+    processor = qwen_processor(Qwen2VLProcessor, Counting())
+    picture = numpy.zeros((56, 56, 3), dtype="uint8")
+    made = processor(text=["<|image_pad|>"], images=[picture], max_pixels=28 * 28, return_tensors="pt")
+    return {"calls": torch.tensor(processor.image_processor.calls), "grid": made["image_grid_thw"]}
+
+
+def deberta_without_tokens(testbed: Any, target: Any) -> dict[str, Any]:
+    """A tokenizer that has no token for the beginning and the end of a text puts none there."""
+    import torch
+    from transformers import DebertaV2Tokenizer
+
+    words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "\u2581a", "b", "\u2581"]
+    vocab = [(word, -float(number)) for number, word in enumerate(words)]
+    tokenizer = DebertaV2Tokenizer(vocab=vocab, cls_token=None, sep_token=None)
+    return {"ids": torch.tensor(tokenizer("a b").input_ids)}
+
+
+def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
+    """GPT-2's class with a blank in front of each text, or with a tokenizer of the caller's, and what is saved."""
+    import json
+    import tempfile
+    from pathlib import Path
+
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import AutoTokenizer
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = {word: number for number, word in enumerate([*letters, "<|endoftext|>", "\u0120a"])}
+    words = Tokenizer(models.BPE(vocab, [("\u0120", "a")]))
+    cut = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    words.pre_tokenizer = pre_tokenizers.Sequence(cut)
+    told = {}
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as saved:
+        words.save(str(Path(folder, "tokenizer.json")))
+        tokens = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>")
+        settings = {"tokenizer_class": "GPT2Tokenizer", **tokens}
+        Path(folder, "tokenizer_config.json").write_text(json.dumps(settings))
+        Path(folder, "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+        for name, options in (
+            ("blank", {"add_prefix_space": True}),
+            ("object", {"tokenizer_object": Tokenizer(models.BPE(vocab, []))}),
+        ):
+            tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+            told[name] = torch.tensor(tokenizer("a b").input_ids)
+            tokenizer.save_pretrained(saved)
+            keys = sorted(json.loads(Path(saved, "tokenizer_config.json").read_text()))
+            told[f"{name}, saved"] = torch.tensor([*" ".join(keys).encode()])
+    return told

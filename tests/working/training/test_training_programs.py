@@ -1,0 +1,174 @@
+"""Programs that train right without hotfix do so with it, bit for bit; those that it repairs stay repaired."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+
+import pytest
+
+from tests.working.training import programs_own
+from tools.testbed.run import run
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+LOSSES = "tests.working.training.programs:every_loss"
+MODELS = "tests.working.training.programs_models"
+OWN = "tests.working.training.programs_own"
+
+
+@cache
+def both(program, release, fix, accelerate, what=""):
+    """What a program computes in stock, and what it computes in an armed process."""
+    how = {
+        "transformers": release,
+        "flash_attn": None,
+        "extras": [f"accelerate=={accelerate}"],
+        "target": SimpleNamespace(module="", qualname=what) if what else None,
+    }
+    stock = run(program, hotfix=False, **how).require().tensors
+    return stock, run(program, env={"HOTFIX_ONLY": fix}, **how).require().tensors
+
+
+def differences(stock, armed):
+    assert stock
+    return [name for name, value in stock.items() if name not in armed or not same(value, armed[name])]
+
+
+def same(value, other):
+    """Whether two tensors are equal; what is not a number in stock has to be none with hotfix."""
+    return value.shape == other.shape and bool(((value == other) | ((value != value) & (other != other))).all())
+
+
+# -- losses, in micro-batches and in one batch -------------------------------------------------------------------------
+
+KINDS = (
+    "plain", "passing", "smoothing", "mean", "mean by steps", "mean of divided", "by samples", "sum", "by the number",
+    "function", "function of the number", "divides the result", "divides in place", "always divides", "of 4.45",
+    "of 4.45 that divides", "own training step", "by rows", "average of four",
+)  # fmt: skip
+# Fix, release, accelerate, model, and what is repaired: harms 1, 2 and 32. Everything else stays as it is.
+REPAIRED = (
+    ("trainer-ga-multiplied-loss", "4.46.1", "1.1.1", "bert", ("plain", "passing", "smoothing", "mean")),
+    ("trainer-ga-multiplied-loss", "4.47.1", "1.1.1", "bert", ("plain", "passing", "smoothing", "mean")),
+    (
+        "trainer-ga-num-items-dropped", "4.48.0", "1.1.1", "llama",
+        ("plain", "passing", "mean", "function of the number", "divides the result", "divides in place", "of 4.45"),
+    ),
+    (
+        "v5-trainer-ga-double-division", "5.2.0", "1.15.0", "llama",
+        (
+            "plain", "passing", "mean by steps", "mean of divided", "by samples", "sum", "by the number",
+            "function of the number", "divides the result", "divides in place", "always divides",
+        ),
+    ),
+)  # fmt: skip
+
+
+def factor(tensors, prefix):
+    """The length of all gradients of the micro-batches, as a multiple of that of the batch."""
+    lengths = [
+        sum(value.double().square().sum() for name, value in tensors.items() if name.startswith(f"{prefix}{way} grad"))
+        for way in ("micro", "whole")
+    ]
+    return float((lengths[0] / lengths[1]).sqrt())
+
+
+@pytest.mark.parametrize(("fix", "release", "accelerate", "model", "repaired"), REPAIRED)
+def test_a_loss_that_is_right_stays_as_it_is_and_one_that_is_repaired_is_right(
+    fix, release, accelerate, model, repaired
+):
+    stock, armed = both(LOSSES, release, fix, accelerate, f"{model}/{','.join(KINDS)}")
+    for kind in KINDS:
+        prefix = f"{model}: {kind}: "
+        changed = [name for name in differences(stock, armed) if name.startswith(prefix)]
+        if kind in repaired:
+            assert factor(stock, prefix) != pytest.approx(1, rel=1e-3), kind
+            assert factor(armed, prefix) == pytest.approx(1, rel=1e-5), kind
+        else:
+            assert changed == [], kind
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+PROGRAMS = (
+    ("own_classes", "4.57.6", "1.15.0", "num-items-off-by-one"),  # harm 3
+    ("a_copy_of_the_loop", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),  # harm 4
+    ("resumed_from_stock", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),
+    ("resumed_from_stock", "4.48.0", "1.1.1", "trainer-last-accumulation-remainder"),
+    ("own_losses_of_a_mamba", "4.57.6", "1.15.0", "ga-loss-kwargs-swallowed-vlm"),  # harms 30, 31
+    ("where_it_writes", "4.38.2", "0.33.0", "trainer-tmp-checkpoint-rename-race"),
+    ("training_step_by_the_number", "4.57.6", "1.15.0", "num-items-off-by-one"),
+    ("a_schedule_of_its_own", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),
+    ("a_schedule_of_its_own", "4.48.0", "1.1.1", "trainer-last-accumulation-remainder"),
+    ("a_loss_without_the_first_label", "5.12.1", "1.15.0", "v5-num-items-undercount-seq2seq"),
+    ("a_loss_that_takes_no_shifted_labels", "4.57.6", "1.15.0", "shift-labels-dropped-by-heads"),
+    ("parts_that_embed_pixels", "4.57.6", "1.15.0", "vision-lora-checkpointing-no-grad"),
+    ("a_writer_that_reads_embeddings", "4.50.3", "1.1.1", "labels-shifted-twice"),
+    ("a_writer_that_reads_embeddings", "4.57.6", "1.15.0", "labels-shifted-twice"),
+)
+
+
+@pytest.mark.parametrize(("program", "release", "accelerate", "fix"), PROGRAMS)
+def test_a_program_that_is_right_stays_as_it_is(program, release, accelerate, fix):
+    module = OWN if hasattr(programs_own, program) else MODELS
+    stock, armed = both(f"{module}:{program}", release, fix, accelerate)
+    assert differences(stock, armed) == []
+
+
+def test_a_model_that_ignores_the_number_stays_repaired():
+    stock, armed = both(f"{MODELS}:plain_mamba", "4.57.6", "ga-loss-kwargs-swallowed-vlm", "1.15.0")
+    for way in ("plain: ", "passing: "):
+        assert factor(stock, way) == pytest.approx(4, rel=1e-5)
+        assert factor(armed, way) == pytest.approx(1, rel=1e-5)
+
+
+def test_a_wrapper_that_refuses_the_number_runs_and_is_divided():
+    """Harm 33."""
+    program = f"{MODELS}:a_wrapper_that_refuses_the_number"
+    stock, armed = both(program, "4.48.0", "trainer-ga-num-items-dropped", "1.1.1")
+    assert [name for name in differences(stock, armed) if not name.startswith("plain: ")] == []
+    for name, value in armed.items():
+        if name.startswith("whole: gradient"):
+            expected = armed[name.replace("whole: ", "plain: ")]
+            assert torch.allclose(value, expected, rtol=1e-4, atol=1e-6), name
+
+
+@pytest.mark.parametrize("release", ["4.50.3", "4.57.6"])
+def test_labels_that_have_yet_to_be_moved_are_moved(release):
+    """Harms 5 and 37: stock moves them, and labels need not be contiguous."""
+    stock, armed = both(f"{MODELS}:losses_of_a_writer", release, "labels-shifted-twice", "1.1.1")
+    for name in ("copied", "copied and masked"):
+        assert stock[name].equal(armed[name]), name
+    for name in ("contiguous", "not contiguous", "moved by hand"):
+        assert not stock[name].equal(armed[name]), name
+    assert armed["contiguous"].equal(armed["not contiguous"])
+    assert armed["contiguous"].equal(armed["moved by hand"])
+
+
+def test_what_the_program_has_allowed_stays_allowed():
+    """Harm 34."""
+    program, fix = f"{MODELS}:allowed_before", "trainer-rng-state-torch26-no-safe-globals"
+    stock, armed = both(program, "4.46.1", f"{fix},accelerator-dispatch-batches", "1.1.1")
+    assert differences(stock, armed) == []
+    assert bool(armed["allowed"])
+
+
+def test_what_is_read_needs_not_be_allowed():
+    how = {"transformers": "4.46.1", "flash_attn": None, "extras": ["accelerate==1.1.1"]}
+    fixes = {"HOTFIX_ONLY": "trainer-rng-state-torch26-no-safe-globals,accelerator-dispatch-batches"}
+    some = SimpleNamespace(module="", qualname="some")
+    told = run(f"{MODELS}:allowed_before", env=fixes, target=some, **how).require().tensors
+    assert "read" in told
+    assert bool(told["allowed"])
+
+
+@pytest.mark.parametrize("has_a_gradient", [False, True])
+def test_a_tower_that_writes_into_its_embeddings_trains(has_a_gradient):
+    """Harm 6."""
+    program, fix = f"{MODELS}:a_tower_that_is_written_into", "vision-lora-checkpointing-no-grad"
+    stock, armed = both(program, "4.57.6", fix, "1.15.0", "gradient" if has_a_gradient else "")
+    assert differences(stock, armed) == []
+    assert ("tower.block.weight" in stock) is has_a_gradient
+    assert "tower.block.weight" in armed
