@@ -36,26 +36,41 @@ def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
     return kind_of(fix, trainer, loss, number) == MEAN
 
 
-def is_normalised(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
+def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bool) -> bool:
     """Whether a loss has been normalised over the whole step, so that nobody may divide it again.
 
     A sum counts, too, where there is a number of labels: the Trainer leaves normalising to whoever computes the loss,
-    and micro-batches add up to the batch. Arguments as in `is_mean`.
+    and micro-batches add up to the batch.
+
+    Args:
+        fix: id of the fix that asks, for the report.
+        trainer: of the step.
+        loss: what is about to be differentiated, a tensor without axes.
+        number: of labels in the step, as the loss was told it: an int, a tensor, or None.
+        is_divided: whether the Trainer itself has divided the loss by the number of micro-batches by now. Then the
+            question is what it has divided: a mean that the program multiplied by their number must be divided twice.
     """
+    if is_divided:
+        below = _below_the_division(trainer, loss)
+        return below is not None and _kind_of_result(fix, trainer, below, number) == MEAN
     kind = kind_of(fix, trainer, loss, number)
     return kind in _IS_NORMALISED or (kind == SUM and number is not None)
 
 
 def kind_of(fix: str, trainer: Any, loss: Any, number: Any) -> str:
     """How a loss was normalised: one of the constants of this module; arguments as in `is_mean`."""
-    node: Any = getattr(loss, "grad_fn", None)
+    return _kind_of_result(fix, trainer, getattr(loss, "grad_fn", None), number)
+
+
+def _kind_of_result(fix: str, trainer: Any, node: Any, number: Any) -> str:
+    """As `kind_of`, of the autograd node of what ``compute_loss`` has returned."""
     steps = _steps(trainer)
     if trainer.args.n_gpu > 1 and type(node).__name__.startswith("Mean"):  # of DataParallel's replicas
         node = node.next_functions[0][0]
-    kind, is_scaled = _kind_of_node(node, number, steps)
-    if kind in (MEAN, SUM, BY_NUMBER) and not is_scaled:
+    kind, scale = _kind_of_node(node, number, steps)
+    if kind in (MEAN, SUM, BY_NUMBER) and scale == 1:
         return kind
-    if kind == BY_NUMBER:  # whatever else it is multiplied by, such as the number of processes
+    if kind == BY_NUMBER and not _undoes_a_division(trainer, scale, steps):  # such as by the number of processes
         return kind
     # The number of micro-batches cannot be told from another number that is equal to it: of labels or of rows in a
     # micro-batch, of losses that are averaged. A loss of the user's was divided by it if his code has a name for it.
@@ -76,7 +91,13 @@ def backward(trainer: Any, loss: Any, number: Any, fix: str, **kwargs: Any) -> N
     """
     accelerator = trainer.accelerator
     steps = accelerator.gradient_accumulation_steps
-    if steps <= 1 or accelerator.distributed_type == "DEEPSPEED" or not is_normalised(fix, trainer, loss, number):
+    is_counted = trainer.model_accepts_loss_kwargs and number is not None
+    is_divided = not is_counted and trainer.compute_loss_func is None
+    if (
+        steps <= 1
+        or accelerator.distributed_type == "DEEPSPEED"
+        or not is_normalised(fix, trainer, loss, number, is_divided)
+    ):
         accelerator.backward(loss, **kwargs)
         return
     accelerator.gradient_accumulation_steps = 1
@@ -163,9 +184,26 @@ def _steps(trainer: Any) -> tuple[int, ...]:
     return tuple({steps, getattr(trainer, "current_gradient_accumulation_steps", steps) or steps} - {1})
 
 
-def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _DEPTH) -> tuple[str, bool]:
-    """How what an autograd node has made was normalised, and whether it was multiplied by something else besides."""
-    is_scaled = is_divided = False
+def _below_the_division(trainer: Any, loss: Any) -> Any:
+    """The autograd node of what the Trainer has divided by the number of micro-batches; None if it has not."""
+    node = getattr(loss, "grad_fn", None)
+    if not type(node).__name__.startswith("Div"):
+        return None
+    constant, below = _constant_of(node)
+    steps = trainer.args.gradient_accumulation_steps
+    divisors = (steps, getattr(trainer, "current_gradient_accumulation_steps", steps))
+    return below if constant is not None and _number_of(constant) in divisors else None
+
+
+def _undoes_a_division(trainer: Any, scale: float, steps: tuple[int, ...]) -> bool:
+    """Whether a loss was multiplied by the number of micro-batches, and perhaps by that of processes."""
+    return any(scale in (step, step * trainer.accelerator.num_processes) for step in steps)
+
+
+def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _DEPTH) -> tuple[str, float]:
+    """How what an autograd node has made was normalised, and what it was multiplied by besides; NaN if unknown."""
+    scale = 1.0
+    is_divided = False
     for _ in range(depth):
         name = type(node).__name__
         if name.startswith(_SAME):
@@ -173,40 +211,57 @@ def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _
         elif name.startswith(("Div", "Mul")):
             constant, below = _constant_of(node)
             if constant is None:
-                return UNKNOWN, is_scaled
+                return UNKNOWN, scale
             if _number_of(constant) == 1:  # a function that divides by a number only where there is one, or by its rows
                 node, is_divided = below, True
                 continue
             kind = _kind_of_constant(constant, name.startswith("Div"), number, steps)
             if kind:
-                return kind, is_scaled
+                return kind, scale * _scale_of(below)
             if name.startswith("Div"):  # `torch.nanmean` divides what it has summed up
-                return (MEAN if type(below).__name__.startswith("Nansum") else UNKNOWN), is_scaled
-            node, is_scaled = below, True
+                return (MEAN if type(below).__name__.startswith("Nansum") else UNKNOWN), scale
+            node, scale = below, scale * _factor_of(constant)
         elif name.startswith(("Add", "Sub")):
             parts = [_kind_of_node(part, number, steps, depth // 2) for part, _ in node.next_functions if part]
-            return _kind_of_parts(parts, is_scaled)
+            return _kind_of_parts(parts, scale)
         elif name.startswith("Mean"):
-            return _kind_inside(node.next_functions[0][0], number, steps) or MEAN, is_scaled
+            return _kind_inside(node.next_functions[0][0], number, steps) or MEAN, scale
         elif name.startswith("Sum"):
             kind = _kind_inside(node.next_functions[0][0], number, steps)
-            return kind or (UNKNOWN if is_divided else SUM), is_scaled
+            return kind or (UNKNOWN if is_divided else SUM), scale
         elif name.startswith(_REDUCED):
             kind = {1: MEAN, 2: SUM}.get(getattr(node, "_saved_reduction", 0), UNKNOWN)
-            return UNKNOWN if kind == SUM and is_divided else kind, is_scaled
+            return UNKNOWN if kind == SUM and is_divided else kind, scale
         else:
             break
-    return UNKNOWN, is_scaled
+    return UNKNOWN, scale
 
 
-def _kind_of_parts(parts: list[tuple[str, bool]], is_scaled: bool) -> tuple[str, bool]:
+def _kind_of_parts(parts: list[tuple[str, float]], scale: float) -> tuple[str, float]:
     """Of a sum of losses: an additional loss, with a factor of its own, does not change what the loss is."""
-    kinds = {kind for kind, _ in parts}
     for kind in _IS_NORMALISED:
-        if kind in kinds:
-            return kind, is_scaled
-    main = {kind for kind, has_factor in parts if not has_factor}
-    return (main.pop(), is_scaled) if len(main) == 1 and kinds <= {MEAN, SUM} else (UNKNOWN, is_scaled)
+        if factors := [factor for part, factor in parts if part == kind]:
+            return kind, scale * factors[0]
+    kinds = {kind for kind, _ in parts}
+    main = {kind for kind, factor in parts if factor == 1}
+    return (main.pop(), scale) if len(main) == 1 and kinds <= {MEAN, SUM} else (UNKNOWN, scale)
+
+
+def _scale_of(node: Any) -> float:
+    """What the numbers under a division have been multiplied by; NaN if that cannot be read."""
+    scale = 1.0
+    for _ in range(_DEPTH):
+        name = type(node).__name__
+        if name.startswith("Mul"):
+            constant, below = _constant_of(node)
+            if constant is None:
+                break
+            node, scale = below, scale * _factor_of(constant)
+        elif name.startswith(_SAME):
+            node = node.next_functions[0][0]
+        else:
+            break
+    return scale
 
 
 def _kind_inside(node: Any, number: Any, steps: tuple[int, ...]) -> str:
@@ -243,6 +298,11 @@ def _kind_of_constant(constant: Any, divides: bool, number: Any, steps: tuple[in
     if divides and isinstance(number, (int, float)) and value == number:
         return BY_NUMBER
     return BY_STEPS if any(value == step if divides else value == 1 / step for step in steps) else UNKNOWN
+
+
+def _factor_of(constant: Any) -> float:
+    number = _number_of(constant)
+    return float("nan") if number is None else number
 
 
 def _number_of(constant: Any) -> Optional[float]:

@@ -34,29 +34,32 @@ FIX = Fix(
 
 _NUMBER_OF_BATCHES = "self.args.gradient_accumulation_steps"
 
-# What stands before the backward pass, and what stands behind it.
+# What stands before the backward pass, what stands behind it, and whether the Trainer has divided the loss by then.
 _FORMS = (
-    ("", f"if num_items_in_batch is None: return loss.detach() / {_NUMBER_OF_BATCHES}"),
-    ("", "return share.detach()"),  # what trainer-ga-multiplied-loss makes of it
-    (f"if num_items_in_batch is None: loss = loss / {_NUMBER_OF_BATCHES}", ""),
+    ("", f"if num_items_in_batch is None: return loss.detach() / {_NUMBER_OF_BATCHES}", "False"),
+    ("", "return share.detach()", "False"),  # what trainer-ga-multiplied-loss makes of it
+    (f"if num_items_in_batch is None: loss = loss / {_NUMBER_OF_BATCHES}", "", "num_items_in_batch is None"),
     (
         f"if not self.model_accepts_loss_kwargs and self.compute_loss_func is None: loss = loss / {_NUMBER_OF_BATCHES}",
         "",
+        "not self.model_accepts_loss_kwargs and self.compute_loss_func is None",
     ),
 )
 _BACKWARD = "self.accelerator.backward(loss, **kwargs)"
 _TOLD = """\
 if self.accelerator.distributed_type == DistributedType.DEEPSPEED:
     import hotfix.training._loss_path as _loss_path
-    if _loss_path.is_normalised('deepspeed-double-gas-scaling', self, loss, num_items_in_batch):
+    if _loss_path.is_normalised('deepspeed-double-gas-scaling', self, loss, num_items_in_batch, {is_divided}):
         kwargs['scale_wrt_gas'] = False
 """
 
 FIX.edits(
     ("transformers.trainer:Trainer.training_step", ">=4.46.2,<=4.48.3,!=4.47.0"),
     alternatives=True,
-    old=[f"{before}\n{_BACKWARD}\n{behind}" for before, behind in _FORMS],
-    new=[f"{before}\n{_TOLD}{_BACKWARD}\n{behind}" for before, behind in _FORMS],
+    old=[f"{before}\n{_BACKWARD}\n{behind}" for before, behind, _ in _FORMS],
+    new=[
+        f"{before}\n{_TOLD.format(is_divided=is_divided)}{_BACKWARD}\n{behind}" for before, behind, is_divided in _FORMS
+    ],
 )
 
 

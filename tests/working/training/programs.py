@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from hotfix.proofs.testbed import Testbed
@@ -93,6 +94,20 @@ def always_divides(base):
     return Divides
 
 
+def multiplies(base):
+    """Makes good what is divided twice."""
+
+    class Multiplies(base):
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            loss, outputs = super().compute_loss(
+                model, inputs, return_outputs=True, num_items_in_batch=num_items_in_batch
+            )
+            loss = loss * _steps(self)
+            return (loss, outputs) if return_outputs else loss
+
+    return Multiplies
+
+
 def of_45(base):
     """Written before 4.46: does not take the number."""
 
@@ -136,6 +151,14 @@ def function_of_the_number(outputs, labels, num_items_in_batch=None):
     if num_items_in_batch is None:
         return cross_entropy(outputs, labels)
     return cross_entropy(outputs, labels, "sum") / num_items_in_batch
+
+
+def function_that_multiplies(outputs, labels, num_items_in_batch=None):
+    """For as many micro-batches as there are."""
+    if num_items_in_batch is None:
+        return cross_entropy(outputs, labels)
+    steps = num_items_in_batch // (labels[:, 1:] if labels.dim() > 1 else labels).numel()
+    return cross_entropy(outputs, labels, "sum") * steps / num_items_in_batch
 
 
 def by_the_number(trainer, outputs, labels, number):
@@ -191,6 +214,8 @@ LOSSES: dict[str, dict[str, Any]] = {
     "function": {"function": function_that_ignores_the_number},
     "function of the number": {"function": function_of_the_number},
     "divides the result": {"make": divides_the_result},
+    "multiplies": {"make": multiplies},
+    "function that multiplies": {"function": function_that_multiplies},
     "divides in place": {"make": divides_in_place},
     "always divides": {"make": always_divides},
     "of 4.45": {"make": of_45},
@@ -269,7 +294,27 @@ def equal_texts(testbed):
     return texts(testbed, (1, 1, 1, 1))
 
 
+def net(testbed):
+    """A model of one's own, which takes no loss arguments."""
+    import torch
+    from transformers.modeling_outputs import CausalLMOutput
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.config = SimpleNamespace()
+            self.embedding, self.head = torch.nn.Embedding(32, 8), torch.nn.Linear(8, 32)
+
+        def forward(self, input_ids, labels=None, attention_mask=None):
+            logits = self.head(self.embedding(input_ids))
+            loss = None if labels is None else cross_entropy({"logits": logits}, labels)
+            return CausalLMOutput(loss=loss, logits=logits)
+
+    return testbed.fill(Net())
+
+
 MODELS = {
+    "net": (net, equal_texts),
     "llama": (lambda testbed: small_llama(testbed), equal_texts),
     "bert": (lambda testbed: small_bert(testbed), classified),
 }

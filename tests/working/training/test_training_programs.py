@@ -47,6 +47,7 @@ KINDS = (
     "plain", "passing", "smoothing", "mean", "mean by steps", "mean of divided", "by samples", "sum", "by the number",
     "function", "function of the number", "divides the result", "divides in place", "always divides", "of 4.45",
     "of 4.45 that divides", "own training step", "by rows", "average of four",
+    "multiplies", "function that multiplies",
 )  # fmt: skip
 # Fix, release, accelerate, model, and what is repaired: harms 1, 2 and 32. Everything else stays as it is.
 REPAIRED = (
@@ -63,6 +64,8 @@ REPAIRED = (
             "function of the number", "divides the result", "divides in place", "always divides",
         ),
     ),
+    ("v5-trainer-ga-double-division", "5.2.0", "1.15.0", "net",
+     ("plain", "passing", "mean", "function of the number", "divides in place")),
 )  # fmt: skip
 
 
