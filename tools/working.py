@@ -95,6 +95,26 @@ PAIRS = [
         "pyarrow==19.0.1",
     ),
     *_pairs(
+        "everyday_models",
+        """
+        4.38.2 accelerate==0.27.2
+        4.42.4 accelerate==0.32.1
+        4.45.2 accelerate==1.0.1
+        4.48.3 accelerate==1.3.0
+        4.49.0 accelerate==1.4.0
+        4.51.3 accelerate==1.6.0
+        4.52.4 accelerate==1.7.0
+        4.53.3 accelerate==1.8.1
+        4.55.4 accelerate==1.10.1
+        4.57.6 accelerate==1.11.0
+        5.0.0 accelerate==1.12.0
+        5.3.0 accelerate==1.12.0
+        5.5.4 accelerate==1.12.0
+        5.12.1 accelerate==1.12.0
+        5.23.0 accelerate==1.12.0
+        """,
+    ),
+    *_pairs(
         "peft_lora",
         """
         4.38.2 peft==0.9.0 accelerate==0.27.2

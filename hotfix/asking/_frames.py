@@ -16,6 +16,8 @@ _TRANSPARENT = {("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_m
 _EXPECTING = {("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
+# Packages whose `__getattr__` has no answer for what a property of the user's lacks.
+_WITHOUT_ANSWERS = {"torch", "transformers", "hotfix"}
 _PICKLING = {"load", "loads", "find_class"}
 SUBSCRIPT = "[]"
 """What is asked for by index or key, in the place of a name."""
@@ -73,6 +75,7 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> 
         return True
     errors: set[Error] = {error}
     is_near, is_caught = True, False
+    below: Optional[types.FrameType] = None
     while frame is not None:
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
@@ -86,9 +89,12 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> 
                 errors = {_imported(kind) for kind in errors}
             is_near, frame = module in _MACHINERY, frame.f_back
             continue
+        how = ""
         if not is_near and any(kind and issubclass(kind, AttributeError) for kind in errors):
             how = asker(frame)
             if how == "probe":
+                return True
+            if how == "plain" and below is not None and _falls_back(below):
                 return True
             if how == "import":
                 errors = {_imported(kind) for kind in errors}
@@ -107,10 +113,21 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> 
                     return True
                 remaining.add(kind)
             is_caught = is_caught or not (fate.escapes or ("manager", False) in fate.caught)
-        if not may_stop and remaining == set(place[3:]):
+        if not may_stop and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
-        errors, is_near, frame = remaining, False, frame.f_back
+        errors, is_near, below, frame = remaining, False, frame, frame.f_back
     return False
+
+
+def _falls_back(frame: types.FrameType) -> bool:
+    """Whether a frame is a property of an object whose class has a ``__getattr__``: Python asks that after an error."""
+    code = frame.f_code
+    at = 1 if code.co_name == "__get__" else 0  # `functools.cached_property`, and other descriptors
+    if code.co_argcount <= at or code.co_name == "__getattr__":
+        return False
+    subject = frame.f_locals.get(code.co_varnames[at])
+    hook = next((vars(kind)["__getattr__"] for kind in type(subject).__mro__ if "__getattr__" in vars(kind)), None)
+    return hook is not None and str(getattr(hook, "__module__", "")).partition(".")[0] not in _WITHOUT_ANSWERS
 
 
 def _imported(error: Error) -> Error:

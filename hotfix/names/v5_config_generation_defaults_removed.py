@@ -164,7 +164,7 @@ def of_old(self: Any, name: str) -> Any:
     Raises:
         AttributeError: it is none of those that every configuration had, the library asks, or code that does without.
     """
-    if (name in DEFAULTS or name == "use_cache") and _is_of_others(self):
+    if (name in DEFAULTS or name == "use_cache") and _is_of_others(self) and not asked.is_compiling():
         frame = sys._getframe(1)
         asker = str(frame.f_globals.get("__name__"))
         of_the_library = asker == "transformers" or asker.startswith("transformers.")
@@ -172,7 +172,7 @@ def of_old(self: Any, name: str) -> Any:
         if not of_the_library and name in given and asked.would_end(AttributeError, frame, name):
             asked.note(f"{CONFIG}.{name}", FIX.id, frame)
             return given[name]
-    return self.__getattribute__(name)  # raises what it has raised before
+    raise asked.missing(self, type(self), self.attribute_map.get(name, name))
 
 
 def _is_of_others(config: Any) -> bool:

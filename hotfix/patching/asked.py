@@ -176,7 +176,7 @@ class Restored:
         # It looks at the statement that has called it, and a mutant is called through another one.
         if instance is None and issubclass(owner, types.ModuleType):
             return self
-        return self.answer(instance, owner, None if _is_compiling() else sys._getframe(1))
+        return self.answer(instance, owner, None if is_compiling() else sys._getframe(1))
 
     def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
         """What who asks gets.
@@ -337,7 +337,7 @@ class Entries(dict):  # type: ignore[type-arg]
         entry = self.restored.get(key)
         if entry is None:
             raise KeyError(key)
-        frame = None if _is_compiling() else sys._getframe(1)
+        frame = None if is_compiling() else sys._getframe(1)
         if frame is not None and not _is_ours(frame):
             if not would_end(KeyError, frame, _SUBSCRIPT):
                 raise KeyError(key)
@@ -389,7 +389,7 @@ def _is_by_name(frame: types.FrameType, name: str) -> bool:
     return asking.asker(frame, name) != "unknown"
 
 
-def _is_compiling() -> bool:
+def is_compiling() -> bool:
     """Whether `torch.compile` follows this call: it may not see a frame."""
     compiler: Any = sys.modules.get("torch.compiler")
     return compiler is not None and bool(compiler.is_compiling())
@@ -405,7 +405,7 @@ def missing(instance: Any, owner: type, name: str) -> AttributeError:
     else:
         text = f"{type(instance).__name__!r} object has no attribute {name!r}"
     error = AttributeError(text)
-    if sys.version_info >= (3, 10):
+    if sys.version_info >= (3, 10) and not is_compiling():
         error.name, error.obj = name, subject
     return error
 
