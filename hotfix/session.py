@@ -15,6 +15,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
@@ -96,12 +97,13 @@ class Session:
         """What was changed, and what became of each target. Made when there is something to judge."""
         if self._repairs is None:
             from .engine.repairs import Repairs
+            from .reports import restored  # a name is received in the program's own calls, where nothing is imported
 
             log = self.log
             with self._lock:
                 if self._repairs is None:
                     self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
-                    asked.on_first(self._say_restored_at_exit)
+                    asked.on_first(partial(restored.say_at_exit, log, self._names_received))
         return self._repairs
 
     @property
@@ -502,11 +504,9 @@ class Session:
 
         say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)
 
-    def _say_restored_at_exit(self) -> None:
-        """A name was received, as the first of this process: one line at its end names all of them."""
-        from .reports import restored
-
-        restored.say_at_exit(self.log, lambda: self.repairs.restored(self.selection.ids))
+    def _names_received(self) -> Mapping[str, asked.Received]:
+        """The names that this process has received because it would have ended without them."""
+        return self.repairs.restored(self.selection.ids)
 
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""

@@ -19,6 +19,7 @@ import ast
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.loading.v5_custom_child_weights_initialised_again import kept
 
 FIX = Fix(
     id="v5-custom-weights-initialised-again",
@@ -51,8 +52,6 @@ def initialise(model: Any, module: Any) -> None:
         model._init_weights(module)
         return
     tensors = [*module.parameters(), *module.buffers()]
-    from hotfix.loading.v5_custom_child_weights_initialised_again import kept
-
     with kept(tensors):
         model._init_weights(module)
 

@@ -370,11 +370,24 @@ def _bound(value: Any, instance: Any, owner: type) -> Any:
     return value if bind is None else bind(value, instance, owner)
 
 
+_asking: Any = None
+
+
+def prepare() -> None:
+    """Import what looks at the frames that ask.
+
+    Not at the top, because most processes repair nothing. Not when somebody asks either: that is in the program's own
+    calls, and hotfix may have left `sys.modules` by then.
+    """
+    global _asking
+    from .. import asking
+
+    _asking = asking
+
+
 def would_end(error: type[BaseException], frame: types.FrameType, name: str = "") -> bool:
     """See `hotfix.asking.would_end`."""
-    from .. import asking  # here, because most programs ask for nothing that is gone
-
-    return asking.would_end(error, frame, name)
+    return bool(_asking.would_end(error, frame, name))
 
 
 def _is_ours(frame: types.FrameType) -> bool:
@@ -384,9 +397,7 @@ def _is_ours(frame: types.FrameType) -> bool:
 
 def _is_by_name(frame: types.FrameType, name: str) -> bool:
     """Whether code asks for an attribute of this name, by a dot or by one of the functions for it."""
-    from .. import asking
-
-    return asking.asker(frame, name) != "unknown"
+    return bool(_asking.asker(frame, name) != "unknown")
 
 
 def is_compiling() -> bool:

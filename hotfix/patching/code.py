@@ -202,7 +202,8 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
         targets: the edits, in their order.
 
     Raises:
-        Refusal: an edit does not match exactly as often as declared, or leaves what does not fit.
+        Refusal: an edit does not match exactly as often as declared, leaves what does not fit, or changes nothing that
+            runs.
     """
     targets = list(targets)
     counting = [one for one in targets if getattr(one.implementation, "counts", False)]
@@ -214,6 +215,8 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
         code = compiled(tree, original.qualname, original.code)
     except SyntaxError as error:
         raise Refusal(f"the edited source does not compile: {error}") from None
+    if targets and same_program(code, original.code):
+        raise Refusal("the edit changes nothing that runs: what it matches is never reached")
     if frame(code) != frame(original.code):
         raise Refusal("the edit would change the arguments of the function or what it closes over")
     return code

@@ -38,6 +38,7 @@ class Journal:
         self._operations: list[_Operation] = []
         self._made: dict[tuple[Addition, int], Any] = {}
         self._lock = Lock()
+        asked.prepare()
 
     def install(
         self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False, plainly: bool = False

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import asking
+from . import live
 
 # Wrappers of these packages only pass calls through; what they wrap decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
@@ -186,8 +187,6 @@ def is_in_place(fix: str, place: str) -> bool:
 
 
 def _is_below(function: Any, here: Any) -> bool:
-    from . import live
-
     return here is not None and live.is_below(function, here)
 
 

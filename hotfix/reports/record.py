@@ -27,7 +27,7 @@ from ..engine import job
 from ..engine.ledger import Outcome
 from ..engine.log import Log
 from ..engine.policy import Policy
-from ..patching import compiled
+from ..patching import asked, compiled, scope
 from .files import write_whole
 from .report import Report
 
@@ -117,15 +117,9 @@ class Record:
             self._content["mode"] = self._policy.mode
             self._content["observed"] = [one.to_dict() for one in self._counted(wait)]
             self._content["beyond_reach"] = compiled.beyond_reach(at_the_end=bool(self._content["ended"]))
-        if "hotfix.patching.scope" in sys.modules:
-            from ..patching import scope
-
-            self._content.update({"left_alone": scope.left_alone()} if scope.left_alone() else {})
-        if "hotfix.patching.asked" in sys.modules:
-            from ..patching import asked
-
-            restored = {name: one._asdict() for name, one in asked.received().items()}
-            self._content.update({"restored": restored} if restored else {})
+        self._content.update({"left_alone": scope.left_alone()} if scope.left_alone() else {})
+        restored = {name: one._asdict() for name, one in asked.received().items()}
+        self._content.update({"restored": restored} if restored else {})
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._file, json.dumps(self._content), mode=0o600)

@@ -13,7 +13,7 @@ import re
 from typing import Any, Optional
 
 from hotfix.patching import scope
-from hotfix.training import _passed_on
+from hotfix.training import _passed_on, _swallowed
 
 MEAN = "mean"  # over its own micro-batch: it has yet to be divided by the number of micro-batches
 BY_NUMBER = "number"  # divided by the number of labels in the step
@@ -120,8 +120,6 @@ def model_of(trainer: Any) -> Any:
 
 def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
     """How the library's own code normalises the loss of a Trainer; unknown where code of the user's takes part."""
-    from hotfix.training._swallowed import _class_swallows
-
     if not _passed_on.is_library_path(fix, trainer, "compute_loss"):
         return UNKNOWN
     function = getattr(trainer, "compute_loss_func", None)
@@ -139,7 +137,7 @@ def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
     if not _passed_on.is_library_path(fix, model, "forward") or not scope.is_own(fix, model, "_loss_function"):
         return UNKNOWN
     takes = trainer.model_accepts_loss_kwargs and number is not None
-    return BY_NUMBER if takes and not _class_swallows(kind) else MEAN
+    return BY_NUMBER if takes and not _swallowed._class_swallows(kind) else MEAN
 
 
 def _names_the_steps(trainer: Any) -> bool:

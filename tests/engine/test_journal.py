@@ -250,6 +250,15 @@ def test_an_edit_that_fits_and_changes_nothing_is_refused(lab: Lab) -> None:
         assert toy.scale(5) == 7
 
 
+def test_an_edit_of_code_that_nothing_reaches_is_refused(lab: Lab) -> None:
+    dead = lab.module("dead", "def scale(x, factor=2):\n    return x\n    x + factor\n")
+    fix = lab.fix("an-edit")
+    fix.edits("toys.dead:scale", old="x + factor", new="x * factor")
+    with pytest.raises(Refusal, match="changes nothing"):
+        put(Journal(), fix, dead)
+    assert dead.scale(5) == 5
+
+
 def test_an_edit_that_changes_the_arguments_is_refused(lab: Lab) -> None:
     toy = lab.module("kinds", KINDS)
     for name in ("first", "word"):

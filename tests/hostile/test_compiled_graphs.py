@@ -1,7 +1,8 @@
 """Promises about compiled graphs: they are of what runs, or it is said that they are not.
 
 - A graph that was compiled before a late repair, or before a revert, is dropped, and the report says so.
-- Graphs that an unrepaired process has left in inductor's cache are not taken by a repaired one.
+- Graphs that an unrepaired process has left in inductor's cache, or in that of AOTAutograd, are not taken by a
+  repaired one, nor the other way round.
 - Where torch may take graphs of an earlier process from its cache, one warning says so; in strict mode it is an error.
 - `torch.jit.script` compiles the text of the file: an edited function that went through it is not called repaired.
 """
@@ -132,6 +133,30 @@ def test_graphs_of_an_unrepaired_process_in_the_cache_of_inductor_do_not_come_ba
     settings = {"TORCHINDUCTOR_CACHE_DIR": str(world.folder / "cache"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     for switch, wanted in (("0", "[35.0, 35.0] 0"), ("1", "[50.0, 50.0] 0"), ("1", "[50.0, 50.0] 1")):
         assert world.run(COMPILED, HOTFIX=switch, **settings).stdout == f"{wanted}\n"
+
+
+TRAINED = """
+import hotfix.auto
+import torch, torch._functorch.config
+import transformers.toy as toy
+torch._functorch.config.enable_autograd_cache = True
+x = torch.full((2,), 5.0, requires_grad=True)
+torch.compile(lambda x: toy.scale(x) * x)(x).sum().backward()
+counters = torch._dynamo.utils.counters["aot_autograd"]
+print(x.grad.tolist(), counters["autograd_cache_hit"], counters["autograd_cache_miss"])
+"""
+
+
+@pytest.mark.testbed
+@pytest.mark.slow
+def test_graphs_of_an_unrepaired_process_in_the_cache_of_aotautograd_do_not_come_back(world: World) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("inductor needs a compiler of C++ on a CPU: g++")
+    settings = {"TORCHINDUCTOR_CACHE_DIR": str(world.folder / "cache"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    broken, right = "[12.0, 12.0]", "[20.0, 20.0]"
+    runs = (("0", broken, "0 1"), ("0", broken, "1 0"), ("1", right, "0 1"), ("1", right, "1 0"), ("0", broken, "1 0"))
+    for switch, gradient, counted in runs:
+        assert world.run(TRAINED, HOTFIX=switch, **settings).stdout == f"{gradient} {counted}\n"
 
 
 @pytest.mark.testbed

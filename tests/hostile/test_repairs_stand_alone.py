@@ -8,10 +8,19 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import sys
+from pathlib import Path
+
 import pytest
+
+import hotfix
 
 from .conftest import World
 from .test_audit_is_true import PURGES
+
+PACKAGE = Path(str(hotfix.__file__)).parent
 
 LAYERS = """
 class Layer:
@@ -78,6 +87,75 @@ def test_a_repaired_function_runs_on_after_hotfix_has_left_the_modules(alone: Wo
     assert done.stdout == (RIGHT if called else "") + RIGHT + "[]\n", done.stderr
 
 
+WRAPPED = """
+import functools
+def around(function):
+    @functools.wraps(function)
+    def called(self, x):
+        return function(self, x)
+    return called
+layers.Layer.plain = around(layers.Layer.plain)
+"""
+
+
+@pytest.mark.parametrize("how", PURGES)
+def test_a_repair_still_sees_that_another_place_is_only_wrapped(alone: World, how: str) -> None:
+    code = "import sys\nimport hotfix.auto\nfrom transformers import layers\n" + WRAPPED + PURGES[how] + CALLS + COPIES
+    done = alone.run(code)
+    assert done.stdout == RIGHT + "[]\n", done.stderr
+
+
+NAMES = """
+import types
+from hotfix.fix import Fix
+
+FIX = Fix(id="toy-names", title="t", kind="removed-api", fixed_in="2.0", group="removed-names")
+
+@FIX.adds_made(("transformers.layers:answer", "==1.0"))
+def answer(layers):
+    return 42
+
+@FIX.adds_made(("transformers.layers:Layer.answer", "==1.0"))
+def method(layers):
+    return lambda self: 43
+
+@FIX.adds_made(("transformers.layers:TABLE['answer']", "==1.0"))
+def entry(layers):
+    return 44
+
+@FIX.adds_made(("transformers:gone", "==1.0"))
+def gone(package):
+    module = types.ModuleType("transformers.gone")
+    module.answer = 45
+    return module
+"""
+ASKED = """
+def ask():
+    from transformers.layers import answer
+    print(answer, layers.answer, layers.Layer().answer(), layers.TABLE["answer"])
+    print(hasattr(layers, "answer"), layers.TABLE.get("answer"), getattr(layers.Layer(), "answer", None))
+"""
+
+
+def plant_names(world: World) -> None:
+    world.write("transformers/layers.py", LAYERS + "\nTABLE = {'here': 1}\n")
+    names = ("transformers.layers:answer", "transformers.layers:Layer.answer", "transformers.layers:TABLE['answer']")
+    world.plant("toy-names", NAMES, dict.fromkeys((*names, "transformers:gone"), "==1.0"), {}, group="removed-names")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="nothing is restored in this way from Python 3.14 on")
+@pytest.mark.parametrize("how", [*PURGES, ""])
+def test_a_restored_name_is_there_after_hotfix_has_left_the_modules(world: World, how: str) -> None:
+    plant_names(world)
+    code = "import sys\nimport hotfix.auto\nimport transformers\nfrom transformers import layers\n" + ASKED
+    code += PURGES.get(how, "") + "ask()\n" + (COPIES if how else "")
+    if how != "isolated":  # there is no finder left, ours neither
+        code += "from transformers.gone import answer\nprint(answer)\n"
+    done = world.run(code)
+    printed = ("42 42 43 44\nFalse None None\n", "[]\n" if how else "", "" if how == "isolated" else "45\n")
+    assert done.stdout == "".join(printed), done.stderr
+
+
 def test_it_does_so_in_a_process_that_was_forked_and_in_a_thread(alone: World) -> None:
     code = "import os, sys, threading\nimport hotfix.auto\nfrom transformers import layers\n" + PURGES["purged"]
     code += f"def call():\n    exec({CALLS + COPIES!r}, globals())\n    sys.stdout.flush()\n"
@@ -131,3 +209,40 @@ def test_a_copy_with_other_globals_is_repaired(alone: World) -> None:
     )
     code += "one = layers.Layer()\nprint(copy('scale')(one, 5, 2), copy('shift')(one, 9), copy('plain')(one, 1))\n"
     assert alone.run(code).stdout == "10 5 (['a', 'b'], 1)\n"
+
+
+# The imports of a replacement are bound with it; a matcher runs before anything is installed; `prepare`, too.
+BEFORE_THE_CALL = {"replaces", "recognises"}
+AT_RUN_TIME = ("asking", "observing", "patching", "models", "training", "processing", "loading", "names", "neighbours")
+
+
+def test_no_function_that_runs_in_the_programs_calls_imports_hotfix() -> None:
+    files = [file for folder in AT_RUN_TIME for file in sorted((PACKAGE / folder).rglob("*.py"))]
+    importing = [
+        f"{file.stem}.{node.name}"
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _imports_hotfix(node)
+    ]
+    assert importing == ["asked.prepare"]
+
+
+def _imports_hotfix(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    called = [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
+    if BEFORE_THE_CALL & {getattr(one, "attr", "") for one in called}:
+        return False
+    for node in ast.walk(function):
+        if isinstance(node, ast.ImportFrom) and (node.level or str(node.module).partition(".")[0] == "hotfix"):
+            return True
+        if isinstance(node, ast.Import) and any(alias.name.partition(".")[0] == "hotfix" for alias in node.names):
+            return True
+    return False
+
+
+def test_the_record_of_a_process_that_hotfix_has_left_names_what_was_restored(world: World) -> None:
+    plant_names(world)
+    code = "import sys\nimport hotfix.auto\nimport transformers\nfrom transformers import layers\n" + ASKED
+    code += PURGES["purged"] + "ask()\n" + COPIES
+    assert world.run(code, HOTFIX_RECORD="records").stdout.endswith("[]\n")
+    (record,) = (json.loads(file.read_text()) for file in (world.folder / "records").iterdir())
+    assert len(record["restored"]) == 3

@@ -2,6 +2,7 @@
 
 - Accelerate's hooks, which replace `forward` on each instance: of a device map over CPU and disk, of weights that are
   offloaded module by module, several on one module, and what is left of them after they were taken off.
+- Hooks of DeepSpeed's engine at stage 3, which gather the weights of each module for its call.
 - Adapters of peft, merged or not; torch's dynamic quantization; deep copies; a partial object in place of a `forward`.
 - `hotfix.revert()` takes the repair out of a model that has such hooks.
 """
@@ -21,13 +22,16 @@ MODELS = {  # the broken release, the fixed one, and what was current then
     "llama4": ("4.56.0", "4.56.1", ("accelerate==1.10.1", "peft==0.17.1")),
 }
 
+# One process, on a CPU.
+OF_DEEPSPEED = {"DS_ACCELERATOR": "cpu", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29731"}
+
 
 def outputs(model: str, release: str, *words: str) -> dict[str, Any]:
     """What the program prints, by what is around the model."""
     from tools.testbed.run import run_script
 
-    extras = MODELS[model][2]
-    env = {"PYTHONWARNINGS": "ignore"}
+    extras = (*MODELS[model][2], *(["deepspeed==0.16.2"] if "zero3" in words else []))
+    env = {"PYTHONWARNINGS": "ignore", **(OF_DEEPSPEED if "zero3" in words else {})}
     done = run_script(PROGRAM, [model, *words], transformers=release, flash_attn=None, extras=extras, env=env)
     found: dict[str, Any] = json.loads(done.require().stdout.splitlines()[-1])
     return found
@@ -45,3 +49,16 @@ def test_a_wrapped_model_is_repaired_as_the_fixed_release_has_it(model: str) -> 
     unchanged = [name for name, output in stock.items() if output == armed[name]]
     assert [name for name in unchanged if isinstance(stock[name], list)] == []
     assert reverted == stock["hooks_that_change_nothing"]
+
+
+@pytest.mark.testbed
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_in_deepspeeds_engine_is_repaired_as_the_fixed_release_has_it(model: str) -> None:
+    broken, fixed, _ = MODELS[model]
+    stock, right, armed = (outputs(model, *words, "zero3") for words in ([broken], [fixed], [broken, "hotfix"]))
+    left_alone, reverted = armed.pop("left alone"), armed.pop("reverted")
+    assert armed == right
+    assert left_alone == {}
+    assert not [name for name, output in stock.items() if output == armed[name]]
+    assert reverted == stock["plain"]

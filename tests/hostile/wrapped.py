@@ -1,6 +1,6 @@
 """A program: two models with silent bugs, inside of what other packages put around modules. It prints their outputs.
 
-    python wrapped.py opt|llama4 [hotfix]
+    python wrapped.py opt|llama4 [hotfix] [zero3]
 
 It is run by `test_wrapped_models`, on a broken release with hotfix and without, and on the fixed one.
 """
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib
 import json
 import sys
 import tempfile
 from typing import Any, Callable
 
-if sys.argv[2:] == ["hotfix"]:
+if "hotfix" in sys.argv:
     import hotfix.auto
 
 import torch
@@ -140,6 +141,24 @@ def wrapped_by_functools(model: nn.Module) -> nn.Module:
     return model
 
 
+def zero3(model: nn.Module) -> nn.Module:
+    """DeepSpeed's engine, stage 3: its hooks gather the weights of each module before it runs, and let go of them."""
+    import deepspeed
+
+    backend: Any = importlib.import_module("deepspeed.comm.torch")  # the attribute of this name is torch
+    backend.build_shm_op = lambda: None  # it would compile an operator that ranks talk through; there is one rank
+    zero = {"stage": 3, "stage3_param_persistence_threshold": 0}  # all weights are let go of
+    config = {"train_batch_size": 1, "zero_optimization": zero, "zero_allow_untested_optimizer": True}
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    engine: nn.Module = deepspeed.initialize(model=model, optimizer=optimizer, config=config)[0]
+    return engine
+
+
+def zero3_over_hooks(model: nn.Module) -> nn.Module:
+    """The engine, around a model with Accelerate's hooks."""
+    return zero3(hooks_that_change_nothing(model))
+
+
 WRAPPERS: tuple[Callable[[Any], Any], ...] = (
     plain,
     hooks_that_change_nothing,
@@ -158,6 +177,9 @@ WRAPPERS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+ZERO3: tuple[Callable[[Any], Any], ...] = (plain, zero3, zero3_over_hooks)
+
+
 def made() -> nn.Module:
     """The model, with the same weights each time."""
     torch.manual_seed(0)
@@ -170,6 +192,7 @@ def made() -> nn.Module:
 
 def logits(model: nn.Module) -> Any:
     """Of two texts; the name of the error where the release cannot do it."""
+    model.eval()
     try:
         with torch.no_grad():
             output: torch.Tensor = model(torch.arange(5, 23).reshape(2, 9)).logits
@@ -180,7 +203,8 @@ def logits(model: nn.Module) -> Any:
 
 def main() -> None:
     """Print the outputs of each, and what the repairs left to the release."""
-    found: dict[str, Any] = {wrapper.__name__: logits(wrapper(made()).eval()) for wrapper in WRAPPERS}
+    wrappers = ZERO3 if "zero3" in sys.argv else WRAPPERS
+    found: dict[str, Any] = {wrapper.__name__: logits(wrapper(made())) for wrapper in wrappers}
     if "hotfix" in sys.modules:
         from hotfix.patching import scope
 

@@ -23,20 +23,17 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-from packaging.version import Version
 
 from hotfix.engine.catalogue import Catalogue
 from hotfix.errors import Refusal
-from hotfix.fix import Fix, Target
+from hotfix.fix import ALWAYS, Fix, Target
 from hotfix.patching import code
 from hotfix.versions import source, verdict
 from hotfix.versions.judgement import Judgement, Verdict
+from tools import wheels
 from tools.toy import TOY
 
-WHEELS = Path.home() / ".cache/transformers-hotfix/wheels"
 OPERATORS = ("+", "-", "*", "//", "==", "!=", "<", ">", " and ", " or ", " not ", "[", "]", "(", ")", ":", ",")
 
 
@@ -66,7 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
     verdict._lacking = lambda fix: None
     luck = random.Random(options.seed)
     seeds = [*toys(), *released(options.releases, luck)]
-    print(f"{len(seeds)} sources, seed {options.seed}")
+    releases = len({seed.origin for seed in seeds}) - 1
+    print(f"{len(seeds)} sources, of the toy and of {releases} releases (the wheels in the cache), seed {options.seed}")
     counts, wrong = run(seeds, options.mutants, luck)
     print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
     for sentence in wrong[:20]:
@@ -123,13 +121,14 @@ def edited(target: Target, mutant: str, qualname: str) -> str:
     if found is None:
         return "without the target"
     try:
-        tree = source.parse(code.standing_alone(found, qualname))
-        before = code.compiled(tree, qualname)
+        alone = code.standing_alone(found, qualname)
+        before = code.compiled(source.parse(alone), qualname)
     except (Refusal, SyntaxError, ValueError):
         return "not compiled"  # what does not compile does not run
     try:
-        after = code.compiled(code.edited_tree(tree, target), qualname)
-    except (Refusal, SyntaxError):
+        # Without its condition, whose code is new whatever becomes of the edit.
+        after = code.edited_code(code.Written(qualname, alone, before), [target._replace(condition=ALWAYS)])
+    except Refusal:
         return "refused"
     if code.same_program(before, after):
         raise AssertionError("the edit fits and changes nothing")
@@ -150,9 +149,9 @@ def toys() -> Iterator[Seed]:
 
 def released(number: int, luck: random.Random) -> Iterator[Seed]:
     """Targets in releases whose wheels are in the cache."""
-    wheels = sorted(WHEELS.glob("transformers-*.whl"), key=lambda one: Version(one.name.split("-")[1]))
+    found = [*wheels.cached("transformers", wheels.default_cache()).values()]
     fixes = [entry.load() for entry in Catalogue(print).entries.values() if ":" not in entry.id]
-    for wheel in sorted(luck.sample(wheels, min(number, len(wheels)))):
+    for wheel in sorted(luck.sample(found, min(number, len(found)))):
         with zipfile.ZipFile(wheel) as packed:
             names = set(packed.namelist())
             for fix in fixes:
