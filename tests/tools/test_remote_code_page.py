@@ -85,9 +85,8 @@ def counted(threads):
     """How many threads of how many projects, and in how many of them a change could have helped."""
     projects = {"/".join(thread["thread"].split("/")[3:5]) for thread in threads}
     helped = sum(thread["could_help"] for thread in threads)
-    return (
-        f"{len(threads)} threads of {len(projects)} projects. In {helped} of them a change in transformers could have helped."
-    )
+    total = f"{len(threads)} threads of {len(projects)} projects."
+    return f"{total} In {helped} of them a change in transformers could have helped."
 
 
 def test_the_page_of_threads_says_what_the_data_of_the_first_sample_say():
@@ -131,7 +130,11 @@ def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
     threads, page = THREADS["second"], page_of_threads()
     assert counted(threads) in page
     for words, is_one in KINDS.items():
-        rows = [thread for thread in threads if is_one("/".join(thread["thread"].split("/")[3:5]), thread["thread"].split("/")[5])]
+        rows = [
+            thread
+            for thread in threads
+            if is_one("/".join(thread["thread"].split("/")[3:5]), thread["thread"].split("/")[5])
+        ]
         assert f"| {words} {repaired(rows)}" in page, words
     assert f"| All {repaired(threads)}" in page
     helped = [thread for thread in threads if thread["could_help"]]
@@ -161,6 +164,7 @@ def test_the_page_of_threads_says_how_often_explain_was_right():
     wrong = sum(thread["explain"] == "wrong" for thread in asked)
     nothing = len(asked) - named - silent - wrong
     assert (
-        f"{len(asked)} threads have a message. `explain` named the right thing for {named} of them, and said nothing for "
-        f"{nothing} where there was nothing to name. It was wrong about {wrong}, and silent about {silent} that it could have named"
+        f"{len(asked)} threads have a message. `explain` named the right thing for {named} of them, and said nothing "
+        f"for {nothing} where there was nothing to name. It was wrong about {wrong}, and silent about {silent} that it "
+        f"could have named"
     ) in page_of_threads()
