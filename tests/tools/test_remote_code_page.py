@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from packaging.version import Version
 
 from hotfix.commands import bugs
 from tests.commands.cli_runs import ROOT
@@ -73,15 +74,28 @@ def test_what_is_recorded_names_no_place_of_a_machine():
     assert not [place for place in ("/tmp/", "/root/", "/home/", "site-packages") if place in text]
 
 
-def test_the_page_of_threads_says_what_the_data_say():
-    threads = json.loads((ROOT / "docs" / "data" / "threads.json").read_text(encoding="utf-8"))
-    page = " ".join((ROOT / "docs" / "threads.md").read_text(encoding="utf-8").split())
-    helped = [one for one in threads if one["could_help"]]
-    drawn = [bugs.known()[one["repaired_by"]] for one in helped if one["repaired_by"]]
-    since = [bugs.known()[one["repaired_since"]] for one in helped if one["repaired_since"]]
-    assert not [one["thread"] for one in threads if one["repaired_by"] and one["repaired_since"]]
+THREADS = json.loads((ROOT / "docs" / "data" / "threads.json").read_text(encoding="utf-8"))
+
+
+def page_of_threads():
+    return " ".join((ROOT / "docs" / "threads.md").read_text(encoding="utf-8").split())
+
+
+def counted(threads):
+    """How many threads of how many projects, and in how many of them a change could have helped."""
+    projects = {"/".join(thread["thread"].split("/")[3:5]) for thread in threads}
+    helped = sum(thread["could_help"] for thread in threads)
+    total = f"{len(threads)} threads of {len(projects)} projects."
+    return f"{total} In {helped} of them a change in transformers could have helped."
+
+
+def test_the_page_of_threads_says_what_the_data_of_the_first_sample_say():
+    threads, page = THREADS["first"], page_of_threads()
+    helped = [thread for thread in threads if thread["could_help"]]
+    drawn = [bugs.known()[thread["repaired_by"]] for thread in helped if thread["repaired_by"]]
+    since = [bugs.known()[thread["repaired_since"]] for thread in helped if thread["repaired_since"]]
+    assert not [thread["thread"] for thread in threads if thread["repaired_by"] and thread["repaired_since"]]
     assert all(bug.repaired for bug in drawn + since)
-    projects = {"/".join(one["thread"].split("/")[3:5]) for one in threads}
 
     def told(repaired):
         default = sum(not bug.optin for bug in repaired)
@@ -89,9 +103,68 @@ def test_the_page_of_threads_says_what_the_data_say():
 
     first, later = told(drawn), told(drawn + since)
     assert (
-        f"{len(threads)} threads of {len(projects)} projects. In {len(helped)} of them a change in transformers could "
-        f"have helped. When drawn: {first[0]} of these ({first[1]} %) were repaired, {first[2]} by default and "
+        f"{counted(threads)} When drawn: {first[0]} of these ({first[1]} %) were repaired, {first[2]} by default and "
         f"{first[3]} with `HOTFIX_OPTIN=removed-names`. After the fixes that the sample itself led to: {later[0]} "
         f"({later[1]} %), {later[2]} by default and {later[3]} with `HOTFIX_OPTIN=removed-names`."
     ) in page
     assert f"The {len(helped) - later[0]} that are not repaired:" in page
+
+
+KINDS = {
+    "Issues of other projects": lambda owner, kind: owner != "huggingface/transformers" and kind == "issues",
+    "Pull requests of other projects": lambda owner, kind: owner != "huggingface/transformers" and kind == "pull",
+    "Threads of transformers itself": lambda owner, kind: owner == "huggingface/transformers",
+}
+
+
+def repaired(threads):
+    """How many are repaired by default and in all, as a row of the table says it."""
+    helped = [thread for thread in threads if thread["could_help"]]
+    default = sum(thread["how"] == "default" for thread in helped)
+    in_all = sum(bool(thread["how"]) for thread in helped)
+    share = [f"{count} ({round(100 * count / len(helped))} %)" for count in (default, in_all)]
+    return f"| {len(threads)} | {len(helped)} | {share[0]} | {share[1]} |"
+
+
+def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
+    threads, page = THREADS["second"], page_of_threads()
+    assert counted(threads) in page
+    for words, is_one in KINDS.items():
+        rows = [
+            thread
+            for thread in threads
+            if is_one("/".join(thread["thread"].split("/")[3:5]), thread["thread"].split("/")[5])
+        ]
+        assert f"| {words} {repaired(rows)}" in page, words
+    assert f"| All {repaired(threads)}" in page
+    helped = [thread for thread in threads if thread["could_help"]]
+    assert f"The {sum(not thread['how'] for thread in helped)} that are not repaired:" in page
+
+
+def test_what_repairs_a_thread_of_the_second_sample_is_on_as_it_says():
+    for thread in THREADS["second"]:
+        assert bool(thread["repaired_by"]) == bool(thread["how"]) == bool(thread["shown_by"]), thread["thread"]
+        if thread["repaired_by"]:
+            bug = bugs.known()[thread["repaired_by"]]
+            assert thread["could_help"]
+            assert bug.repaired
+            assert bug.is_in(Version(thread["release"])), thread["thread"]
+            assert not (bug.optin and thread["how"] == "default"), thread["thread"]
+
+
+def test_no_thread_is_counted_twice():
+    addresses = [thread["thread"] for sample in THREADS.values() for thread in sample]
+    assert len(set(addresses)) == len(addresses)
+
+
+def test_the_page_of_threads_says_how_often_explain_was_right():
+    asked = [thread for thread in THREADS["second"] if thread["message"]]
+    named = sum(bool(thread["expected"]) and thread["explain"] == "right" for thread in asked)
+    silent = sum(thread["explain"] == "silent" for thread in asked)
+    wrong = sum(thread["explain"] == "wrong" for thread in asked)
+    nothing = len(asked) - named - silent - wrong
+    assert (
+        f"{len(asked)} threads have a message. `explain` named the right thing for {named} of them, and said nothing "
+        f"for {nothing} where there was nothing to name. It was wrong about {wrong}, and silent about {silent} that it "
+        f"could have named"
+    ) in page_of_threads()
