@@ -23,6 +23,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("peft#2821",),
     group="removed-names",
+    errors=(
+        "AttributeError: '…Cache' object has no attribute 'key_cache'",
+        "AttributeError: '…Cache' object has no attribute 'value_cache'",
+    ),
 )
 
 LACKING = ">=4.56.0"

@@ -33,6 +33,10 @@ FIX = Fix(
     upstream=("transformers#46285", "diffusers#13833", "diffusers#14124"),
     optin="load_state_dict takes names of weights that the release ignores where strict=False",
     group="removed-names",
+    errors=(
+        "AttributeError: 'CLIPTextModel' object has no attribute 'text_model'",
+        "AttributeError: 'CLIPVisionModel' object has no attribute 'vision_model'",
+    ),
     prefilter="PreTrainedModel)",
 )
 

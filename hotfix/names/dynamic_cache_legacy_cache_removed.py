@@ -28,6 +28,11 @@ FIX = Fix(
     kind="removed-api",
     upstream=("trl#4248", "transformers#48492"),
     group="removed-names",
+    errors=(
+        "AttributeError: type object 'DynamicCache' has no attribute 'from_legacy_cache'",
+        "TypeError: 'DynamicCache' object is not subscriptable",
+        "AttributeError: 'NoneType' object has no attribute 'index_select'",
+    ),
 )
 
 LACKING = ">=5.0.0"

@@ -26,6 +26,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#32855",),
     group="removed-names",
+    errors=(
+        "AttributeError: '…Cache' object has no attribute 'seen_tokens'",
+        "AttributeError: '…Cache' object has no attribute 'get_usable_length'",
+    ),
 )
 
 LACKING = ">=4.54.0"

@@ -23,6 +23,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#39336", "CogVLM2#218"),
     group="removed-names",
+    errors=("AttributeError: '…' object has no attribute '_extract_past_from_model_output'",),
 )
 
 

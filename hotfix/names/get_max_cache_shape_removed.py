@@ -22,6 +22,7 @@ FIX = Fix(
     title="AttributeError: 'DynamicCache' object has no attribute 'get_max_cache_shape'",
     kind="removed-api",
     group="removed-names",
+    errors=("AttributeError: '…Cache' object has no attribute 'get_max_cache_shape'",),
 )
 
 LACKING = ">=5.20.0"

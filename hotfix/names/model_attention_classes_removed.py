@@ -26,6 +26,9 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#35235", "transformers#35910"),
     group="removed-names",
+    errors=(
+        "AttributeError: module 'transformers.models.llama.modeling_llama' has no attribute 'LLAMA_ATTENTION_CLASSES'",
+    ),
 )
 
 KEYS = ("eager", "flash_attention_2", "sdpa")

@@ -26,6 +26,12 @@ FIX = Fix(
     upstream=("InternVL#1068", "ms-swift#4324", "ms-swift#7019"),
     optin="it gives classes another base, and models that run without generate() a GenerationConfig",
     group="removed-names",
+    errors=(
+        "AttributeError: '…ForCausalLM' object has no attribute 'generate'",
+        "AttributeError: '…InferenceModel' object has no attribute 'generate'",
+        "AttributeError: '…ForConditionalGeneration' object has no attribute 'generate'",
+        "AttributeError: '…LMHeadModel' object has no attribute 'generate'",
+    ),
 )
 
 FIX.edits(

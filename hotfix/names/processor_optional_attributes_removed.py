@@ -26,8 +26,8 @@ FIX = Fix(
     kind="removed-api",
     upstream=("vllm#35101", "transformers#44447"),
     group="removed-names",
-    errors=("TypeError: Unexpected keyword argument …",),
-    on_error=True,
+    errors=("TypeError: Unexpected keyword argument time_mode.",),
+    on_error=("TypeError: Unexpected keyword argument …",),
     prefilter="get_attributes():",
 )
 

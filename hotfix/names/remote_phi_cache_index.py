@@ -26,6 +26,7 @@ FIX = Fix(
     upstream=("transformers#31782", "transformers#32321", "moondream#128", "ComfyUI-moondream#19"),
     optin="a model that does know the empty cache would no longer get it",
     group="removed-names",
+    errors=("IndexError: index is out of bounds for dimension with size 0",),
     prefilter="_supports_default_dynamic_cache",
     exempt={
         "transformers.models.granitemoehybrid.modeling_granitemoehybrid:"

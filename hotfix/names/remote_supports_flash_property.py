@@ -23,10 +23,13 @@ FIX = Fix(
     kind="loading",
     group="removed-names",
     errors=(
+        "ValueError: Florence2ForConditionalGeneration does not support Flash Attention 2.0 yet",
+        "AttributeError: '…' object has no attribute '_supports_flash_attn_2'",
+    ),
+    on_error=(
         "ValueError: …does not support Flash Attention…",
         "AttributeError: …object has no attribute '_supports_flash_attn_2'",
     ),
-    on_error=True,
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

@@ -20,8 +20,8 @@ FIX = Fix(
     kind="loading",
     upstream=("ComfyUI-Florence2#174", "ComfyUI#9101"),
     group="removed-names",
-    errors=("AttributeError: …object has no attribute '_supports_sdpa'",),
-    on_error=True,
+    errors=("AttributeError: '…' object has no attribute '_supports_sdpa'",),
+    on_error=("AttributeError: …object has no attribute '_supports_sdpa'",),
 )
 
 FIX.edits(

@@ -30,6 +30,7 @@ FIX = Fix(
     kind="removed-api",
     optin="code for 5.x that reads config.rope_scaling would no longer find what the release has there",
     group="removed-names",
+    errors=("KeyError: 'type'",),
     exempt={
         "*Config.convert_rope_params_to_dict": _FILLS,
         **{f"transformers.models.{one}.convert_rope_params_to_dict": _FILLS for one in _REPLACED_SINCE},

@@ -20,6 +20,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("lm-format-enforcer#175",),
     group="removed-names",
+    errors=("ImportError: cannot import name 'PreTrainedTokenizerBase' from 'transformers.tokenization_utils'",),
 )
 
 PLACE = "transformers.tokenization_utils_sentencepiece"

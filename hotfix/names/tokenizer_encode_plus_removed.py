@@ -25,6 +25,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("opencompass#2635",),
     group="removed-names",
+    errors=(
+        "AttributeError: …Tokenizer… has no attribute batch_encode_plus",
+        "AttributeError: …Tokenizer… has no attribute encode_plus",
+    ),
 )
 
 LACKING = ">=5.0.0"

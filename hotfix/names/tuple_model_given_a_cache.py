@@ -26,6 +26,11 @@ FIX = Fix(
     kind="removed-api",
     optin="a model that does know caches would no longer get one",
     group="removed-names",
+    errors=(
+        "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
+        "AttributeError: 'NoneType' object has no attribute 'shape'",
+        "TypeError: 'DynamicCache' object is not subscriptable",
+    ),
     prefilter="_supports_default_dynamic_cache",
     exempt={
         "transformers.models.granitemoehybrid.modeling_granitemoehybrid:"

@@ -21,6 +21,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("Qwen3-VL#2058", "verl#4337"),
     group="removed-names",
+    errors=("AttributeError: …Tokenizer… has no attribute all_special_tokens_extended",),
 )
 
 LACKING = ">=5.0.0"

@@ -21,7 +21,7 @@ FIX = Fix(
     kind="removed-api",
     group="removed-names",
     everyone="only a model without the attribute, at which from_pretrained() of these releases ends",
-    errors=("AttributeError: …object has no attribute 'all_tied_weights_keys'",),
+    errors=("AttributeError: '…' object has no attribute 'all_tied_weights_keys'",),
 )
 
 FIX.edits(

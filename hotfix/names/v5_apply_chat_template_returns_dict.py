@@ -28,6 +28,11 @@ FIX = Fix(
     upstream=("transformers#41626", "transformers#42567", "trl#4448", "trl#4880"),
     optin="it puts a default of 4.x in the place of one of 5.x",
     group="v4-defaults",
+    errors=(
+        "KeyError: 'shape'",
+        "RuntimeError: Could not infer dtype of dict",
+        "ValueError: invalid literal for int() with base 10: 'input_ids'",
+    ),
     prefilter="def apply_chat_template",
     exempt={
         "transformers.tokenization_mistral_common:MistralCommonBackend.apply_chat_template": (

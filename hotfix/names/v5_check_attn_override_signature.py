@@ -21,7 +21,9 @@ FIX = Fix(
     title="TypeError: _check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
     kind="removed-api",
     group="removed-names",
-    errors=("TypeError: …_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",),
+    errors=(
+        "TypeError: …_check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
+    ),
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

@@ -32,7 +32,15 @@ FIX = Fix(
     upstream=("ComfyUI-Florence2#187", "ComfyUI-Florence2#199", "ComfyUI#12277"),
     group="removed-names",
     everyone="it writes down what a configuration of others was given and this release drops",
-    errors=("AttributeError: …object has no attribute …",),
+    errors=(
+        "AttributeError: '…Config' object has no attribute 'forced_bos_token_id'",
+        "AttributeError: '…Config' object has no attribute 'pad_token_id'",
+        "AttributeError: '…Config' object has no attribute 'max_length'",
+        "AttributeError: '…Config' object has no attribute 'num_beams'",
+        "AttributeError: '…Config' object has no attribute 'is_decoder'",
+        "AttributeError: '…Config' object has no attribute 'add_cross_attention'",
+        "AttributeError: '…Config' object has no attribute 'use_cache'",
+    ),
 )
 
 CONFIG = "transformers.configuration_utils:PreTrainedConfig"

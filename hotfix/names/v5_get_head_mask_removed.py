@@ -23,6 +23,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("GroundingDINO#446",),
     group="removed-names",
+    errors=("AttributeError: '…Model' object has no attribute 'get_head_mask'",),
 )
 
 

@@ -22,6 +22,7 @@ FIX = Fix(
     title="KeyError: 'default' in ROPE_INIT_FUNCTIONS",
     kind="removed-api",
     group="removed-names",
+    errors=("KeyError: 'default'",),
 )
 
 

@@ -27,6 +27,7 @@ FIX = Fix(
     upstream=("transformers#48128", "transformers#48129", "torch-to-nnef#229"),
     optin="it puts a default of 4.x in the place of one of 5.x",
     group="v4-defaults",
+    errors=("KeyError: 'token_type_ids'",),
     prefilter="TokenizersBackend",
 )
 

@@ -21,7 +21,11 @@ FIX = Fix(
     title="TypeError: tie_weights() got an unexpected keyword argument 'recompute_mapping', of an override for 4.x",
     kind="removed-api",
     group="removed-names",
-    errors=("TypeError: …tie_weights() got an unexpected keyword argument …",),
+    errors=(
+        "TypeError: …tie_weights() got an unexpected keyword argument 'recompute_mapping'",
+        "TypeError: …tie_weights() got an unexpected keyword argument 'missing_keys'",
+        "AttributeError: '…' object has no attribute '_tie_or_clone_weights'",
+    ),
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

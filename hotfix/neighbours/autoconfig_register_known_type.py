@@ -27,6 +27,10 @@ FIX = Fix(
     upstream=("vllm-ascend#2046", "GLM-V#84", "vllm#22178"),
     optin="it changes which class AutoConfig and AutoModel take for a type that the release knows",
     group="removed-names",
+    errors=(
+        "ValueError: '…' is already used by a Transformers config, pick another name.",
+        "ValueError: '<class …>' is already used by a Transformers model.",
+    ),
     prefilter="is already used by a Transformers",
 )
 

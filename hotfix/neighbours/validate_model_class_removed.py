@@ -19,6 +19,7 @@ FIX = Fix(
     title="AttributeError: object has no attribute '_validate_model_class'",
     kind="removed-api",
     group="removed-names",
+    errors=("AttributeError: '…' object has no attribute '_validate_model_class'",),
 )
 
 ENDS = ["ForCausalLM", "ForConditionalGeneration", "ForSpeechSeq2Seq", "ForVision2Seq"]

@@ -27,7 +27,7 @@ FIX = Fix(
     group="removed-names",
     errors=(
         "TypeError: …compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
-        "TypeError: …training_step() takes … positional arguments but … were given",
+        "TypeError: …training_step() takes 3 positional arguments but 4 were given",
     ),
     order=10,
     prefilter="num_items_in_batch",

@@ -21,8 +21,11 @@ FIX = Fix(
     kind="removed-api",
     upstream=("trl#6168", "FlagEmbedding#1592", "ms-swift#6899"),
     group="removed-names",
-    errors=("TypeError: …__init__() got an unexpected keyword argument 'tokenizer'",),
-    on_error=True,
+    errors=(
+        "TypeError: …Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+        "AttributeError: '…Trainer' object has no attribute 'tokenizer'",
+    ),
+    on_error=("TypeError: …__init__() got an unexpected keyword argument 'tokenizer'",),
     prefilter="processing_class",
 )
 
