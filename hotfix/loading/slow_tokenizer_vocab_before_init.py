@@ -32,8 +32,6 @@ FIX = Fix(
     errors=(
         "AttributeError: '…Tokenizer' object has no attribute 'sp_model'",
         "AttributeError: '…Tokenizer' object has no attribute 'tokenizer'",
-        "AttributeError: '…Tokenizer' object has no attribute 'vocab'",
-        "AttributeError: '…Tokenizer' object has no attribute 'encoder'",
         "AttributeError: …Tokenizer has no attribute sp_model",
         "AttributeError: …Tokenizer has no attribute tokenizer",
     ),

@@ -20,8 +20,8 @@ FIX = Fix(
     kind="crash",
     fixed_in="4.50.1",
     errors=(
-        "ValueError: Unrecognized configuration class <class '…Florence2LanguageConfig'> "
-        "for this kind of AutoModel: AutoModelForCausalLM…",
+        "ValueError: Unrecognized configuration class <class '….Florence2LanguageConfig'> "
+        "for this kind of AutoModel: AutoModelForCausalLM.",
     ),
     everyone="only where the class knows the whole and not the text part, at which the release raises",
 )

@@ -26,8 +26,8 @@ FIX = Fix(
     upstream=("transformers#36331", "transformers#36426", "transformers#38666"),
     group="removed-names",
     errors=(
-        "TypeError: …compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
-        "TypeError: …training_step() takes 3 positional arguments but 4 were given",
+        "TypeError: ….compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
+        "TypeError: …Trainer….training_step() takes 3 positional arguments but 4 were given",
     ),
     order=10,
     prefilter="num_items_in_batch",

@@ -22,7 +22,7 @@ FIX = Fix(
     upstream=("LlamaFactory#8491",),
     group="removed-names",
     errors=(
-        "TypeError: …get_batch_samples() takes 3 positional arguments but 4 were given",
+        "TypeError: …Trainer….get_batch_samples() takes 3 positional arguments but 4 were given",
         "AttributeError: 'generator' object has no attribute 'generate'",
     ),
     when=f"from {_old_overrides.__name__} import fetches_no_batches; fetches_no_batches(self)",

@@ -19,7 +19,7 @@ FIX = Fix(
     kind="training",
     upstream=("LlamaFactory#8207", "Tina#4"),
     group="removed-names",
-    errors=("TypeError: …_get_train_sampler() takes 1 positional argument but 2 were given",),
+    errors=("TypeError: …Trainer…._get_train_sampler() takes 1 positional argument but 2 were given",),
     when=f"from {_old_overrides.__name__} import lacks; lacks(self._get_train_sampler, 1)",
 )
 

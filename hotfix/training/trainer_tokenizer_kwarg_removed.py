@@ -22,7 +22,8 @@ FIX = Fix(
     upstream=("trl#6168", "FlagEmbedding#1592", "ms-swift#6899"),
     group="removed-names",
     errors=(
-        "TypeError: …Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+        "TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+        "TypeError: Seq2SeqTrainer.__init__() got an unexpected keyword argument 'tokenizer'",
         "AttributeError: '…Trainer' object has no attribute 'tokenizer'",
     ),
     on_error=("TypeError: …__init__() got an unexpected keyword argument 'tokenizer'",),
