@@ -7,7 +7,7 @@ Symptom   ``AttributeError: 'Florence2LanguageConfig' object has no attribute 'f
           within a model, as the language model of Florence-2, generates other tokens, without a word.
 Cause     What is about generation went to `GenerationConfig`, and is dropped where a file has it; the rest went to the
           configurations of the library that use it.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
 Here      Configurations whose class was not written in transformers have them for code that would end without them, and
           not for the library itself: what a file or an argument gave, and else the default of 4.57.6. They are not
