@@ -170,8 +170,11 @@ class Fix:
         optin: why it is off unless asked for by id or by `group`, as a sentence; empty if it is on by default.
         group: name under which ``HOTFIX_OPTIN`` and ``HOTFIX_SKIP`` mean several fixes. The names that a fix restores
             by default, for code that would end, are there for every program if its group is asked for.
-        errors: what the user sees where the bug raises: ``TypeName: message``, with ``…`` for any text.
-        on_error, when, own, along: the condition of every target that declares none itself; see `Condition`.
+        errors: what the user sees where the bug raises: ``TypeName: message``, with ``…`` for any text. ``hotfix
+            explain`` finds the bug by them. What follows from a name that is added (``cannot import name``) is not
+            declared (`hotfix.releases.repaired`).
+        on_error, when, own, along: the condition of every target that declares none itself; see `Condition`. For
+            `on_error` True means `errors`.
         everyone: why every caller is affected, for a fix that needs no condition.
         order: where several fixes meet on one target, the lower one is applied first.
         matcher_decides: whether source that is not in the evidence is judged by the matcher.
@@ -193,7 +196,7 @@ class Fix:
     optin: str = ""
     group: str = ""
     errors: tuple[str, ...] = ()
-    on_error: bool = False
+    on_error: Union[bool, tuple[str, ...]] = False
     when: str = ""
     own: tuple[str, ...] = ()
     along: tuple[str, ...] = ()

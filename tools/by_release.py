@@ -67,7 +67,7 @@ _OF_FUNCTIONS = (
 
 
 def distilled(module: str, text: str, is_new: bool = False) -> str:
-    """What `forms` and `hotfix.commands.checkpoints.checkpoint` go by in a module.
+    """What `forms`, `hotfix.checkpoints` and its command go by in a module.
 
     Args:
         module: its name.
@@ -211,7 +211,7 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
             if not every and not any(name.startswith(f"{folder}.") for name in changed):
                 continue
             if _by_checkpoints(whole, model_type) != _by_checkpoints(small, model_type):
-                yield f"{version} {model_type}: what hotfix.commands.checkpoints.checkpoint asks"
+                yield f"{version} {model_type}: what hotfix.checkpoints and its command ask"
             for scaling in _SCALINGS:
                 config = {"model_type": model_type, "dtype": "bfloat16", "rope_parameters": scaling}
                 nested = {"model_type": model_type, "text_config": config, "vision_config": config}
@@ -222,7 +222,7 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
 
 
 def _by_checkpoints(release: forms.Release, model_type: str) -> Optional[tuple[Any, ...]]:
-    """What `hotfix.commands.checkpoints.checkpoint` asks of a class itself: types and experts before 5.0.0 only."""
+    """What `hotfix.checkpoints` and its command ask of a class itself: types and experts before 5.0.0 only."""
     one = release.class_of(model_type)
     if one is None:
         return None

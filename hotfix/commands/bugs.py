@@ -1,7 +1,8 @@
 """The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
 
-The former come from the fixes themselves, the latter from ``releases/unrepaired.json``: facts by id, with a range only
-where it could be read without a doubt; what each of them does, in a line for people, is in ``releases/titles.json``.
+The former come from the index of the evidence and from ``releases/repaired.json``, the latter from
+``releases/unrepaired.json``: facts by id, with a range only where it could be read without a doubt; what each of them
+does, in a line for people, is in ``releases/titles.json``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from packaging.version import Version
 from .. import session
 from .._support.memo import memo
 from ..engine.entry import Entry
+from ..releases import repaired
 from . import CommandError
 
 UNREPAIRED = Path(__file__).parents[1] / "releases" / "unrepaired.json"
@@ -44,7 +46,8 @@ class Bug:
         fixed_in: the first releases in which upstream has fixed it; empty where there is none.
         refs: issues and pull requests.
         where: the functions that have it, or the first of them, as ``module:qualname``.
-        error: the message that the user sees, if there is one.
+        errors: the messages that the user sees, with ``…`` for any text.
+        names: those that follow from the names that a release lacks.
         repaired: whether hotfix repairs it.
         optin: whether it has to be asked to.
         why_not: why it is not repaired, where that was looked into; a sentence.
@@ -58,10 +61,16 @@ class Bug:
     fixed_in: tuple[Version, ...]
     refs: tuple[str, ...]
     where: tuple[str, ...]
-    error: str
+    errors: tuple[str, ...]
+    names: tuple[str, ...]
     repaired: bool
     optin: bool = False
     why_not: str = ""
+
+    @property
+    def error(self) -> str:
+        """The first of the messages; empty if there is none."""
+        return next(iter((*self.errors, *self.names)), "")
 
     def is_in(self, release: Version) -> bool:
         """Whether this release has it."""
@@ -99,9 +108,9 @@ def counts_as(release: Version) -> Version:
 @memo
 def known() -> dict[str, Bug]:
     """Every known bug by id, those that hotfix repairs first."""
-    repaired = {entry.id: _of_fix(entry) for entry in session.current().catalogue.entries.values()}
-    others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in repaired}
-    return {**repaired, **others}
+    of_fixes = {entry.id: _of_fix(entry) for entry in session.current().catalogue.entries.values()}
+    others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in of_fixes}
+    return {**of_fixes, **others}
 
 
 def named(id: str) -> Bug:
@@ -171,10 +180,9 @@ def _titles() -> dict[str, str]:
 
 
 def _of_fix(entry: Entry) -> Bug:
-    fix = entry.load()
+    facts = repaired.facts(entry)
     ranges = [releases for key, releases in entry.targets.items() if key.partition(".")[0] == PACKAGE and releases]
-    symptom = report_of(entry).get("Symptom", "")
-    needs = {name: specifier for name, specifier in fix.needs.items() if name != PACKAGE}
+    needs = {name: specifier for name, specifier in facts.needs.items() if name != PACKAGE}
     return Bug(
         id=entry.id,
         kind=entry.kind,
@@ -182,9 +190,10 @@ def _of_fix(entry: Entry) -> Bug:
         broken=tuple(SpecifierSet(one) for one in dict.fromkeys(ranges)),
         needs=_needs(needs),
         fixed_in=_versions(entry.fixed_in.split(",")),
-        refs=fix.upstream,
+        refs=facts.upstream,
         where=tuple(entry.targets),
-        error=symptom,
+        errors=facts.errors,
+        names=facts.names,
         repaired=True,
         optin=entry.optin,
     )
@@ -201,7 +210,8 @@ def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:
         fixed_in=_versions([entry.get("fixed_in", "")]),
         refs=tuple(entry.get("refs", ())),
         where=(where,) if where else (),
-        error=entry.get("error", ""),
+        errors=tuple(entry.get("errors", ())),
+        names=(),
         repaired=False,
         why_not=entry.get("why_not", ""),
     )

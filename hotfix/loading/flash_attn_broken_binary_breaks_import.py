@@ -27,8 +27,8 @@ FIX = Fix(
     title="A flash-attn built for another torch makes every model unimportable: undefined symbol",
     kind="loading",
     errors=(
-        "RuntimeError: Failed to import …: undefined symbol: …",
-        "ImportError: …flash_attn…undefined symbol: …",
+        "RuntimeError: Failed to import transformers.models.…: …/flash_attn_2_cuda.….so: undefined symbol: …",
+        "ImportError: …/flash_attn_2_cuda.….so: undefined symbol: …",
     ),
     everyone="only where flash-attn cannot be imported: the wrapper tests it",
     needs={"flash-attn": ">=2.1.0"},

@@ -22,10 +22,10 @@ FIX = Fix(
     title="Saving raises because of a generation_config.json that the program has only read",
     kind="crash",
     errors=(
-        "ValueError: The generation config instance is invalid…",
+        "ValueError: The generation config instance is invalid -- `.validate()` throws warnings and/or exceptions…",
         "ValueError: GenerationConfig is invalid…",
     ),
-    on_error=True,
+    on_error=("ValueError: The generation config instance is invalid…", "ValueError: GenerationConfig is invalid…"),
     upstream=("transformers#29988", "transformers#29665"),
     fixed_in="5.23.0",
     prefilter="self.validate(",

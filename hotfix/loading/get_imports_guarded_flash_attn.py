@@ -25,9 +25,12 @@ FIX = Fix(
     title="Remote code that does without flash-attn is refused where flash-attn is not installed",
     kind="loading",
     errors=(
+        "ImportError: This modeling file requires the following packages that were not found in your environment: "
+        "flash_attn. Run `pip install flash_attn`",
+    ),
+    on_error=(
         "ImportError: This modeling file requires the following packages that were not found in your environment: …",
     ),
-    on_error=True,
     fixed_in="4.51.0",
     prefilter="def get_imports",
 )

@@ -20,8 +20,11 @@ FIX = Fix(
     kind="loading",
     upstream=("transformers#39030", "transformers#39873", "transformers#40956"),
     fixed_in="4.56.1",
-    errors=("requests.exceptions.ConnectionError: …", "OfflineModeIsEnabled: …"),
-    on_error=True,
+    errors=(
+        "ConnectionError: … Max retries exceeded with url: …/additional_chat_templates…",
+        "OfflineModeIsEnabled: Cannot reach …/additional_chat_templates…: offline mode is enabled.",
+    ),
+    on_error=("requests.exceptions.ConnectionError: …", "OfflineModeIsEnabled: …"),
 )
 
 FIX.edits(

@@ -5,7 +5,7 @@ Symptom   Silent. A model of remote code, or of a class of your own, has after `
           subtly wrong.
 Cause     Models are made on the meta device, where nothing is computed; buffers that are in no checkpoint get memory
           afterwards, and values only where ``_init_weights`` knows them, as it does in the library's own models.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#45902, transformers#48892, transformers#48932; not changed: custom models are asked to set such
           buffers in ``_init_weights``. So this is opt-in.
 Here      What is no model of the library is made on the CPU, without initialising weights, as under DeepSpeed ZeRO-3,

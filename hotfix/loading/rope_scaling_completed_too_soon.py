@@ -27,8 +27,8 @@ FIX = Fix(
     kind="crash",
     fixed_in="5.21.1",
     errors=(
-        "ValueError: `rope_scaling` must be a dictionary with two fields…",
-        "AttributeError: …has no attribute 'max_position_embeddings'…",
+        "ValueError: `rope_scaling` must be a dictionary with two fields, `type` and `factor`, got …",
+        "AttributeError: '…Config' object has no attribute 'max_position_embeddings'",
     ),
     everyone="only for classes that check two fields themselves, and after the AttributeError: the new code tests it",
     prefilter="self.standardize_rope_params()",

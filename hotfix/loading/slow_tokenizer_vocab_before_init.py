@@ -29,7 +29,12 @@ FIX = Fix(
     upstream=("baichuan-inc/Baichuan2#192", "chatchat-space/Langchain-Chatchat#1665", "hiyouga/LlamaFactory#1102"),
     group="removed-names",
     everyone="only after the AttributeError, and where no class of the program's handles it: the new code tests it",
-    errors=("AttributeError: …has no attribute …",),
+    errors=(
+        "AttributeError: '…Tokenizer' object has no attribute 'sp_model'",
+        "AttributeError: '…Tokenizer' object has no attribute 'tokenizer'",
+        "AttributeError: …Tokenizer has no attribute sp_model",
+        "AttributeError: …Tokenizer has no attribute tokenizer",
+    ),
 )
 
 _TOKENS = "[token for token in self.all_special_tokens_extended if token not in self._added_tokens_encoder]"

@@ -26,6 +26,7 @@ FIX = Fix(
     kind="loading",
     upstream=("mlx-lm#683", "LLaMA-Factory#9699", "LLaMA-Factory#10310", "transformers#47553"),
     fixed_in="5.0.0",
+    errors=("ValueError: Tokenizer class TokenizersBackend does not exist or is not currently imported.",),
 )
 
 RELEASES = ">=4.36.0,<=4.57.6"

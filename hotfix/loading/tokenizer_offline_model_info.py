@@ -21,10 +21,7 @@ FIX = Fix(
     title="Large tokenizers in the cache do not load offline: the Hub is asked about them",
     kind="loading",
     upstream=("transformers#42528", "transformers#43200"),
-    errors=(
-        "OfflineModeIsEnabled: Cannot reach …",
-        "FileNotFoundError: [Errno 2] No such file or directory: …",
-    ),
+    errors=("OfflineModeIsEnabled: Cannot reach https://huggingface.co/api/models/…: offline mode is enabled.",),
     everyone="only where the release's own question to the Hub, or its list of a folder, raises",
     fixed_in="4.57.4",
     order=1,  # after tokenizer-local-config-dict, which looks for another piece of the same function

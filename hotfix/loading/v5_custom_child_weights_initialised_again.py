@@ -8,7 +8,7 @@ Cause     4.x initialises what is missing and then loads. 5.x loads first, and c
           ``torch.nn.init`` leave loaded tensors alone; code that writes into ``parameter.data`` by itself, its
           own or that of a child, as GPT-2 did with ``c_proj.weight``, does not. 5.2.0 leaves a bias that was not
           loaded as random memory, if the weight beside it was.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#46620 is about modules all of whose own tensors were loaded (fixed in 5.13.0); not changed for
           the others. So this is opt-in.
 Here      A module of a custom model is initialised unless all that is in it was loaded, and what is written into a

@@ -29,6 +29,11 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#34093",),
     fixed_in="4.46.0",
+    errors=(
+        "ValueError: past key must have a shape of (`batch_size, num_heads, "
+        "self.config.sliding_window-1, head_dim`), …",
+        "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
+    ),
     when="""
 import transformers.cache_utils as _caches
 isinstance(past_key_value, _caches.DynamicCache) and (

@@ -27,6 +27,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#35681",),
     fixed_in="4.48.2",
+    errors=("IndexError: index 4096 is out of bounds for dimension 0 with size 4096",),
     prefilter="sliding_window",
 )
 

@@ -27,6 +27,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#32522", "transformers#35681"),
     fixed_in="4.44.1, 4.48.2",
+    errors=("ValueError: too many values to unpack (expected 4)",),
     prefilter="self.sliding_window",
 )
 

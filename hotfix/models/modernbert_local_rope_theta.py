@@ -19,7 +19,10 @@ FIX = Fix(
     title="ModernBERT: local layers rotate with the base of the global ones, embeddings and logits are off",
     kind="silent",
     fixed_in="4.54.1",
-    errors=("UnboundLocalError: cannot access local variable 'rope_theta' where it is not associated with a value",),
+    errors=(
+        "UnboundLocalError: cannot access local variable 'rope_theta' where it is not associated with a value",
+        "UnboundLocalError: local variable 'rope_theta' referenced before assignment",
+    ),
     when="config._attn_implementation == 'flash_attention_2' or config.rope_theta == config.global_rope_theta",
 )
 

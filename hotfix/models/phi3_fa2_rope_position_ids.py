@@ -17,8 +17,8 @@ FIX = Fix(
     title="Phi-3 under FlashAttention-2 calls its rotary embedding without position ids",
     kind="crash",
     fixed_in="4.44.1",
-    errors=("TypeError: …forward() missing 1 required positional argument: 'position_ids'",),
-    on_error=True,
+    errors=("TypeError: Phi3…RotaryEmbedding.forward() missing 1 required positional argument: 'position_ids'",),
+    on_error=("TypeError: …forward() missing 1 required positional argument: 'position_ids'",),
     exempt={
         f"transformers.models.{name}.modeling_{name}:{classname}FlashAttention2.forward": (
             "its rotary embedding takes the length alone"

@@ -24,7 +24,8 @@ FIX = Fix(
     fixed_in="4.53.1",
     errors=(
         "AttributeError: '…VisionAttention' object has no attribute 'is_causal'",
-        "IndexError: index … is out of bounds for dimension …",
+        "AttributeError: '…AudioAttention' object has no attribute 'is_causal'",
+        "IndexError: index 15 is out of bounds for dimension 0 with size …",
     ),
     when="import hotfix.models._registered as _registered; _registered.is_flash(self.config)",
     prefilter="attention_mask[..., cu_seqlens[i - 1] : cu_seqlens[i]",

@@ -39,12 +39,18 @@ FIX = Fix(
     upstream=("FoundationVision/VAR#27", "FoundationVision/VAR#30", "FoundationVision/VAR@2236c79"),
     fixed_in="2236c79",
     errors=(
+        "ValueError: Query/Key/Value should either all have the same dtype, or (in the quantized case) "
+        "Key/Value should have dtype torch.int32",
+        "RuntimeError: invalid dtype for bias - should match query's dtype",
+        "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs: …",
+        "RuntimeError: FlashAttention only support fp16 and bf16 data type",
+    ),
+    on_error=(
         "ValueError: Query/Key/Value should…have the same dtype…",
         "RuntimeError: invalid dtype for bias…",
         "NotImplementedError: No operator found for `memory_efficient_attention_forward`…",
         "RuntimeError: …only support fp16 and bf16 data type…",
     ),
-    on_error=True,
     matcher_decides=True,  # forks have no releases that a sweep could examine
     prefilter="normalize(",
 )

@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'AdamW' from 'transformers'``.
 Cause     The class was removed, and torch's own recommended. That one is another optimizer where nothing is said: its
           weight decay is 0.01 and not 0, its epsilon 1e-8 and not 1e-6, it decays before the step and not after it, it
           adds epsilon to the square root after the bias correction and not before, and it knows no ``correct_bias``.
-Releases  4.50.0 to 5.23.0
+Releases  4.50.0 and later
 Upstream  transformers#36954 (not put back)
 Here      A class of its own, with the defaults, the order of operations and the state of that of 4.49.0: what it
           computes is bitwise equal, and a state that was saved by one is loaded by the other. It does not warn that it

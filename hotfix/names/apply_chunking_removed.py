@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'apply_chunking_to_forward' from 'tr
           ``'find_pruneable_heads_and_indices'`` or ``'prune_linear_layer'``, from research code with a copy of BERT,
           BLIP or a Q-Former in it.
 Cause     ``modeling_utils`` no longer imports what it did not use itself; 5.0.0 removed the pruning of heads.
-Releases  4.56.0 to 5.23.0; from ``transformers.pytorch_utils`` 5.0.0 to 5.23.0
+Releases  4.56.0 and later; from ``transformers.pytorch_utils`` 5.0.0 and later
 Upstream  not put back
 Here      Names for what ``pytorch_utils`` still has, and the pruning helpers as they were in 4.57.6.
 """

@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'AutoModelForVision2Seq' from 'transformers'`` from older releases of
           LLaMA-Factory, trl, verl and VLMEvalKit; trl asks for ``MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES``, too.
 Cause     The class and its mappings were removed in favour of ``AutoModelForImageTextToText``.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#45278 (not put back)
 Here      A class of its own over a mapping of its own: for the 26 types of model that it knew in 4.57.6, the class
           that ``AutoModelForImageTextToText`` has for them; all of them are there in 5.x. A type that came later, or

@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'BeamSearchScorer' from 'transformer
           use it.
 Cause     Beam search was rewritten without scorers. 4.57.1 took ``BeamSearchScorer`` from the top level and from
           ``transformers.generation``; 5.0.0 removed the modules ``beam_search`` and ``beam_constraints``.
-Releases  4.57.1 to 5.23.0; the other names 5.0.0 to 5.23.0
+Releases  4.57.1 and later; the other names 5.0.0 and later
 Upstream  open_clip#1129, transformers-stream-generator#15 (not put back)
 Here      Up to 4.57.6 the class is there and gets its names back. In 5.x both modules are there again, with their
           classes: they can be imported, asked for and inherited from. ``BeamScorer``, which has no code, is what it

@@ -21,8 +21,11 @@ FIX = Fix(
     kind="removed-api",
     upstream=("alphapeptdeep#172", "MONAI#7781", "modelscope#1010"),
     group="removed-names",
-    errors=("AttributeError: …has no attribute '_attn_implementation'",),
-    on_error=True,
+    errors=(
+        "AttributeError: '…' object has no attribute '_attn_implementation'",
+        "AttributeError: type object '…' has no attribute '_attn_implementation'",
+    ),
+    on_error=("AttributeError: …has no attribute '_attn_implementation'",),
 )
 
 FIX.edits(

@@ -4,7 +4,7 @@ Symptom   Silent, or a mask that does not fit. Remote code of the manner of Phi-
           maximum is None, takes -1 for one, and cuts ``attention_mask[:, -max_length:]``: all but the first column.
 Cause     The answer for "no maximum" became -1: of ``get_max_cache_shape`` in 4.54.0, and of ``get_max_length``, which
           came back under its old name, in 5.13.0.
-Releases  4.54.0 to 5.23.0
+Releases  4.54.0 and later
 Upstream  by design
 Here      Who asks the old way gets None, or the number of tokens, as in 4.48.3 and 4.53.3: remote code, and functions
           that use other names of these releases as well, which ask without an argument. Everybody else, the library

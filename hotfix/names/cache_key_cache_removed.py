@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'key_cache'`` from code that compresses caches
           (MInference, KVPress), VibeVoice, peft 0.17 with prefix tuning, and older decoders.
 Cause     The tensors moved into layers.
-Releases  4.56.0 to 5.23.0; in 4.54.0 to 4.55.4 a stand-in for each list went by these names.
+Releases  4.56.0 and later; in 4.54.0 to 4.55.4 a stand-in for each list went by these names.
 Upstream  peft#2821 (not put back)
 Here      A view that is used as the list was: by index and slice, in loops, with ``len`` and ``append``; what is set is
           set in the layer, and so is a list that is assigned. Layers that hold nothing yet are not in it, as in 4.53.3.
@@ -23,6 +23,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("peft#2821",),
     group="removed-names",
+    errors=(
+        "AttributeError: '…Cache' object has no attribute 'key_cache'",
+        "AttributeError: '…Cache' object has no attribute 'value_cache'",
+    ),
 )
 
 LACKING = ">=4.56.0"

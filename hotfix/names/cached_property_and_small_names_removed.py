@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'no_init_weights' from 'transformers
           ``'SequenceSummary'`` (IndexTTS), ``'cached_property'``, ``'send_example_telemetry'``, ``'dtype_byte_size'``,
           ``'get_file_from_repo'``, ``'OutputRecorder'`` and others.
 Cause     Each was removed or moved when the library itself had no use for it any more.
-Releases  ``get_file_from_repo`` 4.52.1 to 5.23.0, from ``transformers.utils`` 4.50.0 to 5.23.0; ``dtype_byte_size``
+Releases  ``get_file_from_repo`` 4.52.1 and later, from ``transformers.utils`` 4.50.0 and later; ``dtype_byte_size``
           from 4.51.0; ``is_torch_tpu_available`` 4.51.0 to 5.8.1; ``SequenceSummary`` from 4.53.0; ``cached_property``
           and ``send_example_telemetry`` from 4.57.1; ``no_init_weights``, ``load_sharded_checkpoint``,
           ``get_parameter_dtype`` and ``get_parameter_device`` from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0

@@ -22,6 +22,10 @@ FIX = Fix(
     upstream=("vllm#30566",),
     fixed_in="5.3.0",
     group="removed-names",
+    errors=(
+        "AttributeError: …Tokenizer… has no attribute clean_up_tokenization",
+        "AttributeError: '…Tokenizer…' object has no attribute 'clean_up_tokenization'",
+    ),
 )
 
 LEAF = "transformers.tokenization_utils_base"

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'CLIPTextModel' object has no attribute 'text_model'`` from pipelines of diffusers
           (``clip_skip``), trainers and ComfyUI nodes; ``'CLIPVisionModel' object has no attribute 'vision_model'``.
 Cause     What the inner model had (embeddings, encoder, norms) and did stands in the outer one since 5.6.0.
-Releases  5.6.0 to 5.23.0, fifteen classes of nine models
+Releases  5.6.0 and later, fifteen classes of nine models
 Upstream  transformers#46285, diffusers#13833, diffusers#14124 (not put back)
 Here      Code that reads the attribute gets the tower: it has the same parts under the same names, is called with the
           same arguments and returns the same. Code that asks whether there is one (``hasattr``, ``getattr``) knows both
@@ -33,6 +33,10 @@ FIX = Fix(
     upstream=("transformers#46285", "diffusers#13833", "diffusers#14124"),
     optin="load_state_dict takes names of weights that the release ignores where strict=False",
     group="removed-names",
+    errors=(
+        "AttributeError: 'CLIPTextModel' object has no attribute 'text_model'",
+        "AttributeError: 'CLIPVisionModel' object has no attribute 'vision_model'",
+    ),
     prefilter="PreTrainedModel)",
 )
 

@@ -24,6 +24,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#36071",),
     group="removed-names",
+    errors=("AttributeError: '…Cache' object has no attribute 'get_max_length'",),
 )
 
 

@@ -6,7 +6,7 @@ Symptom   ``AttributeError: type object 'DynamicCache' has no attribute 'from_le
           code.
 Cause     What was there for the tuples of tuples that caches once were was removed. A loop over a cache now gives three
           values a layer, the third of which is the window.
-Releases  5.0.0 to 5.23.0; beam search 4.54.0 to 5.23.0, where to 4.57.6 the cache becomes a tuple on the way
+Releases  5.0.0 and later; beam search 4.54.0 and later, where to 4.57.6 the cache becomes a tuple on the way
 Upstream  trl#4248, transformers#48492 (not put back)
 Here      The methods as in 4.57.6: pairs of keys and values, four tensors a layer for an encoder with a decoder. A
           cache that holds nothing yet has no layer 0, whatever it was made of, and says so with KeyError, as 4.53.3
@@ -28,6 +28,11 @@ FIX = Fix(
     kind="removed-api",
     upstream=("trl#4248", "transformers#48492"),
     group="removed-names",
+    errors=(
+        "AttributeError: type object 'DynamicCache' has no attribute 'from_legacy_cache'",
+        "TypeError: 'DynamicCache' object is not subscriptable",
+        "AttributeError: 'NoneType' object has no attribute 'index_select'",
+    ),
 )
 
 LACKING = ">=5.0.0"

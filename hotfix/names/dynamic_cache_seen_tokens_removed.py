@@ -4,7 +4,7 @@ Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'seen_tokens'
           ``AttributeError: 'DynamicCache' object has no attribute 'get_usable_length'``, from remote code of Phi-3,
           MiniCPM, InternLM-XComposer and others in ``generate()``.
 Cause     Both were removed when caches became lists of layers.
-Releases  4.54.0 to 5.23.0
+Releases  4.54.0 and later
 Upstream  transformers#32855 (not put back)
 Here      What 4.53.3 gave: the number of tokens that the first layer has seen (None for a cache of a fixed size, which
           did not count), and the length that is left when new tokens come, by the maximum. Since 4.56.0 a cache that
@@ -26,6 +26,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#32855",),
     group="removed-names",
+    errors=(
+        "AttributeError: '…Cache' object has no attribute 'seen_tokens'",
+        "AttributeError: '…Cache' object has no attribute 'get_usable_length'",
+    ),
 )
 
 LACKING = ">=4.54.0"

@@ -26,6 +26,9 @@ FIX = Fix(
     upstream=("transformers#39336", "ChatGLM3#1321", "GLM-4#439"),
     optin="to 4.43.4 it changes what a running program gets",
     group="removed-names",
+    errors=(
+        "TypeError: …_extract_past_from_model_output() got an unexpected keyword argument 'standardize_cache_format'",
+    ),
     prefilter="_extract_past_from_model_output",
 )
 

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'ChatGLMForConditionalGeneration' object has no attribute
           '_extract_past_from_model_output'`` in the first step of ``generate()``.
 Cause     The method was removed; remote code that overrides ``_update_model_kwargs_for_generation`` calls it.
-Releases  4.49.0 to 5.23.0
+Releases  4.49.0 and later
 Upstream  transformers#39336, CogVLM2#218 (not put back)
 Here      Called with the old argument, and not taken apart, it gives the cache alone, as in 4.41.2; else the name and
           the cache, as in 4.48.3.
@@ -23,6 +23,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#39336", "CogVLM2#218"),
     group="removed-names",
+    errors=("AttributeError: '…' object has no attribute '_extract_past_from_model_output'",),
 )
 
 

@@ -4,7 +4,7 @@ Symptom   ``ModuleNotFoundError: No module named 'transformers.models.qwen2.toke
           the same of ``llama``, ``bert`` and others, from code that takes a class from where it was written.
 Cause     Fast and slow tokenizers became one class in 5.0.0. The package still offers it by both names, but the module
           of the fast one was removed.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  not put back
 Here      The modules of the twenty that are used most. The class in one is what ``transformers`` itself gives by that
           name.

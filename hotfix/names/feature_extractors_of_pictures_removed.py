@@ -4,7 +4,7 @@ Symptom   ``AttributeError: module transformers has no attribute CLIPFeatureExtr
           ``model_index.json`` of a Stable Diffusion names it; ``ImportError: cannot import name 'CLIPFeatureExtractor'
           from 'transformers'`` from sd-scripts, ComfyUI-FluxTrainer and others; the same of ``ViTFeatureExtractor``.
 Cause     They were deprecated names of the image processors, in modules of their own, and 5.0.0 removed them.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#41174 (not put back)
 Here      Ten that are used much, and their modules. Each is the image processor that computes with pillow, as it was:
           what goes by that name since 5.4.0 computes with torchvision, and gives slightly other pixels. It warns when

@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'Qwen2_5_VLFlashAttention2' from
           'Gemma2FlashAttention2' from 'transformers.models.gemma2.modeling_gemma2'`` (FlagEmbedding, deepcompressor).
 Cause     There is one class for all kinds of attention, which is called in another way and returns another number of
           values.
-Releases  Gemma 2 4.48.0 to 5.23.0, Qwen2.5-VL 4.53.0 to 5.23.0
+Releases  Gemma 2 4.48.0 and later, Qwen2.5-VL 4.53.0 and later
 Upstream  verl#2213, DeepEyes#119, deepcompressor#62, FlagEmbedding#1356 (not put back)
 Here      Classes that inherit from that one, as they did, so that imports and `isinstance` work; building one raises a
           sentence, and so does setting a method of one, which is what verl and its copies do for sequence parallelism:

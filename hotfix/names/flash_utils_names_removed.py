@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'index_first_axis' from 'transformer
           ``'unpad_input'``, ``'prepare_fa2_from_position_ids'`` or another, from EasyR1, MM-UPT, verl 0.5,
           ring-flash-attention and axolotl 0.8.
 Cause     The module finds the functions of flash-attn 2 and 3 by tables since, and has helpers of its own.
-Releases  ``index_first_axis`` 4.53.0 to 5.23.0; ``pad_input``, ``unpad_input``, ``flash_attn_func``,
+Releases  ``index_first_axis`` 4.53.0 and later; ``pad_input``, ``unpad_input``, ``flash_attn_func``,
           ``flash_attn_varlen_func`` and ``prepare_fa2_from_position_ids`` from 4.54.0,
           ``is_flash_attn_greater_or_equal`` from 4.55.1, ``is_flash_attn_greater_or_equal_2_10`` from 5.4.0
 Upstream  ring-flash-attention#88 (not put back)

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'get_max_cache_shape'`` from remote code that had
           followed the rename of ``get_max_length`` (DeepSeek-V2-Lite, revisions of Phi-3), and from older helpers.
 Cause     The names were removed in favour of ``get_max_length`` and ``batch_size``.
-Releases  5.20.0 to 5.23.0
+Releases  5.20.0 and later
 Upstream  not put back
 Here      What 5.19.0 gave: -1 for a cache without a maximum. Who asks the old way, as
           cache-get-max-length-minus-one has it, gets None, as in 4.53.3.
@@ -22,6 +22,7 @@ FIX = Fix(
     title="AttributeError: 'DynamicCache' object has no attribute 'get_max_cache_shape'",
     kind="removed-api",
     group="removed-names",
+    errors=("AttributeError: '…Cache' object has no attribute 'get_max_cache_shape'",),
 )
 
 LACKING = ">=5.20.0"

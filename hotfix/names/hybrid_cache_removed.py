@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'HybridCache' from 'transformers'`` from peft before 0.18, liger-kernel,
           older optimum and remote code, which ask of a cache whether it is one.
 Cause     The deprecated classes were removed.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#44351, peft#3333, trl#4820 (not put back)
 Here      Classes that inherit from what those of 4.57.6 inherited from, for ``import`` and ``isinstance``; no cache is
           an instance of one. Building one raises a sentence that says which cache to build: the layers of 5.x choose

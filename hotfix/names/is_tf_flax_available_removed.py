@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'is_tf_available' from 'transformers
           ``'is_safetensors_available'``, ``'is_remote_url'``, ``'TRANSFORMERS_CACHE'`` and others, from older optimum,
           diffusers, lmdeploy and remote code.
 Cause     TensorFlow and Flax are not supported any more, and what only they or nobody used was removed with them.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  lmdeploy#4304 (not put back)
 Here      ``is_tf_available`` and ``is_flax_available`` answer no: the release has no models for either, and code that
           is told yes imports them next. The others say what they said in 4.57.6, of the environment as it is. Names of

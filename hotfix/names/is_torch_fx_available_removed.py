@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'is_torch_fx_available' from 'transformers.utils.import_utils'`` from remote
           code of DeepSeek-V2 and V3, Kimi and MiniCPM.
 Cause     The function was removed.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#44561, transformers#44615 (not put back)
 Here      What it said in 4.57.6: whether there is a torch that transformers can use; every torch that 5.x takes has fx.
 """

@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'is_valid_list_of_images' from
           'transformers.models.mllama.image_processing_mllama'`` from sglang before 0.4.4.
 Cause     It moved to ``transformers.image_utils``, and the image processor does not use it any more.
-Releases  4.49.0 to 5.23.0
+Releases  4.49.0 and later
 Upstream  transformers#34182 (not put back)
 Here      What it was in 4.48.3: whether there are images, and each can be one.
 """

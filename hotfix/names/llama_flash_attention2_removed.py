@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'LlamaFlashAttention2' from 'transfo
           mostly never use it.
 Cause     There is one class for all kinds of attention, which is called in another way and returns another number of
           values.
-Releases  4.48.0 to 5.23.0
+Releases  4.48.0 and later
 Upstream  transformers#35235 (not put back)
 Here      Classes that inherit from ``LlamaAttention``, as they did, so that the import and the table work; building
           one raises a sentence: what called them hands over position ids and a mask of its own, expects three values,

@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'LossKwargs' from 'transformers.util
           Phi-4-multimodal, Phi-3.5, Kimi-VL and Baichuan-M, which annotate ``**kwargs`` with a class that inherits from
           it.
 Cause     ``TransformersKwargs``, with more keys, took the place of both.
-Releases  4.54.0 to 5.23.0
+Releases  4.54.0 and later
 Upstream  not put back
 Here      A TypedDict with the one key, total as little as it was, and in Llama, Mistral, Phi-3, Qwen2 and Qwen3 the
           class that has its key and those of the release's ``FlashAttentionKwargs``.

@@ -5,8 +5,8 @@ Symptom   ``ImportError: cannot import name 'GEMMA2_ATTENTION_CLASSES' from
           'transformers.models.llama.modeling_llama' has no attribute 'LLAMA_ATTENTION_CLASSES'`` (fsdp_qlora, qai_hub);
           the same of ``QWEN2_START_DOCSTRING`` (BiLLM).
 Cause     There is one class for all kinds of attention, and docstrings are put together by a decorator.
-Releases  tables: Gemma 2 4.47.0 to 5.23.0, Gemma, Llama, Mistral, Mixtral, Phi-3 and Qwen2 4.48.0 to 5.23.0; texts of
-          Gemma 2, Llama, Mistral and Qwen2 4.52.1 to 5.23.0
+Releases  tables: Gemma 2 4.47.0 and later, Gemma, Llama, Mistral, Mixtral, Phi-3 and Qwen2 4.48.0 and later; texts of
+          Gemma 2, Llama, Mistral and Qwen2 4.52.1 and later
 Upstream  transformers#35235, transformers#35910 (not put back)
 Here      The import works. A table has the keys that it had; a class of it cannot be had, nor put into it, and asking
           raises a sentence: nothing in the library reads it any more. The texts are empty: documentation is not
@@ -26,6 +26,9 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#35235", "transformers#35910"),
     group="removed-names",
+    errors=(
+        "AttributeError: module 'transformers.models.llama.modeling_llama' has no attribute 'LLAMA_ATTENTION_CLASSES'",
+    ),
 )
 
 KEYS = ("eager", "flash_attention_2", "sdpa")

@@ -6,7 +6,7 @@ Symptom   ``KeyError: "Unknown task summarization, available tasks are [...]"``,
           name 'SummarizationPipeline' from 'transformers'``.
 Cause     The pipelines of models that read one text and write another were removed, and later that of models that find
           an answer in a text. The models are still there.
-Releases  5.0.0 to 5.23.0; question answering 5.3.0 to 5.23.0
+Releases  5.0.0 and later; question answering 5.3.0 and later
 Upstream  transformers#43256, transformers#43325 (not put back)
 Here      The four tasks and their classes, which return what 4.57.6 returns, by its defaults (4 beams, 256 new tokens)
           and by what the configuration of a T5 or BART says of a task. A ``max_length`` of the caller or of the

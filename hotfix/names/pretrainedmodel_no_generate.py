@@ -5,7 +5,7 @@ Symptom   ``AttributeError: 'InternLM2ForCausalLM' object has no attribute 'gene
           classes of one's own are not.
 Cause     ``PreTrainedModel`` does not inherit from ``GenerationMixin`` any more. When an instance of a class is made
           that would need it, because it has a ``prepare_inputs_for_generation``, a warning says so.
-Releases  4.52.1 to 5.23.0
+Releases  4.52.1 and later
 Upstream  InternVL#1068, ms-swift#4324, ms-swift#7019 and 14 more (not put back)
 Here      Where the warning is given, the class gets ``GenerationMixin`` as its last base, and ``can_generate()`` is
           true, as in 4.51.3; only for classes whose ``prepare_inputs_for_generation`` was not written in transformers.
@@ -26,6 +26,12 @@ FIX = Fix(
     upstream=("InternVL#1068", "ms-swift#4324", "ms-swift#7019"),
     optin="it gives classes another base, and models that run without generate() a GenerationConfig",
     group="removed-names",
+    errors=(
+        "AttributeError: '…ForCausalLM' object has no attribute 'generate'",
+        "AttributeError: '…InferenceModel' object has no attribute 'generate'",
+        "AttributeError: '…ForConditionalGeneration' object has no attribute 'generate'",
+        "AttributeError: '…LMHeadModel' object has no attribute 'generate'",
+    ),
 )
 
 FIX.edits(

@@ -5,7 +5,7 @@ Symptom   ``TypeError: Unexpected keyword argument time_mode.`` while remote cod
           'transformers.processing_utils'``.
 Cause     ``ProcessorMixin`` finds its parts in the signature of the class, and no longer reads which keywords a class
           has called optional. Two ``TypedDict`` that remote code inherits from were removed.
-Releases  5.0.0 to 5.23.0; ``ChatTemplateLoadKwargs`` 5.1.0 to 5.23.0
+Releases  5.0.0 and later; ``ChatTemplateLoadKwargs`` 5.1.0 and later
 Upstream  vllm#35101, transformers#44447 (not put back)
 Here      Where a class names optional attributes, those keywords become attributes, None where they are not given, as
           in 4.57.6; ``chat_template`` and ``audio_tokenizer`` are left to the release. Both ``TypedDict`` have the
@@ -26,8 +26,8 @@ FIX = Fix(
     kind="removed-api",
     upstream=("vllm#35101", "transformers#44447"),
     group="removed-names",
-    errors=("TypeError: Unexpected keyword argument …",),
-    on_error=True,
+    errors=("TypeError: Unexpected keyword argument time_mode.",),
+    on_error=("TypeError: Unexpected keyword argument …",),
     prefilter="get_attributes():",
 )
 

@@ -3,7 +3,7 @@
 Symptom   ``TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'`` from every call that
           pads: ChatGLM3, GLM-4, Kolors, CogVLM tokenizers.
 Cause     ``pad`` was given an argument ``padding_side`` and hands it on.
-Releases  4.45.0 to 5.23.0; the tokenizers named above fail earlier on 5.x, others get there
+Releases  4.45.0 and later; the tokenizers named above fail earlier on 5.x, others get there
 Upstream  GLM-4#578, ChatGLM3#1324, ms-swift#2151 and nine more (not repaired)
 Here      An override is called by its own signature: without the argument it pads on its own side, as in 4.44.2. Where
           the caller asks for the other side, that is a ValueError, since the override could not know.

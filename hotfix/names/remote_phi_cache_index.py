@@ -4,7 +4,7 @@ Symptom   ``IndexError: index is out of bounds for dimension with size 0`` in th
           wrappers, other models with a copy of Phi.
 Cause     Their ``prepare_inputs_for_generation`` takes ``inputs_embeds`` where ``past_key_values`` is None, and token
           ids otherwise. Since 4.42.0 they get an empty cache where they got None, and there are no token ids.
-Releases  4.42.0 to 5.23.0; in 5.0.0 only with ``cache_implementation="dynamic"``
+Releases  4.42.0 and later; in 5.0.0 only with ``cache_implementation="dynamic"``
 Upstream  transformers#31782, transformers#32321, moondream#128, ComfyUI-moondream#19 and some ten more (not repaired)
 Here      Where the method was not written in transformers, and gets embeddings and an empty cache, it is called with
           None, as in 4.41.2. The cache goes to the model in its place, and holds what it has seen.
@@ -26,6 +26,7 @@ FIX = Fix(
     upstream=("transformers#31782", "transformers#32321", "moondream#128", "ComfyUI-moondream#19"),
     optin="a model that does know the empty cache would no longer get it",
     group="removed-names",
+    errors=("IndexError: index is out of bounds for dimension with size 0",),
     prefilter="_supports_default_dynamic_cache",
     exempt={
         "transformers.models.granitemoehybrid.modeling_granitemoehybrid:"

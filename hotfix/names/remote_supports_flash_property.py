@@ -4,7 +4,7 @@ Symptom   ``ValueError: Florence2ForConditionalGeneration does not support Flash
           ``from_pretrained(..., attn_implementation="flash_attention_2", trust_remote_code=True)``.
 Cause     ``_supports_flash_attn_2`` is a property there that reads ``self.language_model``, and is read before that
           model exists, as with ``_supports_sdpa``. From 5.4.0 on the name is not asked for at all.
-Releases  4.54.0 to 5.3.0 for properties, 5.4.0 to 5.23.0 for all classes that have the old name alone
+Releases  4.54.0 to 5.3.0 for properties, 5.4.0 and later for all classes that have the old name alone
 Upstream  not repaired
 Here      A property counts as yes until it can be read, as in 4.53.3, to which a property of a class was true; the
           model inside decides for itself when it is built. From 5.4.0 on the old name is asked for as in 5.3.0, for
@@ -23,10 +23,13 @@ FIX = Fix(
     kind="loading",
     group="removed-names",
     errors=(
+        "ValueError: Florence2ForConditionalGeneration does not support Flash Attention 2.0 yet",
+        "AttributeError: '…' object has no attribute '_supports_flash_attn_2'",
+    ),
+    on_error=(
         "ValueError: …does not support Flash Attention…",
         "AttributeError: …object has no attribute '_supports_flash_attn_2'",
     ),
-    on_error=True,
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

@@ -4,7 +4,7 @@ Symptom   ``AttributeError: 'Florence2ForConditionalGeneration' object has no at
           ``from_pretrained(..., trust_remote_code=True)``.
 Cause     ``_supports_sdpa`` is a property there that reads ``self.language_model``. Since attention is chosen when the
           instance is made, it is read before that model exists; before, the class was asked.
-Releases  4.54.0 to 5.23.0
+Releases  4.54.0 and later
 Upstream  ComfyUI-Florence2#174, ComfyUI#9101 and four more (not repaired)
 Here      Where it cannot be read yet and is a property, the answer is that of 4.53.3, to which a property of a class
           was true. The model inside decides for itself when it is built.
@@ -20,8 +20,8 @@ FIX = Fix(
     kind="loading",
     upstream=("ComfyUI-Florence2#174", "ComfyUI#9101"),
     group="removed-names",
-    errors=("AttributeError: …object has no attribute '_supports_sdpa'",),
-    on_error=True,
+    errors=("AttributeError: '…' object has no attribute '_supports_sdpa'",),
+    on_error=("AttributeError: …object has no attribute '_supports_sdpa'",),
 )
 
 FIX.edits(

@@ -4,7 +4,7 @@ Symptom   ``KeyError: 'type'`` while a model is built: InternLM2 of InternVL, Ph
           whatever else asks ``config.rope_scaling is None`` and then ``config.rope_scaling["type"]``.
 Cause     The attribute became another name of ``rope_parameters``, which holds the base, too, and is there without any
           scaling; the kind is called ``rope_type`` in it.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  not put back
 Here      For configurations whose class is not one of transformers: None where nothing is scaled, else the same
           dictionary with ``type`` in it, so that what is written into it stays. Nothing in 5.x itself reads the
@@ -30,6 +30,7 @@ FIX = Fix(
     kind="removed-api",
     optin="code for 5.x that reads config.rope_scaling would no longer find what the release has there",
     group="removed-names",
+    errors=("KeyError: 'type'",),
     exempt={
         "*Config.convert_rope_params_to_dict": _FILLS,
         **{f"transformers.models.{one}.convert_rope_params_to_dict": _FILLS for one in _REPLACED_SINCE},

@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'shard_checkpoint' from 'transformer
 Cause     The function was removed, and ``split_torch_state_dict_into_shards`` of huggingface_hub recommended. That one
           gives a tensor that is larger than a shard a file of its own and goes on filling the shard before it; the
           files are others then.
-Releases  4.47.0 to 5.23.0
+Releases  4.47.0 and later
 Upstream  not put back
 Here      What it gave in 4.46.3: the same files with the same tensors in them, and the same index. It does not warn
           that it is deprecated.

@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'PreTrainedTokenizerBase' from 'tran
           ``PaddingStrategy``, ``BatchEncoding`` and others, and of ``_is_punctuation``, ``_is_control`` and
           ``_is_whitespace`` from tokenizers that were written after BERT's.
 Cause     5.0.0 split the module; what goes by its name is the part for sentencepiece.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  lm-format-enforcer#175 (not put back)
 Here      The names, from where they are now. They are added to that part, so that the old module has them as well.
 """
@@ -20,6 +20,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("lm-format-enforcer#175",),
     group="removed-names",
+    errors=("ImportError: cannot import name 'PreTrainedTokenizerBase' from 'transformers.tokenization_utils'",),
 )
 
 PLACE = "transformers.tokenization_utils_sentencepiece"

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: BertTokenizer has no attribute batch_encode_plus`` from OpenCompass, pyterrier,
           neural-cherche and much code that was written before tokenizers could be called.
 Cause     The methods were removed; calling the tokenizer does what they did.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  opencompass#2635 (not put back)
 Here      The call, of one text or of a batch. A list of words is one text where ``is_split_into_words`` says so, as
           before; a batch is a list of texts, or of pairs of texts. What the call would take for something else than
@@ -25,6 +25,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("opencompass#2635",),
     group="removed-names",
+    errors=(
+        "AttributeError: …Tokenizer… has no attribute batch_encode_plus",
+        "AttributeError: …Tokenizer… has no attribute encode_plus",
+    ),
 )
 
 LACKING = ">=5.0.0"

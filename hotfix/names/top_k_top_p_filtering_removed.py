@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'top_k_top_p_filtering' from 'transformers'`` from trl before 0.8,
           starcoder2, HistoGPT and demonstrations of Falcon.
 Cause     The function was removed, after it had been replaced by ``TopKLogitsWarper`` and ``TopPLogitsWarper``.
-Releases  4.39.0 to 5.23.0
+Releases  4.39.0 and later
 Upstream  trl#1409 (not put back)
 Here      The two, one after the other, as in 4.38.2: it was nothing else there. It does not warn that it is
           deprecated.

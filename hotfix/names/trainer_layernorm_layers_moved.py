@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'ALL_LAYERNORM_LAYERS' from 'transformers.trainer'``: GLiNER, RoboTwin and
           the many projects that have their Trainer from LLaVA.
 Cause     The Trainer does not use it since 4.53.0; it stands where it always stood, in ``pytorch_utils``.
-Releases  4.53.0 to 5.23.0
+Releases  4.53.0 and later
 Upstream  transformers#38922, GLiNER#273 (not put back)
 Here      It is the list of ``pytorch_utils``, in both modules the same object, as in 4.52.4. The Trainer itself does
           not read it any more: what somebody appends to it counts for their own Trainer only.

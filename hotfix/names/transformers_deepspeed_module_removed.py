@@ -3,7 +3,7 @@
 Symptom   ``ModuleNotFoundError: No module named 'transformers.deepspeed'`` from the training scripts of FastChat,
           LLaVA, Qwen and LMFlow: ``from transformers.deepspeed import is_deepspeed_zero3_enabled``.
 Cause     It was a deprecated name of ``transformers.integrations.deepspeed``.
-Releases  4.46.1 to 5.23.0
+Releases  4.46.1 and later
 Upstream  transformers#34582 (not put back)
 Here      A module of that name with the ten names that it had. It imports the other one when it is first asked for one
           of them, and then gives the warning that it gave.

@@ -5,7 +5,7 @@ Symptom   ``KeyError: 'Cache only has 0 layers, attempted to access layer with i
           step, from remote code written before there were caches: InternLM2, ChatGLM, Qwen 1, Baichuan and others.
 Cause     ``generate()`` asked ``_supports_cache_class``, which was false unless a class said otherwise. Since 4.54.0
           every model gets an empty cache where it got None.
-Releases  4.54.0 to 5.23.0; in 5.0.0 only with ``cache_implementation="dynamic"``
+Releases  4.54.0 and later; in 5.0.0 only with ``cache_implementation="dynamic"``
 Upstream  not repaired
 Here      A model gets None, as in 4.53.3, if its class was not written in transformers, does not say
           ``_supports_cache_class = True``, reorders tuples by a ``_reorder_cache`` of its own, and the module of its
@@ -26,6 +26,11 @@ FIX = Fix(
     kind="removed-api",
     optin="a model that does know caches would no longer get one",
     group="removed-names",
+    errors=(
+        "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
+        "AttributeError: 'NoneType' object has no attribute 'shape'",
+        "TypeError: 'DynamicCache' object is not subscriptable",
+    ),
     prefilter="_supports_default_dynamic_cache",
     exempt={
         "transformers.models.granitemoehybrid.modeling_granitemoehybrid:"

@@ -2,7 +2,7 @@
 
 Symptom   ``AttributeError: Qwen2Tokenizer has no attribute all_special_tokens_extended`` while vLLM up to 0.11 starts.
 Cause     The property was removed, with ``special_tokens_map_extended``.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  Qwen3-VL#2058, verl#4337 (not put back)
 Here      Both, in the order of 4.57.6: the named tokens, then the additional ones, then those that only one model has
           (an image token, for instance); each as the tokenizer holds it, a string or an ``AddedToken``, and once.
@@ -21,6 +21,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("Qwen3-VL#2058", "verl#4337"),
     group="removed-names",
+    errors=("AttributeError: …Tokenizer… has no attribute all_special_tokens_extended",),
 )
 
 LACKING = ">=5.0.0"

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'`` from ``from_pretrained()``.
 Cause     The attribute is set by ``post_init()``, which much remote code never calls, and is read at the end of
           loading.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  one of the places asks for it with a default since 5.5.1; the rest do not
 Here      It is worked out when ``from_pretrained()`` has built such a model, of the whole of it, as ``post_init()``
           does. No empty default: that would lose the tie between a head and its embeddings.
@@ -21,7 +21,7 @@ FIX = Fix(
     kind="removed-api",
     group="removed-names",
     everyone="only a model without the attribute, at which from_pretrained() of these releases ends",
-    errors=("AttributeError: …object has no attribute 'all_tied_weights_keys'",),
+    errors=("AttributeError: '…' object has no attribute 'all_tied_weights_keys'",),
 )
 
 FIX.edits(

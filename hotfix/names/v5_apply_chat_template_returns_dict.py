@@ -4,7 +4,7 @@ Symptom   ``KeyError: 'shape'``, ``Could not infer dtype of dict``, ``invalid li
           'input_ids'``; silent where only the length is taken: 2, the number of keys, for the number of tokens of a
           prompt.
 Cause     The default of ``return_dict`` was changed.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#41626, transformers#42567, trl#4448, trl#4880 (by design)
 Here      Off unless asked for, by id or by the group ``v4-defaults``. Then remote code and the program's own files get
           the ids, as in 4.57.6, unless they say ``return_dict``. Installed packages, transformers included, get what
@@ -28,6 +28,11 @@ FIX = Fix(
     upstream=("transformers#41626", "transformers#42567", "trl#4448", "trl#4880"),
     optin="it puts a default of 4.x in the place of one of 5.x",
     group="v4-defaults",
+    errors=(
+        "KeyError: 'shape'",
+        "RuntimeError: Could not infer dtype of dict",
+        "ValueError: invalid literal for int() with base 10: 'input_ids'",
+    ),
     prefilter="def apply_chat_template",
     exempt={
         "transformers.tokenization_mistral_common:MistralCommonBackend.apply_chat_template": (

@@ -3,7 +3,7 @@
 Symptom   ``TypeError: Tiny._check_and_adjust_attn_implementation() got an unexpected keyword argument
           'allow_all_kernels'`` while a model of remote code is built.
 Cause     The method got the argument in 5.3.0, and the library hands it over.
-Releases  5.3.0 to 5.23.0
+Releases  5.3.0 and later
 Upstream  not repaired
 Here      An override that does not take it is called without, as in 5.2.0. What such a class chooses is then what it
           is when kernels of anybody are not allowed.
@@ -21,7 +21,9 @@ FIX = Fix(
     title="TypeError: _check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
     kind="removed-api",
     group="removed-names",
-    errors=("TypeError: …_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",),
+    errors=(
+        "TypeError: …_check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
+    ),
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

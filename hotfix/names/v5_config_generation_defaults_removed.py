@@ -7,7 +7,7 @@ Symptom   ``AttributeError: 'Florence2LanguageConfig' object has no attribute 'f
           within a model, as the language model of Florence-2, generates other tokens, without a word.
 Cause     What is about generation went to `GenerationConfig`, and is dropped where a file has it; the rest went to the
           configurations of the library that use it.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
 Here      Configurations whose class was not written in transformers have them for code that would end without them, and
           not for the library itself: what a file or an argument gave, and else the default of 4.57.6. They are not
@@ -32,7 +32,15 @@ FIX = Fix(
     upstream=("ComfyUI-Florence2#187", "ComfyUI-Florence2#199", "ComfyUI#12277"),
     group="removed-names",
     everyone="it writes down what a configuration of others was given and this release drops",
-    errors=("AttributeError: …object has no attribute …",),
+    errors=(
+        "AttributeError: '…Config' object has no attribute 'forced_bos_token_id'",
+        "AttributeError: '…Config' object has no attribute 'pad_token_id'",
+        "AttributeError: '…Config' object has no attribute 'max_length'",
+        "AttributeError: '…Config' object has no attribute 'num_beams'",
+        "AttributeError: '…Config' object has no attribute 'is_decoder'",
+        "AttributeError: '…Config' object has no attribute 'add_cross_attention'",
+        "AttributeError: '…Config' object has no attribute 'use_cache'",
+    ),
 )
 
 CONFIG = "transformers.configuration_utils:PreTrainedConfig"

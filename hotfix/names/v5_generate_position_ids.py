@@ -5,7 +5,7 @@ Symptom   In the second step of ``generate``, sizes of tensors that do not match
 Cause     ``generate`` makes the positions of all tokens and hands them to ``prepare_inputs_for_generation``. One that
           was written before 5.3.0 makes them itself, of the tokens that are not in the cache, unless it is given some:
           those it takes as they are.
-Releases  5.3.0 to 5.23.0
+Releases  5.3.0 and later
 Upstream  not repaired
 Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no
           ``next_sequence_length`` and does not ask the library's own is handed no positions that the caller has not

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_head_mask'`` from GroundingDINO and what is built
           on it (Grounded-SAM, nodes of ComfyUI), and from remote code of encoders.
 Cause     Masks of heads were removed from the models, and the method with them.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  GroundingDINO#446 (not put back)
 Here      Without a mask, which is how nearly everybody calls it, one None for each layer, as in 4.57.6. A real mask is
           refused with a sentence: no layer of the release would go by it. GroundingDINO hands a device to
@@ -23,6 +23,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("GroundingDINO#446",),
     group="removed-names",
+    errors=("AttributeError: '…Model' object has no attribute 'get_head_mask'",),
 )
 
 

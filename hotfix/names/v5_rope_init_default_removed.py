@@ -3,7 +3,7 @@
 Symptom   ``KeyError: 'default'`` while remote code of Molmo2, Dream, LLaDA2, EuroBERT, BAGEL or Qwen-ASR builds its
           rotary embedding.
 Cause     Each model of the library computes plain frequencies itself, and the entry of the table was removed.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  not put back
 Here      The entry, with the function's arguments and results of 4.57.6. The base and the part of a head that is
           rotated are taken from the configuration where it has them, as they were; else from its ``rope_parameters``,
@@ -22,6 +22,7 @@ FIX = Fix(
     title="KeyError: 'default' in ROPE_INIT_FUNCTIONS",
     kind="removed-api",
     group="removed-names",
+    errors=("KeyError: 'default'",),
 )
 
 

@@ -4,7 +4,7 @@ Symptom   Silent: of two texts the model is told that they are one, and is less 
           from exporters.
 Cause     What a tokenizer returns unless told otherwise lost ``token_type_ids``, and these classes were forgotten where
           it was given back.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#48128, transformers#48129 (closed without a change), torch-to-nnef#229
 Here      Off unless asked for, by id or by the group ``v4-defaults``. Then tokenizers of ALBERT, Funnel, HerBERT,
           RemBERT, Splinter and XLNet return them, as in 4.57.6. What the file of a tokenizer, its caller or a class of
@@ -27,6 +27,7 @@ FIX = Fix(
     upstream=("transformers#48128", "transformers#48129", "torch-to-nnef#229"),
     optin="it puts a default of 4.x in the place of one of 5.x",
     group="v4-defaults",
+    errors=("KeyError: 'token_type_ids'",),
     prefilter="TokenizersBackend",
 )
 

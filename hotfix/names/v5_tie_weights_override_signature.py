@@ -3,7 +3,7 @@
 Symptom   ``TypeError: Tiny.tie_weights() got an unexpected keyword argument 'recompute_mapping'`` while a model is
           built or loaded, or ``AttributeError: 'Tiny' object has no attribute '_tie_or_clone_weights'``.
 Cause     The method got two arguments, and the library hands them over. The helper was removed.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  not repaired
 Here      An override is called by its own signature. What it has tied counts as loaded, as the release's own method
           sees to. ``_tie_or_clone_weights`` ties one module's weight to another's, as in 4.57.6.
@@ -21,7 +21,11 @@ FIX = Fix(
     title="TypeError: tie_weights() got an unexpected keyword argument 'recompute_mapping', of an override for 4.x",
     kind="removed-api",
     group="removed-names",
-    errors=("TypeError: …tie_weights() got an unexpected keyword argument …",),
+    errors=(
+        "TypeError: …tie_weights() got an unexpected keyword argument 'recompute_mapping'",
+        "TypeError: …tie_weights() got an unexpected keyword argument 'missing_keys'",
+        "AttributeError: '…' object has no attribute '_tie_or_clone_weights'",
+    ),
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'list' object has no attribute 'keys'`` from ``post_init()`` and ``save_pretrained()`` where
           ``config.tie_word_embeddings`` is true.
 Cause     The attribute became a mapping from the name of a tied weight to that of its source.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  not repaired
 Here      A list is read as 4.57.6 acted on it: the head's weight is that of the input embeddings. Further names in the
           list have to be the embeddings already, as where modules share them; one that is neither is refused with a

@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name '_validate_images_text_input_order' from 'transformers.processing_utils'``
           from the processors of Kimi-VL and A.X-4.0-VL, and from wrappers around HunyuanVideo.
 Cause     The time in which ``processor(text, images)`` was put right is over.
-Releases  4.54.0 to 5.23.0
+Releases  4.54.0 and later
 Upstream  not put back
 Here      What it did in 4.53.3: the two as they are where both fit, exchanged where the other way round is meant, and
           else a ValueError.

@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'VideoInput' from 'transformers.imag
           Keye-VL, MiniCPM-o, VideoLLaMA3 and of forks of Qwen2-VL.
 Cause     What is for videos moved to ``transformers.video_utils``; later the image processor of Qwen2-VL, where others
           found it, stopped to import it.
-Releases  4.52.1 to 5.23.0; from the image processor of Qwen2-VL 5.4.0 to 5.23.0
+Releases  4.52.1 and later; from the image processor of Qwen2-VL 5.4.0 and later
 Upstream  not put back
 Here      The union of types that it was in 4.51.3, and in Qwen2-VL that of ``video_utils``, as in 5.3.0.
           ``make_batched_videos``, which moved with it, is not given back: what it returns is nested in another way

@@ -24,6 +24,12 @@ FIX = Fix(
     needs={"accelerate": ">=1.0"},
     upstream=("transformers#34699", "transformers#34714"),
     fixed_in="4.40.0",
+    errors=(
+        "TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'",
+        "TypeError: Accelerator.__init__() got an unexpected keyword argument 'split_batches'",
+        "TypeError: Accelerator.__init__() got an unexpected keyword argument 'even_batches'",
+        "TypeError: Accelerator.__init__() got an unexpected keyword argument 'use_seedable_sampler'",
+    ),
 )
 
 REFUSED_SAMPLER = "TypeError: …got an unexpected keyword argument 'use_seedable_sampler'"

@@ -4,7 +4,7 @@ Symptom   ``ValueError: 'aimv2' is already used by a Transformers config, pick a
           imported; the same from research code that brings a model along which the library got later. ``ValueError:
           '<class ...>' is already used by a Transformers model.`` where its configuration has the same name, too.
 Cause     A type or a class of that name may be registered only where the caller says that it may be known.
-Releases  all, for the types and names that each has: 4.36.0 to 5.23.0
+Releases  all, for the types and names that each has: 4.36.0 and later
 Upstream  vllm-ascend#2046, GLM-V#84, vllm#22178 and some ten more; vLLM says ``exist_ok=True`` since 0.10.0
 Here      The class that is registered counts, as with ``exist_ok=True``, if it was not written in transformers, and
           that is logged once. What somebody else has registered before is refused as ever. Off unless asked for: a
@@ -27,6 +27,10 @@ FIX = Fix(
     upstream=("vllm-ascend#2046", "GLM-V#84", "vllm#22178"),
     optin="it changes which class AutoConfig and AutoModel take for a type that the release knows",
     group="removed-names",
+    errors=(
+        "ValueError: '…' is already used by a Transformers config, pick another name.",
+        "ValueError: '<class …>' is already used by a Transformers model.",
+    ),
     prefilter="is already used by a Transformers",
 )
 

@@ -1,6 +1,7 @@
 """DeepSpeed refuses the configuration that the Trainer fills in: a prefetch bucket of half an element.
 
-Symptom   ``ValidationError: 1 validation error for DeepSpeedZeroConfig stage3_prefetch_bucket_size Input should be a
+Symptom   ``ValidationError: 1 validation error for DeepSpeedZeroConfig stage3_prefetch_bucket_size "
+        "Input should be a
           valid integer, got a number with a fractional part`` with ZeRO-3 and ``"auto"``.
 Cause     Nine tenths of the square of the hidden size are handed on as they are; DeepSpeed 0.15 and later check types.
 Releases  4.36.0 to 4.44.2
@@ -18,7 +19,10 @@ FIX = Fix(
     title="ValidationError: stage3_prefetch_bucket_size Input should be a valid integer",
     kind="crash",
     fixed_in="4.45.0",
-    errors=("ValidationError: …stage3_prefetch_bucket_size…Input should be a valid integer…",),
+    errors=(
+        "ValidationError: 1 validation error for DeepSpeedZeroConfig stage3_prefetch_bucket_size "
+        "Input should be a valid integer, got a number with a fractional part",
+    ),
 )
 
 FIX.edits(

@@ -29,8 +29,12 @@ FIX = Fix(
     title="ModuleNotFoundError: No module named 'transformers_modules.MiniCPM-V-2'",
     kind="crash",
     fixed_in="4.57.1",
-    errors=("ModuleNotFoundError: No module named 'transformers_modules.…",),
-    on_error=True,
+    errors=(
+        "ModuleNotFoundError: No module named 'transformers_modules.MiniCPM-V-2'",
+        "ModuleNotFoundError: No module named 'transformers_modules.Phi-3'",
+        "ModuleNotFoundError: No module named 'transformers_modules.microsoft.Phi-3'",
+    ),
+    on_error=("ModuleNotFoundError: No module named 'transformers_modules.…",),
     prefilter="submodule = os.path.basename(pretrained_model_name_or_path)",
 )
 

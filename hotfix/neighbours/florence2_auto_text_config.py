@@ -19,7 +19,10 @@ FIX = Fix(
     title="AutoModelForCausalLM: Unrecognized configuration class Florence2LanguageConfig",
     kind="crash",
     fixed_in="4.50.1",
-    errors=("ValueError: Unrecognized configuration class …for this kind of AutoModel: AutoModelForCausalLM…",),
+    errors=(
+        "ValueError: Unrecognized configuration class <class '….Florence2LanguageConfig'> "
+        "for this kind of AutoModel: AutoModelForCausalLM.",
+    ),
     everyone="only where the class knows the whole and not the text part, at which the release raises",
 )
 

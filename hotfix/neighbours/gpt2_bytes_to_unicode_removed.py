@@ -4,7 +4,7 @@ Symptom   ``ImportError: cannot import name 'bytes_to_unicode' from 'transformer
           the tokenizers of Kimi-K2, Moonlight and other remote code that counts in bytes.
 Cause     These tokenizers are built by the tokenizers library alone since 5.0.0; the function moved to
           ``transformers.convert_slow_tokenizer``.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  not put back
 Here      Another name of what moved, in each module that had it.
 """

@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'LogitsWarper' from 'transformers'`` (or from ``transformers.generation``),
           from code that changes the logits of generation.
 Cause     Deprecated in 4.46; a class of that kind inherits from ``LogitsProcessor``, which is called in the same way.
-Releases  4.49.0 to 5.23.0
+Releases  4.49.0 and later
 Upstream  not put back
 Here      The abstract class that it was: its warning, once, and its refusal to be called itself.
 """

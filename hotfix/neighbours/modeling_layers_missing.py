@@ -20,6 +20,7 @@ FIX = Fix(
     kind="removed-api",
     fixed_in="4.52.1",
     group="removed-names",
+    errors=("ModuleNotFoundError: No module named 'transformers.modeling_layers'",),
 )
 
 

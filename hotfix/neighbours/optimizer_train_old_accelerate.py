@@ -22,8 +22,10 @@ FIX = Fix(
     upstream=("transformers#33620",),
     fixed_in="4.52.1",
     errors=(
-        "AttributeError: '…' object has no attribute 'train'",
-        "AttributeError: '…' object has no attribute 'eval'",
+        "AttributeError: '…AdamW…' object has no attribute 'train'",
+        "AttributeError: '…AdamW…' object has no attribute 'eval'",
+        "AttributeError: 'Adafactor' object has no attribute 'train'",
+        "AttributeError: 'Adafactor' object has no attribute 'eval'",
     ),
     everyone="only Accelerate's own wrapper, which always has the methods, is looked into",
 )

@@ -27,6 +27,10 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#32385",),
     fixed_in="4.46.1",
+    errors=(
+        "TypeError: Trainer.__init__() got an unexpected keyword argument 'processing_class'",
+        "TypeError: Seq2SeqTrainer.__init__() got an unexpected keyword argument 'processing_class'",
+    ),
     prefilter="compute_metrics",
 )
 

@@ -26,6 +26,10 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#30190",),
     fixed_in="4.41.0",
+    errors=(
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'eval_strategy'",
+        "AttributeError: '…TrainingArguments' object has no attribute 'eval_strategy'",
+    ),
     prefilter="TrainingArguments",
 )
 

@@ -21,6 +21,7 @@ FIX = Fix(
     kind="removed-api",
     fixed_in="4.51.0",
     group="removed-names",
+    errors=("AttributeError: type object '…' has no attribute '_VALID_DICT_FIELDS'",),
 )
 
 FIELDS = ("accelerator_config", "fsdp_config", "deepspeed", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs")

@@ -3,7 +3,7 @@
 Symptom   ``ModuleNotFoundError`` for ``weave``, ``vllm_ascend`` and others that are not installed, from guards
           such as ``if _is_package_available("weave")``.
 Cause     It returns a pair since, also where no version is asked for; a pair is true, whatever is in it.
-Releases  5.3.0 to 5.23.0
+Releases  5.3.0 and later
 Upstream  not changed back
 Here      Off unless asked for by id. Then a pair that is false where the package is missing. It can be unpacked and
           indexed as the other one.

@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'isin_mps_friendly' from 'transformers.pytorch_utils'`` (Coqui XTTS and
           others with a copy of ``generate``).
 Cause     It was for torch before 2.4.
-Releases  5.1.0 to 5.23.0
+Releases  5.1.0 and later
 Upstream  not put back
 Here      As in 4.57.6, for the torch that 5.x requires. ``download_url``, which went with it, is not given back: it
           downloads.

@@ -3,7 +3,7 @@
 Symptom   ``AttributeError: 'GPT2InferenceModel' object has no attribute '_validate_model_class'``, from copies of
           ``generate`` in research code (Coqui XTTS, tortoise).
 Cause     Every class that inherits from ``GenerationMixin`` can generate since 4.50.0; nothing is to validate.
-Releases  4.52.1 to 5.23.0
+Releases  4.52.1 and later
 Upstream  not put back
 Here      The check that it was: nothing for a model that can generate, and a TypeError for one that cannot.
 """
@@ -19,6 +19,7 @@ FIX = Fix(
     title="AttributeError: object has no attribute '_validate_model_class'",
     kind="removed-api",
     group="removed-names",
+    errors=("AttributeError: '…' object has no attribute '_validate_model_class'",),
 )
 
 ENDS = ["ForCausalLM", "ForConditionalGeneration", "ForSpeechSeq2Seq", "ForVision2Seq"]

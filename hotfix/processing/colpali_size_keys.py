@@ -23,7 +23,10 @@ FIX = Fix(
     kind="loading",
     upstream=("colpali#290", "colpali#293"),
     fixed_in="4.54.0",
-    errors=("ValueError: size must have one of the following set of keys: …",),
+    errors=(
+        "ValueError: size must have one of the following set of keys: …, "
+        "got dict_keys(['max_pixels', 'min_pixels', 'longest_edge', 'shortest_edge'])",
+    ),
     everyone="only for a size that repeats its limits, which these releases always refuse: the new code tests it",
 )
 

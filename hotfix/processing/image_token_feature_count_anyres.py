@@ -23,7 +23,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#34625", "transformers#36002"),
     fixed_in="4.47.0, 4.49.0",
-    errors=("ValueError: Image features and image tokens do not match: …",),
+    errors=("ValueError: Image features and image tokens do not match: tokens: …, features …",),
     everyone="the processor counts for the library's model, which rounds",
 )
 

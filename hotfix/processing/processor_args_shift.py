@@ -18,8 +18,11 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#38898", "vllm#19833"),
     fixed_in="4.53.1",
-    errors=("TypeError: …got multiple values for argument …",),
-    on_error=True,
+    errors=(
+        "TypeError: CLIPProcessor.__init__() got multiple values for argument 'image_processor'",
+        "TypeError: Qwen2_5_VLProcessor.__init__() got multiple values for argument 'image_processor'",
+    ),
+    on_error=("TypeError: …got multiple values for argument …",),
 )
 
 FIX.edits(

@@ -31,6 +31,7 @@ FIX = Fix(
     kind="silent",
     upstream=("vllm#13143",),
     fixed_in="4.50.0, 4.50.2",
+    errors=("TypeError: Qwen2VLImageProcessor.preprocess() got an unexpected keyword argument 'max_pixels'",),
     everyone="only for calls with limits, and for image processors of the library: the new code tests it",
     prefilter="max_pixels",
 )

@@ -6,7 +6,7 @@ Symptom   Silent. Ids are not those of 4.x, nor those that the model was trained
           punctuation are cut otherwise (Granite, OLMo 2, StableLM). Scores fall: 95 to 47 in GSM8K.
 Cause     Of tokenizer.json only the vocabulary, the merges and what is put around a text are handed to the class. The
           class builds the rest (how text is cut before it is merged, and put together again) as its own models have it.
-Releases  5.0.0 to 5.23.0. Upstream routes around the class, by the name of the model at first, for Llama's class by
+Releases  5.0.0 and later. Upstream routes around the class, by the name of the model at first, for Llama's class by
           what the file says later (`AutoTokenizer`); the class itself, and GPT-2's, are as they were.
 Upstream  transformers#44779, transformers#44819, transformers#45488, transformers#45701, transformers#45812,
           transformers#46489, transformers#48206

@@ -19,6 +19,9 @@ _LENGTH = 12  # hexadecimal digits
 _LIBRARY = ("engine", "patching", "pattern", "fix", "errors", "_support", "session", "versions", "reports")
 _PROOF = {"case", "recognises"}
 
+# What a fix says of itself and no proof depends on, unless its module reads it (``FIX.errors``).
+_SAID = {"id", "title", "upstream", "fixed_in", "errors", "everyone"}
+
 
 def patch_set_digest(patches: Iterable[str]) -> str:
     """The short name of a patch set: 12 hexadecimal digits."""
@@ -49,7 +52,7 @@ def code_digest(module: str, proof: bool = False) -> str:
     Args:
         module: name of a module of which every definition counts, but for the declaration, the matcher and the proof of
             a fix.
-        proof: count these as well.
+        proof: count these as well, but for what the declaration only says (`_SAID`).
     """
     return source.digest_of(*_texts(_reached(module, proof=proof), proof))
 
@@ -126,11 +129,26 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
     text = read_installed(module)
     if text is None:
         return []
-    return [
-        one
-        for one in source.without_docstring(source.parse(text).body)
-        if not _is_for_types(one) and (proof or not _is_beside_the_cure(one))
-    ]
+    every = [one for one in source.without_docstring(source.parse(text).body) if not _is_for_types(one)]
+    if not proof:
+        return [one for one in every if not _is_beside_the_cure(one)]
+    attributes = (node for one in every for node in ast.walk(one) if isinstance(node, ast.Attribute))
+    read = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "FIX"}
+    return [_without(_SAID - read, one) if _is_declaration(one) else one for one in every]
+
+
+def _without(names: set[str], declaration: ast.stmt) -> ast.stmt:
+    """The declaration of a fix without some of its arguments; what is parsed is shared, and stays as it is."""
+    value = declaration.value if isinstance(declaration, ast.Assign) else None
+    if not isinstance(declaration, ast.Assign) or not isinstance(value, ast.Call):
+        return declaration
+    given = {keyword.arg: keyword.value for keyword in value.keywords}
+    on_error = given.get("on_error")
+    if isinstance(on_error, ast.Constant) and on_error.value is True and "errors" in given:
+        given["on_error"] = given["errors"]  # what it means
+    kept = [ast.keyword(name, of) for name, of in given.items() if name not in names]
+    call = ast.copy_location(ast.Call(value.func, value.args, kept), value)
+    return ast.copy_location(ast.Assign(declaration.targets, call), declaration)
 
 
 def _is_for_types(node: ast.stmt) -> bool:
@@ -141,8 +159,11 @@ def _is_beside_the_cure(node: ast.stmt) -> bool:
     decorators = getattr(node, "decorator_list", [])
     called = [one.func if isinstance(one, ast.Call) else one for one in decorators]
     names = {one.attr for one in called if isinstance(one, ast.Attribute)}
-    is_fix = isinstance(node, ast.Assign) and any("FIX" in ast.dump(one) for one in node.targets)
-    return is_fix or bool(names & _PROOF)
+    return _is_declaration(node) or bool(names & _PROOF)
+
+
+def _is_declaration(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and any("FIX" in ast.dump(one) for one in node.targets)
 
 
 def _defined(statement: ast.stmt) -> set[str]:

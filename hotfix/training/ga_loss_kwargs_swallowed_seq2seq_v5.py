@@ -4,7 +4,7 @@ Symptom   Silent. With ``gradient_accumulation_steps=N`` loss and gradients of T
           N times too large. (In 5.2.0 to 5.5.3 Accelerate divides as well: there the gradients are right, and the
           reported loss is not.)
 Cause     That of ga-loss-kwargs-swallowed-vlm, in the classes that got their ``**kwargs`` in 5.0.0.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  transformers#47688, transformers#47690: not repaired, so this is off unless it is asked for. The case is held
           against 4.57.6.
 Here      As there. Encoders (BERT and others, for classification and for masked tokens) have the bug in the same

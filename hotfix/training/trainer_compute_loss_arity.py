@@ -3,7 +3,7 @@
 Symptom   ``TypeError: CustomTrainer.compute_loss() got an unexpected keyword argument 'num_items_in_batch'``, or
           ``TypeError: Trainer.training_step() takes 3 positional arguments but 4 were given``, in the first step.
 Cause     The Trainer hands the number of labels in a step to both.
-Releases  4.46.1 to 5.23.0
+Releases  4.46.1 and later
 Upstream  transformers#36331, transformers#36426, transformers#38666 (not repaired)
 Here      An override is called by its own signature, in training and evaluation. Its loss is then a mean over the
           micro-batch: in its first step the Trainer is told that the model does not take the number, and divides by
@@ -26,8 +26,8 @@ FIX = Fix(
     upstream=("transformers#36331", "transformers#36426", "transformers#38666"),
     group="removed-names",
     errors=(
-        "TypeError: …compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
-        "TypeError: …training_step() takes … positional arguments but … were given",
+        "TypeError: ….compute_loss() got an unexpected keyword argument 'num_items_in_batch'",
+        "TypeError: …Trainer….training_step() takes 3 positional arguments but 4 were given",
     ),
     order=10,
     prefilter="num_items_in_batch",

@@ -34,6 +34,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#36492", "transformers#36967", "transformers#37474", "transformers#40799"),
     fixed_in="4.57.0",
+    errors=("RuntimeError: chunk expects at least a 1-dimensional tensor",),
     prefilter='["num_items_in_batch"] = num_items_in_batch',
     everyone="only for a DataParallel of several devices; a tensor cannot be handed to it by anybody",
 )

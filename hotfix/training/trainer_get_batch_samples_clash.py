@@ -4,7 +4,7 @@ Symptom   ``TypeError: DPOTrainer.get_batch_samples() takes 3 positional argumen
           ``AttributeError: 'generator' object has no attribute 'generate'``, in the first step: the DPO, KTO and ORPO
           Trainers of TRL before 0.12. The former also from an override that was written for 4.46 to 4.49.
 Cause     The name came into use for something else in 4.46, and got an argument in 4.50.
-Releases  4.46.1 to 5.23.0
+Releases  4.46.1 and later
 Upstream  LlamaFactory#8491; TRL 0.12 renamed its own (not repaired here)
 Here      Where the override takes a model first, the Trainer fetches batches by its own method; else it is called with
           as many arguments as it takes.
@@ -22,7 +22,7 @@ FIX = Fix(
     upstream=("LlamaFactory#8491",),
     group="removed-names",
     errors=(
-        "TypeError: …get_batch_samples() takes … positional arguments but … were given",
+        "TypeError: …Trainer….get_batch_samples() takes 3 positional arguments but 4 were given",
         "AttributeError: 'generator' object has no attribute 'generate'",
     ),
     when=f"from {_old_overrides.__name__} import fetches_no_batches; fetches_no_batches(self)",

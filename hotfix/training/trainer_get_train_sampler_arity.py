@@ -3,7 +3,7 @@
 Symptom   ``TypeError: GRPOTrainer._get_train_sampler() takes 1 positional argument but 2 were given`` when training
           starts: LLaVA, R1-V, forks of GRPO.
 Cause     The Trainer hands the data set over instead of letting the method look it up.
-Releases  4.52.1 to 5.23.0
+Releases  4.52.1 and later
 Upstream  LlamaFactory#8207 and six more (not repaired here)
 Here      An override that takes no data set is called without; it looks at ``self.train_dataset``, as before.
 """
@@ -19,7 +19,7 @@ FIX = Fix(
     kind="training",
     upstream=("LlamaFactory#8207", "Tina#4"),
     group="removed-names",
-    errors=("TypeError: …_get_train_sampler() takes … positional argument… but … were given",),
+    errors=("TypeError: …Trainer…._get_train_sampler() takes 1 positional argument but 2 were given",),
     when=f"from {_old_overrides.__name__} import lacks; lacks(self._get_train_sampler, 1)",
 )
 

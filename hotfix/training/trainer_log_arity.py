@@ -3,7 +3,7 @@
 Symptom   ``TypeError: DPOTrainer.log() takes 2 positional arguments but 3 were given`` at the first logging step: TRL
           before 0.13, and Trainers of one's own.
 Cause     The Trainer hands over the time at which training began.
-Releases  4.47.0 to 5.23.0
+Releases  4.47.0 and later
 Upstream  trl#2445 (not repaired here)
 Here      An override is called with as many arguments as it takes.
 """
@@ -19,7 +19,7 @@ FIX = Fix(
     kind="training",
     upstream=("trl#2445",),
     group="removed-names",
-    errors=("TypeError: …log() takes … positional arguments but … were given",),
+    errors=("TypeError: …Trainer….log() takes 2 positional arguments but 3 were given",),
     when=f"from {_old_overrides.__name__} import lacks; lacks(self.log, 2)",
 )
 

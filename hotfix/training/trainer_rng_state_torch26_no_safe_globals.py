@@ -26,8 +26,11 @@ FIX = Fix(
     needs={"torch": ">=2.6"},
     upstream=("transformers#34631",),
     fixed_in="4.47.0",
-    errors=("UnpicklingError: Weights only load failed…",),
-    on_error=True,
+    errors=(
+        "UnpicklingError: Weights only load failed… "
+        "Unsupported global: GLOBAL numpy._core.multiarray._reconstruct was not an allowed global by default.",
+    ),
+    on_error=("UnpicklingError: Weights only load failed…",),
     prefilter="checkpoint_rng_state = torch.load(rng_file)",
 )
 

@@ -27,7 +27,10 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#27925", "transformers#28119", "transformers#28364", "transformers#28848"),
     fixed_in="4.39.0",
-    errors=("FileNotFoundError: …tmp-checkpoint-…", "OSError: …Directory not empty…"),
+    errors=(
+        "FileNotFoundError: [Errno 2] No such file or directory: '…tmp-checkpoint-500' -> '…checkpoint-500'",
+        "OSError: [Errno 39] Directory not empty: '…tmp-checkpoint-500' -> '…checkpoint-500'",
+    ),
 )
 
 FIX.edits(

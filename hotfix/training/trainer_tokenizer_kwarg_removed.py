@@ -3,7 +3,7 @@
 Symptom   ``TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'``, or ``AttributeError:
           'Trainer' object has no attribute 'tokenizer'``.
 Cause     Argument and attribute were renamed to ``processing_class`` in 4.46.0, and the old names removed in 5.0.0.
-Releases  5.0.0 to 5.23.0
+Releases  5.0.0 and later
 Upstream  trl#6168, FlagEmbedding#1592, ms-swift#6899 (not put back)
 Here      Both mean what they meant in 4.57.6: the processing class. Both arguments at once are a ValueError, as there.
 """
@@ -21,8 +21,12 @@ FIX = Fix(
     kind="removed-api",
     upstream=("trl#6168", "FlagEmbedding#1592", "ms-swift#6899"),
     group="removed-names",
-    errors=("TypeError: …__init__() got an unexpected keyword argument 'tokenizer'",),
-    on_error=True,
+    errors=(
+        "TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+        "TypeError: Seq2SeqTrainer.__init__() got an unexpected keyword argument 'tokenizer'",
+        "AttributeError: '…Trainer' object has no attribute 'tokenizer'",
+    ),
+    on_error=("TypeError: …__init__() got an unexpected keyword argument 'tokenizer'",),
     prefilter="processing_class",
 )
 

@@ -30,8 +30,15 @@ FIX = Fix(
     kind="removed-api",
     upstream=("Whisper-Finetune#112", "course#987", "llm-book#56"),
     group="removed-names",
-    errors=("TypeError: …__init__() got an unexpected keyword argument …",),
-    on_error=True,
+    errors=(
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'",
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'overwrite_output_dir'",
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'no_cuda'",
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'save_safetensors'",
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'group_by_length'",
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'warmup_ratio'",
+    ),
+    on_error=("TypeError: …__init__() got an unexpected keyword argument …",),
     prefilter="TrainingArguments",
 )
 

@@ -23,6 +23,7 @@ from hotfix.commands.explain import messages
 from hotfix.commands.main import main
 from hotfix.versions import installed
 from tests.commands.cli_runs import ROOT, hotfix, stack
+from tests.commands.unrelated_messages import UNRELATED
 
 AGES = ("old ", "gone ")
 REAL = json.loads((ROOT / "tests" / "commands" / "messages.json").read_text(encoding="utf-8"))
@@ -90,10 +91,6 @@ def test_every_message_that_we_print_is_found():
     assert found
     for page, message in found:
         assert messages.search(message), f"{page}: {message}"
-    for bug in bugs.known().values():
-        for one in messages.known_messages(bug) if bug.error else ():
-            ids = [match.bug.id for match in messages.search(one.text)]
-            assert bug.id in ids, f"{bug.id}: {one.text}"
 
 
 # -- tracebacks --------------------------------------------------------------------------------------------------------
@@ -118,12 +115,10 @@ def traceback_of(bug, message, prefix, wrapped):
 
 
 def crashes():
-    """Every bug that has a message with an error in it, and its messages."""
+    """Every bug that raises, and the first of its messages."""
     for bug in bugs.known().values():
         if bug.error and bug.where and bug.broken and bug.kind != "silent":
-            said = [one.text for one in messages.known_messages(bug) if one.error and not one.aside]
-            if said:
-                yield bug, said[0]
+            yield bug, filled(bug.error)
 
 
 def test_tracebacks_are_right_or_not_your_bug_here(on):
@@ -203,3 +198,62 @@ def test_every_known_bug_says_in_plain_words_what_it_does():
         assert 15 < len(bug.title) < 125, bug.id
         assert bug.title != bug.id.replace("-", " "), f"{bug.id} has no title in titles.json"
         assert not bug.title.endswith("."), bug.id
+
+
+# -- what is declared --------------------------------------------------------------------------------------------------
+
+
+def test_no_bug_is_named_for_a_message_of_somebody_else():
+    named = {text: [one.bug.id for one in messages.search(text) if one.certain] for text in UNRELATED}
+    assert len(UNRELATED) >= 60
+    assert not {text: ids for text, ids in named.items() if ids}
+
+
+def filled(text):
+    """A declared message as it is raised: with something in the place of any text."""
+    return re.sub(r"(?<=\w)…", ".…", re.sub(r"…(?=\w)", "….", text)).replace("…", "x7")
+
+
+def declared():
+    """Every bug that raises, and the messages that it declares or that follow from its names."""
+    for bug in bugs.known().values():
+        for text in (*bug.errors, *bug.names):
+            yield bug, filled(text)
+
+
+def test_every_declared_message_has_the_type_of_its_error_in_front():
+    for bug, text in declared():
+        name, colon, _ = text.partition(":")
+        assert colon, f"{bug.id}: {text}"
+        assert all(part.isidentifier() for part in name.split(".")), f"{bug.id}: {text}"
+
+
+def test_every_declared_message_finds_its_own_bug_however_a_terminal_has_left_it():
+    lost = []
+    for bug, text in declared():
+        folded = "\n".join(textwrap.wrap(text, SCREEN, break_on_hyphens=False))
+        cut = "\n".join(text[at : at + SCREEN] for at in range(0, len(text), SCREEN))
+        for shown in dict.fromkeys((text, folded, cut)):
+            prefixed = "\n".join(f"[rank0]: {line}" for line in shown.splitlines())
+            lost += [
+                f"{bug.id}: {seen}"
+                for seen in (shown, prefixed)
+                if bug.id not in [one.bug.id for one in messages.search(seen)]
+            ]
+    assert not lost
+
+
+def test_a_declared_message_is_certain_of_its_bug_where_the_traceback_goes_through_it():
+    lost = []
+    for bug, text in declared():
+        if bug.where:
+            for wrapped in ("", "by the screen", "then prefixed"):
+                seen = traceback_of(bug, text, "[rank0]: ", wrapped)
+                if bug.id not in [one.bug.id for one in messages.search(seen) if one.certain]:
+                    lost.append(f"{bug.id}:\n{seen}")
+    assert not lost
+
+
+def test_no_prose_is_read_for_a_message(monkeypatch):
+    monkeypatch.setattr(bugs, "report_of", lambda entry: pytest.fail("the report of a bug is for people"))
+    assert [one.bug.id for one in messages.search(filled("KeyError: 'default'"))]

@@ -54,3 +54,59 @@ def test_what_a_plugin_takes_from_its_own_package_counts_however_it_does(monkeyp
         digests.add(digest.code_digest("plug.cure"))
     memo.forget()
     assert len(digests) == 2
+
+
+DECLARED = """
+from hotfix.fix import Fix
+FIX = Fix(
+    id="a",
+    title={title!r},
+    kind="silent",
+    errors=({error!r},),
+    upstream=({issue!r},),
+    fixed_in={issue!r},
+    everyone={title!r},
+    needs={{"flash-attn": {needs!r}}},
+)
+{reads}
+"""
+
+
+def proof_digest(monkeypatch, title="t", error="ValueError: v", issue="1", needs="<2.8", reads=""):
+    """Of a proof that takes the declaration of its fix from the module of the cure."""
+    texts = {
+        "plug.cure": DECLARED.format(title=title, error=error, issue=issue, needs=needs, reads=reads),
+        "plug.proof": "from plug.cure import FIX\n@FIX.case\ndef case():\n    return 1\n",
+    }
+    monkeypatch.setattr(digest, "read_installed", texts.get)
+    memo.forget()
+    found = digest.code_digest("plug.proof", proof=True)
+    memo.forget()
+    return found
+
+
+@pytest.mark.parametrize("changed", [{"title": "another"}, {"error": "KeyError: k"}, {"issue": "2"}])
+def test_what_a_fix_only_declares_does_not_make_its_proof_another(monkeypatch, changed):
+    assert proof_digest(monkeypatch) == proof_digest(monkeypatch, **changed)
+
+
+def test_what_a_proof_runs_with_counts(monkeypatch):
+    assert proof_digest(monkeypatch) != proof_digest(monkeypatch, needs="<2.9")
+
+
+def test_a_declaration_that_the_cure_reads_counts(monkeypatch):
+    reads = "\ndef cure(error):\n    return error in FIX.errors\n"
+    assert proof_digest(monkeypatch, reads=reads) != proof_digest(monkeypatch, reads=reads, error="KeyError: k")
+    assert proof_digest(monkeypatch, reads=reads) == proof_digest(monkeypatch, reads=reads, title="another")
+
+
+def test_acting_on_the_declared_errors_is_the_same_as_acting_on_these(monkeypatch):
+    def with_condition(line, error):
+        monkeypatch.setattr("tests.unit.test_digest.DECLARED", DECLARED.replace("    id=", f"    {line}\n    id="))
+        found = proof_digest(monkeypatch, error=error)
+        monkeypatch.undo()
+        return found
+
+    declared = with_condition("on_error=True,", "ValueError: v")
+    assert declared == with_condition("on_error=('ValueError: v',),", "ValueError: v and more")
+    assert declared != with_condition("on_error=True,", "ValueError: v and more")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 if TYPE_CHECKING:
     from packaging.version import Version
 
-    from .checkpoint import Checkpoint, Misreading
+    from ...checkpoints._checkpoint import Checkpoint, Misreading
 
 HELP = "whether a release reads a checkpoint as it was saved, and what hotfix does where it does not"
 EXAMPLES = (

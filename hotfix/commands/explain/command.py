@@ -191,7 +191,13 @@ def _facts(bug: Bug) -> dict[str, Any]:
 
     entry = _entry(bug)
     report = bugs.report_of(entry) if entry else {}
-    facts: dict[str, Any] = {**bug.to_dict(), "error": bug.error, "report": report, "here": is_in_force(bug)[1]}
+    facts: dict[str, Any] = {
+        **bug.to_dict(),
+        "error": bug.error,
+        "errors": [*bug.errors, *bug.names],
+        "report": report,
+        "here": is_in_force(bug)[1],
+    }
     if entry:
         facts["proof"] = bool(proofs.load(entry.module, entry.load()))
         facts["evidence"] = _evidence(entry)
@@ -209,7 +215,7 @@ def _print(out: Any, bug: Bug) -> None:
     rows = [("Kind", bug.kind)]
     rows += [("Repair" if one == "Here" else one, report[one]) for one in bugs.SECTIONS if one in report]
     if not entry:
-        rows += [("Symptom", bug.error)] if bug.error else []
+        rows += [("Symptom", " / ".join(bug.errors))] if bug.errors else []
         rows += [("Where", bug.where[0])] if bug.where else []
         rows += [("Releases", f"transformers {', or '.join(map(str, bug.broken))}")]
         rows += [("Upstream", ", ".join(bug.refs))] if bug.refs else []

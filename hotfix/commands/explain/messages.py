@@ -4,7 +4,7 @@ A message in the wild has other numbers, names and paths than the one that is kn
 by a terminal and prefixed with a rank. What may differ and what may not is decided by its form:
 
 * What a message quotes as the thing that is missing (a name that cannot be imported, an attribute, a keyword, a module)
-  has to be that of the known message. Whose attribute it is has to agree as well, unless the known class is an example.
+  has to be that of the known message. Whose attribute it is has to agree as well: ``…`` in a known message is any text.
 * Of any other message the words are compared, in order: how much of the known message is in the other one, where a word
   that many messages have says less than one that few have. Names in between have to agree.
 * What Python and torch say of anybody's code ("index 3 is out of bounds") names no bug by itself. There the traceback
@@ -44,6 +44,8 @@ _ERRORS = 25  # different errors of a text, counted from its end
 _WRAPPED = 8  # lines over which a terminal may have spread one message
 _SCREEN = 60  # characters; a shorter line was not wrapped
 
+_ANY = "ꙮ"  # in the place of any text of a known message: a letter, so that it may be a part of a name
+
 _LONG_WORD = re.compile(rf"([\w.-]{{{_WORD_CUT}}})[\w.-]+")
 _WORD = re.compile(r"[a-z_][a-z0-9_]+", re.I)
 _NAME = re.compile(r"[a-z]+[A-Z]\w*|[A-Z]+[a-z0-9]+[A-Z]\w*|\w*[a-z0-9]_\w+|\w+\d\w*")
@@ -51,13 +53,13 @@ _LAUNCHER = re.compile(
     r"""\A\s*(?:
         \[[^\]\s]{1,40}\](?:<std(?:err|out)>:\s?|:?\s) # [rank0]: of torchrun, [1,0]<stderr>: of mpirun, without a blank
       | \([^)]{0,100}\bpid=\d+[^)]{0,100}\)\s          # (WorkerDict pid=136418, ip=10.1.155.100) of Ray
-      | [\w.-]*\d[\w.-]*:\s+(?=\S|$)                   # node3: of pdsh, 0: of srun
+      | (?![\w.-]*\.(?:so|py):)[\w.-]*\d[\w.-]*:\s+(?=\S|$)  # node3: of pdsh, 0: of srun; not the end of a path
       | [>|│]\s?                                       # quoted, boxed
     )+""",
     re.X,
 )
 _QUOTES = "because of the following error"
-_ERROR = re.compile(r"\b((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration))(?:: |:?$)")
+_ERROR = re.compile(r"\b((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Iteration|IsEnabled))(?:: |:?$)")
 _FRAME = re.compile(
     r"""File "([^"]+)",\s*line\s*\d+,\s*in\s*(\w+|<\w+>)|^(?:File )?([\w./~-]+\.py):\d+,? in ([\w.]+)""", re.M
 )
@@ -93,7 +95,7 @@ _ANYBODYS = re.compile(
             r"'NoneType' object|\bNoneType\b",
             r"object is not (?:subscriptable|callable)",
             r"too many values to unpack",
-            r"is invalid for input of size|shape \.\.\. is invalid",
+            r"is invalid for input of size|[Tt]he size of tensor a",
             r"on the same device|tensors on different devices",
             r"pop from an empty",
             r"'(?:list|int|str|tuple|dict|function|Tensor)' object (?!has no attribute '[a-z]+_)",
@@ -103,6 +105,12 @@ _ANYBODYS = re.compile(
             r"[Nn]on-default argument|Permission ?(?:Error|denied)|\bKeyError: '\w+'$|StopIteration|RecursionError",
             r"image tokens do not match|Unrecognized configuration class|chat_template is not set",
             r"Attention mask should be of size|entries must be in|only support fp16 and bf16",
+            r"does not support Flash Attention 2|have a file named preprocessor_config|preprocessor_config\.json",
+            r"Could not infer dtype of|chunk expects at least|`?\.to`? is not supported for|must be tuple of ints",
+            r"offline mode is enabled|Max retries exceeded|Can't find a valid checkpoint|Weights only load failed",
+            r"bos_token_id`? has to be defined|quantized models requires? a GPU|number of images in each batch",
+            r"gradient partitioning logic|MPS Tensor to float64|called on meta tensors|must be bool, not Tensor",
+            r"untagged enum (?!ModelWrapper|ꙮ)|packages that were not found in your environment",
         )
     )
 )
@@ -121,6 +129,10 @@ _BUILTIN = {
     "torch.nn",
     "float",
     "bool",
+    "set",
+    "bytes",
+    "ndarray",
+    "generator",
 }
 
 
@@ -303,30 +315,9 @@ def _known() -> tuple[dict[Bug, tuple[_Weighed, ...]], Rarity]:
 
 
 def known_messages(bug: Bug) -> Iterator[Message]:
-    """The messages in a symptom: what is quoted as code if anything is, else the whole text, one alternative each."""
-    quoted = [one for one in re.findall(r"``(.+?)``", bug.error) if ":" in one]
-    texts = [one for one in quoted if _ERROR.match(one)] or (
-        [] if "``" in bug.error else re.split(r" / | - ", bug.error)
-    )
-    if not texts:
-        texts = quoted
-    told = [_message(re.sub(r"\s*\((?:InternVL|in |at |\.\.\.)[^)]*\)$|\s*…$", "", text)) for text in texts]
-    yield from told
-    # Names beside those: ``'x'`` in a list of names, and what a fix adds.
-    keys = {form: {one.key for one in told if one.form == form} for form in ("import", "module", "task")}
-    added = bug.where if bug.repaired and bug.kind == "removed-api" else ()
-    if keys["import"]:
-        names = {*re.findall(r"``'?(\w+)'?``", bug.error), *(re.split("[:.]", target)[-1] for target in added)}
-        owner = next(one.owner for one in told if one.form == "import")
-        for name in sorted(names - keys["import"]):
-            yield replace(_message(f"ImportError: cannot import name '{name}'"), owner=owner, aside=True)
-    if keys["module"]:
-        for name in sorted({target.replace(":", ".") for target in added} - keys["module"]):
-            yield replace(_message(f"ModuleNotFoundError: No module named '{name}'"), aside=True)
-    if keys["task"]:
-        tasks = {name for target in added for name in re.findall(r"TASKS\['([\w-]+)'\]", target)}
-        for name in sorted(tasks - keys["task"]):
-            yield replace(_message(f'KeyError: "Unknown task {name}, available tasks are'), aside=True)
+    """The messages that a bug declares, and those that follow from the names that its fix adds."""
+    for number, text in enumerate((*bug.errors, *bug.names)):
+        yield replace(_message(text.replace("…", _ANY)), aside=number > 0)
 
 
 class _Traceback:
@@ -462,7 +453,7 @@ def _compare(
     bug: Bug, weighed: _Weighed, weighed_known: _Weighed, traceback: _Traceback, rarity: Rarity
 ) -> Optional[Match]:
     asked, known = weighed.message, weighed_known.message
-    if asked.error and known.error and asked.error != known.error and not _are_relatives(asked.error, known.error):
+    if asked.error and known.error and asked.error != known.error and not _are_relatives(asked, known):
         return None
     anybodys = known.anybodys or asked.anybodys
     if asked.form or known.form:
@@ -479,7 +470,13 @@ def _compare(
     if not _may_be_near(weighed, weighed_known, rarity):
         return None
     blocks = SequenceMatcher(None, asked.words, known.words, autojunk=False).get_matching_blocks()
-    blocks = [block for block in blocks if block.size > 1 or (block.size and len(known.words) < _FEWEST)]
+    names = _names_of(known)
+    # A word by itself is in any text, unless it is a name.
+    blocks = [
+        block
+        for block in blocks
+        if block.size > 1 or (block.size and (len(known.words) < _FEWEST or known.words[block.b] in names))
+    ]
     common = [word for block in blocks for word in asked.words[block.a : block.a + block.size]]
     if not common or len(common) < min(_FEWEST, len(known.words)) or not _names_agree(asked, known, blocks):
         return None
@@ -503,13 +500,21 @@ def _may_be_near(asked: _Weighed, known: _Weighed, rarity: Rarity) -> bool:
     return of_asked >= _FRAGMENT * asked.weight
 
 
-def _are_relatives(one: str, other: str) -> bool:
-    return {one, other} <= {"ImportError", "ModuleNotFoundError"} or {one, other} <= {"OSError", "FileNotFoundError"}
+_RELATIVES = ({"ImportError", "ModuleNotFoundError"}, {"OSError", "FileNotFoundError"})
+
+
+def _are_relatives(one: Message, other: Message) -> bool:
+    both = {one.error, other.error}
+    # A module that lacks a name raises the one or the other, as it is asked.
+    of_a_module = one.form == other.form == "import" and both <= {"ImportError", "AttributeError"}
+    return of_a_module or any(both <= of_a_kind for of_a_kind in _RELATIVES)
 
 
 def _keys_agree(asked: Message, known: Message) -> bool:
     """Whether the same is missing. A title may be cut off in the middle of it."""
     cut = len(asked.key) > _CUT and asked.text.endswith(asked.key)
+    if _ANY in known.key:
+        return known.key != _ANY and _fits(known.key, asked.key)
     return known.key.startswith(asked.key) if cut else asked.key == known.key
 
 
@@ -524,6 +529,8 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
         return ours in modules or ours == "transformers"
     last, known_last = ours.rpartition(".")[2], theirs.rpartition(".")[2]
     if asked.form in ("keyword", "argument"):
+        if _ANY in theirs:
+            return _fits(theirs, ours) or ("." not in ours and "." in theirs and _fits(known_last, ours))
         if last != known_last:
             return False
         # The class of forward, or of a Trainer of one's own, is an example; that of a constructor is not.
@@ -533,12 +540,13 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
         broken = _classes(bug)
         return classes[0] in broken if classes[1] in broken else _of_a_kind(*classes)
     if asked.form == "arity":
-        return True
-    if theirs in _classes(bug) and not _of_a_kind(ours, theirs):
-        return False  # what is broken is that class, not one that stands for many
-    # In a bug of one model, another class with the same attribute is another bug.
-    models = {target.split(".")[2] for target in bug.where if target.startswith("transformers.models.")}
-    return len(models) != 1
+        return _fits(theirs, ours)
+    return _fits(theirs, ours) or (_ANY not in theirs and _of_a_kind(ours, theirs))
+
+
+def _fits(known: str, asked: str) -> bool:
+    """Whether a name is the known one, which may have any text in it."""
+    return known == asked or re.fullmatch(".*".join(map(re.escape, known.split(_ANY))), asked) is not None
 
 
 def _classes(bug: Bug) -> set[str]:
@@ -557,5 +565,9 @@ def _names_agree(asked: Message, known: Message, blocks: Sequence[object]) -> bo
     spans = [block for block in blocks if block.size]  # type: ignore[attr-defined]
     first, last = spans[0], spans[-1]
     between = known.words[first.b : last.b + last.size]  # type: ignore[attr-defined]
-    names = {name.lower() for name in _NAME.findall(known.text)} & set(between)
-    return names <= set(asked.words)
+    return _names_of(known) & set(between) <= set(asked.words)
+
+
+def _names_of(message: Message) -> set[str]:
+    """The words that are names of something in a program."""
+    return {name.lower() for name in _NAME.findall(message.text)}

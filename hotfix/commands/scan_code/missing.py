@@ -8,6 +8,7 @@ below the folder are read (`hotfix.reports.trees`), up to a size, and what is no
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,12 +39,6 @@ _INHERITED = {
 """What a class has whose base has a name that ends so."""
 _ALIASES = {"transformers.tokenization_utils_sentencepiece": ("transformers.tokenization_utils",)}
 """The modules that 5.x makes of another one, with its names."""
-_KEYWORD_BUGS = {
-    "TrainingArguments(evaluation_strategy=)": "training-args-evaluation-strategy-removed",
-    "TrainingArguments(eval_strategy=)": "training-args-eval-strategy-missing",
-    "Trainer(tokenizer=)": "trainer-tokenizer-kwarg-removed",
-    "Trainer(processing_class=)": "trainer-processing-class-missing",
-}
 
 
 @dataclass(frozen=True)
@@ -364,14 +359,27 @@ def _from_fixes(full: str) -> Optional[frozenset[int]]:
 
 def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
     """The fix that gives a name back, and where it does."""
-    bug = bugs.known().get(_KEYWORD_BUGS.get(full.partition(":")[2].replace("Seq2Seq", ""), ""))
-    if bug is not None and bug.repaired:
+    bug = _refusing(full)
+    if bug is not None:
         return bug, frozenset(one for one in lacking if bug.is_in(Version(releases()[one])))
     key = full if ":" in full else ":".join(full.rpartition(".")[::2])
     if key not in _targets():
         return None, frozenset()
     bug, broken = _targets()[key]
     return bug, frozenset(one for one in lacking if broken.contains(releases()[one]))
+
+
+def _refusing(full: str) -> Optional[Bug]:
+    """The repaired bug that is raised for an argument (``module:Class(name=)``), by the message that it declares."""
+    asked = re.fullmatch(r"(?:Seq2Seq)?(\w+)\((\w+)=\)", full.partition(":")[2])
+    if asked is None:
+        return None
+    message = f"{asked[1]}.__init__() got an unexpected keyword argument '{asked[2]}'"
+    return next((bug for bug in bugs.known().values() if bug.repaired and _raises(bug, message)), None)
+
+
+def _raises(bug: Bug, message: str) -> bool:
+    return any(one.endswith(message) for one in bug.errors)
 
 
 def _lacking(findings: Iterable[MissingName], at_import: bool, repaired: bool) -> frozenset[int]:
