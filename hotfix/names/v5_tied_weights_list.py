@@ -22,8 +22,8 @@ FIX = Fix(
     title="AttributeError: 'list' object has no attribute 'keys', of _tied_weights_keys in code for 4.x",
     kind="removed-api",
     group="removed-names",
-    errors=("AttributeError: …object has no attribute 'keys'",),
-    on_error=True,
+    errors=("AttributeError: 'list' object has no attribute 'keys'",),
+    on_error=("AttributeError: …object has no attribute 'keys'",),
 )
 
 MODULE = "transformers.modeling_utils"

@@ -23,7 +23,14 @@ MODELS = {  # the broken release, the fixed one, and what was current then
 }
 
 # One process, on a CPU.
-OF_DEEPSPEED = {"DS_ACCELERATOR": "cpu", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29731"}
+OF_DEEPSPEED = {
+    "DS_ACCELERATOR": "cpu",
+    "RANK": "0",
+    "LOCAL_RANK": "0",
+    "WORLD_SIZE": "1",
+    "MASTER_ADDR": "127.0.0.1",
+    "MASTER_PORT": "29731",
+}
 
 
 def outputs(model: str, release: str, *words: str) -> dict[str, Any]:
