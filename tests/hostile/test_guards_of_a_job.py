@@ -15,6 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import socket
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,6 +97,26 @@ def test_a_lock_file_that_was_edited_by_hand_is_no_lock(tmp_path, capsys) -> Non
             assert "hotfix.lock: edited since it was written" in done.stderr
     file.write_text(json.dumps({**written, "packages": {}}))  # they are said, and are no part of the digest
     assert in_this_process(capsys, "lock", "--digest", str(file)).stdout == f"{digest}\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes and sockets with names")
+def test_what_is_no_file_is_not_replaced_by_a_lock_file(tmp_path, capsys) -> None:
+    """`hotfix lock /dev/stdout` as root must leave the device, and the link to it."""
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+    (tmp_path / "to-a-pipe").symlink_to("pipe")
+    for name in ("pipe", "socket", "to-a-pipe"):
+        before = os.lstat(tmp_path / name).st_ino
+        done = in_this_process(capsys, "lock", str(tmp_path / name))
+        assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "no regular file" in done.stderr
+        assert os.lstat(tmp_path / name).st_ino == before
+    (tmp_path / "hotfix.lock").write_text("")
+    (tmp_path / "to-a-file").symlink_to("hotfix.lock")
+    assert in_this_process(capsys, "lock", str(tmp_path / "to-a-file")).status == 0
+    assert (tmp_path / "to-a-file").is_symlink()
+    assert json.loads((tmp_path / "hotfix.lock").read_text())["digest"]
 
 
 @pytest.fixture
