@@ -25,6 +25,7 @@ import pytest
 
 from hotfix.commands.verify import command as verify
 from hotfix.engine.policy import Policy
+from hotfix.errors import PolicyError
 from hotfix.reports import lock
 from hotfix.reports.digest import patch_set_digest
 from tests.commands.cli_runs import hotfix
@@ -167,6 +168,14 @@ def test_strict_that_cannot_be_read_is_never_a_run_without_hotfix(world: World, 
     done = world.run(IMPORT, check=False, HOTFIX_STRICT=value)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"PolicyError: HOTFIX_STRICT={value}: this value cannot be read; allowed are 0, 1" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["\x1b[31m", "a\nb", "x" * 100_000], ids=["escape", "lines", "long"])
+def test_a_value_that_cannot_be_read_steers_no_terminal_and_fills_no_screen(value: str) -> None:
+    with pytest.raises(PolicyError) as raised:
+        Policy.from_environment({"HOTFIX_STRICT": value})
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 300
 
 
 def test_nor_is_it_where_the_import_is_tried_again(world: World) -> None:
