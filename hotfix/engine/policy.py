@@ -292,7 +292,12 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyError:
-    return PolicyError(f"{variable}={value}: this value cannot be read; allowed are {', '.join(allowed)}")
+    shown = value if value.isprintable() else ascii(value)[1:-1]  # a traceback steers no terminal
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
+    return PolicyError(f"{variable}={shown}: this value cannot be read; allowed are {', '.join(allowed)}")
+
+
+_SHOWN = 100
 
 
 def _suggestion(pattern: str, known: Collection[str]) -> str:

@@ -37,7 +37,7 @@ import hotfix.models._hooks as _hooks
 import hotfix.models._projections as _projections
 (
     self.scaling == self.head_dim**-0.5
-    and _hooks.only_read(self.q_proj)
+    and _hooks.only_read(self.q_proj, {FIX.id!r})
     and _projections.is_known({FIX.id!r}, self.q_proj)
     and _registered.is_own({FIX.id!r}, self.config)
 )

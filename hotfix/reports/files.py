@@ -17,13 +17,15 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     least of all, is written through.
 
     Args:
-        path: of the file; one that exists is replaced.
+        path: of the file; one that exists is replaced, and so is a link.
         text: its content.
         mode: its permissions, less the process's mask.
 
     Raises:
-        OSError: it cannot be written; nothing is left behind.
+        OSError: it cannot be written, or what exists is a device, a pipe or a socket; nothing is left behind.
     """
+    if os.path.lexists(path) and stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
+        raise OSError(f"{path}: it is no regular file")  # the rename would put a file in the place of a device
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     handle = os.open(partial, flags, mode)

@@ -40,7 +40,7 @@ def write(path: Union[str, Path] = FILE) -> str:
     """Write the patch set of this environment and these switches down.
 
     Args:
-        path: of the file; one that exists is replaced.
+        path: of the file; one that exists is replaced. A link stays, and the file that it leads to is replaced.
 
     Returns:
         The digest.
@@ -50,7 +50,7 @@ def write(path: Union[str, Path] = FILE) -> str:
         OSError: the file cannot be written.
     """
     report = of_this_environment()
-    write_whole(Path(path), describe(report))
+    write_whole(Path(os.path.realpath(path)), describe(report))
     return report.digest
 
 

@@ -15,6 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import socket
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +25,7 @@ import pytest
 
 from hotfix.commands.verify import command as verify
 from hotfix.engine.policy import Policy
+from hotfix.errors import PolicyError
 from hotfix.reports import lock
 from hotfix.reports.digest import patch_set_digest
 from tests.commands.cli_runs import hotfix
@@ -96,6 +100,26 @@ def test_a_lock_file_that_was_edited_by_hand_is_no_lock(tmp_path, capsys) -> Non
     assert in_this_process(capsys, "lock", "--digest", str(file)).stdout == f"{digest}\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes and sockets with names")
+def test_what_is_no_file_is_not_replaced_by_a_lock_file(tmp_path, capsys) -> None:
+    """`hotfix lock /dev/stdout` as root must leave the device, and the link to it."""
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+    (tmp_path / "to-a-pipe").symlink_to("pipe")
+    for name in ("pipe", "socket", "to-a-pipe"):
+        before = os.lstat(tmp_path / name).st_ino
+        done = in_this_process(capsys, "lock", str(tmp_path / name))
+        assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "no regular file" in done.stderr
+        assert os.lstat(tmp_path / name).st_ino == before
+    (tmp_path / "hotfix.lock").write_text("")
+    (tmp_path / "to-a-file").symlink_to("hotfix.lock")
+    assert in_this_process(capsys, "lock", str(tmp_path / "to-a-file")).status == 0
+    assert (tmp_path / "to-a-file").is_symlink()
+    assert json.loads((tmp_path / "hotfix.lock").read_text())["digest"]
+
+
 @pytest.fixture
 def elsewhere(world: World) -> World:
     """The bug needs another package, which is not installed."""
@@ -144,6 +168,14 @@ def test_strict_that_cannot_be_read_is_never_a_run_without_hotfix(world: World, 
     done = world.run(IMPORT, check=False, HOTFIX_STRICT=value)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"PolicyError: HOTFIX_STRICT={value}: this value cannot be read; allowed are 0, 1" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["\x1b[31m", "a\nb", "x" * 100_000], ids=["escape", "lines", "long"])
+def test_a_value_that_cannot_be_read_steers_no_terminal_and_fills_no_screen(value: str) -> None:
+    with pytest.raises(PolicyError) as raised:
+        Policy.from_environment({"HOTFIX_STRICT": value})
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 300
 
 
 def test_nor_is_it_where_the_import_is_tried_again(world: World) -> None:

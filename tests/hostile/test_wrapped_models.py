@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 
+from hotfix.models import _hooks
+from hotfix.patching import scope
+
 pytest.importorskip("torch")
 PROGRAM = Path(__file__).with_name("wrapped.py")
 MODELS = {  # the broken release, the fixed one, and what was current then
@@ -69,3 +72,30 @@ def test_a_model_in_deepspeeds_engine_is_repaired_as_the_fixed_release_has_it(mo
     assert left_alone == {}
     assert not [name for name, output in stock.items() if output == armed[name]]
     assert reverted == stock["plain"]
+
+
+HOOKS = """
+def passes_on(module, args, output):
+    return output
+
+
+def reads(module, args, output):
+    seen = output
+"""
+
+
+@pytest.mark.parametrize("package", ["deepspeed", "accelerate", "theirs"])
+def test_hooks_of_packages_that_pass_calls_through_change_nothing_and_those_of_a_program_are_named(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torch import nn
+
+    monkeypatch.setattr(scope, "_left_alone", {})
+    theirs: dict[str, Any] = {"__name__": f"{package}.hooks", "__file__": f"{package}/hooks.py"}
+    exec(compile(HOOKS, theirs["__file__"], "exec"), theirs)
+    module = nn.Linear(1, 1)
+    module.register_forward_hook(theirs["reads"])
+    assert _hooks.only_read(module, "a-fix")
+    module.register_forward_hook(theirs["passes_on"])
+    assert _hooks.only_read(module, "a-fix") is (package != "theirs")
+    assert scope.left_alone() == ({"a-fix": "passes_on is your own"} if package == "theirs" else {})

@@ -143,7 +143,7 @@ def wrapped_by_functools(model: nn.Module) -> nn.Module:
 
 def zero3(model: nn.Module) -> nn.Module:
     """DeepSpeed's engine, stage 3: its hooks gather the weights of each module before it runs, and let go of them."""
-    deepspeed: Any = importlib.import_module("deepspeed")
+    deepspeed: Any = importlib.import_module("deepspeed")  # it is not here where types are read
     backend: Any = importlib.import_module("deepspeed.comm.torch")  # the attribute of this name is torch
     backend.build_shm_op = lambda: None  # it would compile an operator that ranks talk through; there is one rank
     zero = {"stage": 3, "stage3_param_persistence_threshold": 0}  # all weights are let go of
