@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 
 RELEASES = ">=4.36.0,<=4.42.4"
 FIX = Fix(
-    id="rope-scaling-validation-llama31",
     title="Llama 3.1 does not load: `rope_scaling` must be a dictionary with two fields",
     kind="loading",
     fixed_in="4.43.0",

@@ -17,7 +17,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwenvl-vision-fa2-crash",
     title="The vision and audio encoders of Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and GLM-4V crash under FlashAttention",
     kind="crash",
     upstream=("transformers#39095", "transformers#39121", "transformers#39231"),

@@ -18,7 +18,6 @@ import sys
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="image-token-feature-count-anyres",
     title="Image features and image tokens do not match, for pictures of some sizes in LLaVA-NeXT and LLaVA-OneVision",
     kind="crash",
     upstream=("transformers#34625", "transformers#36002"),
