@@ -24,7 +24,7 @@ FIX = Fix(
     errors=(
         "AttributeError: '…VisionAttention' object has no attribute 'is_causal'",
         "AttributeError: '…AudioAttention' object has no attribute 'is_causal'",
-        "IndexError: index 15 is out of bounds for dimension 0 with size …",
+        "IndexError: index … is out of bounds for dimension …",
     ),
     when="import hotfix.models._registered as _registered; _registered.is_flash(self.config)",
     prefilter="attention_mask[..., cu_seqlens[i - 1] : cu_seqlens[i]",

@@ -22,7 +22,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#34625", "transformers#36002"),
     fixed_in="4.47.0, 4.49.0",
-    errors=("ValueError: Image features and image tokens do not match: tokens: …, features …",),
+    errors=("ValueError: Image features and image tokens do not match: …",),
     everyone="the processor counts for the library's model, which rounds",
 )
 
