@@ -6,6 +6,7 @@ the methods of `Fix`; `hotfix.versions.verdict` judges it and `hotfix.patching` 
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -161,7 +162,8 @@ class Fix:
     """One bug and its cure.
 
     Attributes:
-        id: short name, words joined by hyphens; fixes of plugins are called ``plugin:id``.
+        id: short name, words joined by hyphens; fixes of plugins are called ``plugin:id``. Without one it is the name
+            of the module that declares the fix, with hyphens.
         title: one line: what the user sees.
         kind: one of `KINDS`; ``silent`` means wrong numbers without a crash.
         needs: version specifiers of the other packages that the bug needs, by distribution name.
@@ -172,7 +174,7 @@ class Fix:
             by default, for code that would end, are there for every program if its group is asked for.
         errors: what the user sees where the bug raises: ``TypeName: message``, with ``…`` for any text. ``hotfix
             explain`` finds the bug by them. What follows from a name that is added (``cannot import name``) is not
-            declared (`hotfix.releases.repaired`).
+            declared (`hotfix.commands.bugs`).
         on_error, when, own, along: the condition of every target that declares none itself; see `Condition`. For
             `on_error` True means `errors`.
         everyone: why every caller is affected, for a fix that needs no condition.
@@ -187,9 +189,9 @@ class Fix:
         companions: places that are changed along with the first target that is repaired (`accompanies`).
     """
 
-    id: str
-    title: str
-    kind: str
+    id: str = ""
+    title: str = ""
+    kind: str = ""
     needs: Mapping[str, str] = field(default_factory=dict)
     upstream: tuple[str, ...] = ()
     fixed_in: str = ""
@@ -211,6 +213,9 @@ class Fix:
     _parts: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        if not self.id:
+            declared_in = sys._getframe(2).f_globals["__name__"]  # past the constructor
+            object.__setattr__(self, "id", declared_in.rpartition(".")[2].replace("_", "-"))
         if self.kind not in KINDS:
             raise ValueError(f"{self.id}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
 

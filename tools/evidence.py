@@ -27,7 +27,6 @@ from hotfix.engine.index import completed
 from hotfix.engine.index import render as render_index
 from hotfix.fix import Fix, Target
 from hotfix.proofs import load as load_proof
-from hotfix.releases import repaired
 
 from .wheels import SWEPT
 
@@ -159,10 +158,7 @@ def declared(target: Target, examined: Iterable[Version]) -> list[Version]:
 
 def write(path: Path, data: Mapping[str, Any]) -> bool:
     """Write a file of evidence, whole or not at all. Returns whether it is another than before."""
-    return _write_text(path, render(data))
-
-
-def _write_text(path: Path, text: str) -> bool:
+    text = render(data)
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -170,11 +166,6 @@ def _write_text(path: Path, text: str) -> bool:
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
     return True
-
-
-def write_declarations(modules: Mapping[str, Fix], path: Path = repaired.FILE) -> bool:
-    """Write what the command has to know of every fix without importing it. Returns whether it is other than before."""
-    return _write_text(path, repaired.rendered(modules))
 
 
 def render(data: Mapping[str, Any]) -> str:
@@ -258,8 +249,6 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
         yield "index.json is not sorted; run the sweep with --index"
     if index.get("fixes") and (folder / "index.json").read_text(encoding="utf-8") != render_index(index):
         yield "index.json has another digest or layout than the sweep writes; run the sweep with --index"
-    if folder == FOLDER and repaired.rendered(modules) != repaired.FILE.read_text(encoding="utf-8"):
-        yield f"{repaired.FILE.name} is stale: a fix declares something else; run the sweep with --index"
     for fix in modules.values():
         for sentence in _file_disagreements(fix, folder / f"{fix.id}.json", examined):
             yield f"{fix.id}: {sentence}"

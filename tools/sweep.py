@@ -3,7 +3,7 @@
     python -m tools.sweep                 examine all releases, write hotfix/versions/evidence/
     python -m tools.sweep --report-new    and say which fixes are touched by releases that are new since the last time
     python -m tools.sweep --fix ID        only this fix (may be repeated)
-    python -m tools.sweep --index         write index.json and what the fixes declare anew; no wheel is needed
+    python -m tools.sweep --index         write index.json anew from the fixes; no wheel is needed
     python -m tools.sweep --check         compare what is written with the fixes; no wheel is needed, nothing is written
 
 Nothing is imported from a wheel. Each distinct text of a file is read once, however many releases carry it. The exit
@@ -163,7 +163,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.index:
         examined = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT}
         evidence.write(index_path, evidence.index_of(modules, examined))
-        _write_declarations(modules, options.output)
         return _verdict(problems, f"{index_path.name} has {len(modules)} fixes.")
     unknown = set(options.fix) - {fix.id for fix in modules.values()}
     if unknown:
@@ -194,7 +193,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fresh["fixes"] = dict(sorted(entries.items()))
         if evidence.write(index_path, fresh):
             print(f"written: {index_path.name}")
-    _write_declarations(modules, options.output)
     problems += [one for fix in chosen.values() for one in _by_hand(fix, options.output / f"{fix.id}.json")]
     count = sum(map(len, examined.values()))
     spent = sum(os.times()[:4])
@@ -203,12 +201,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"({spent:.1f} s of processor time), {_peak(options.jobs)}"
     )
     return _verdict(problems, "No mismatch.")
-
-
-def _write_declarations(modules: Mapping[str, Fix], folder: Path) -> None:
-    """Beside the evidence that is shipped stands what its fixes declare."""
-    if folder == evidence.FOLDER and evidence.write_declarations(modules):
-        print("written: what the fixes declare")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -1,32 +1,28 @@
-"""What the files of a checkpoint show of a bug: a module for each fix that has such a rule, under the name of its cure.
+"""What the files of a checkpoint show of the bugs that hotfix repairs, asked by ``hotfix check-model`` alone.
 
-Each defines ``misreadings``, which takes the checkpoint and the release and yields what that release would misread or
-refuse without the fix. It is asked for releases alone in which the fix has targets that are broken, so that it names a
-release only where files tell less than the fix. ``hotfix check-model`` loads all of them; nothing else does. No library
-is imported, and nothing is read but what `_checkpoint.Checkpoint` has.
+`rules` has a function for each fix that has such a rule, under the name of the fix; `_checkpoint` is what they look at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from importlib import import_module
-from pkgutil import iter_modules
 
 from packaging.version import Version
 
 from .._support.memo import memo
 from ..loading.forms import Release
+from . import rules as of_files
 from ._checkpoint import Checkpoint, Misreading
 
 Rule = Callable[[Checkpoint, Version, Release], Iterator[Misreading]]
 
 
 @memo
-def rules() -> Mapping[str, Rule]:
+def by_fix() -> Mapping[str, Rule]:
     """The rules by id of the fix."""
-    names = (info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
-    return {name.replace("_", "-"): import_module(f"{__name__}.{name}").misreadings for name in names}
+    found = (one for one in vars(of_files).items() if getattr(one[1], "__module__", "") == of_files.__name__)
+    return {name.replace("_", "-"): rule for name, rule in found if not name.startswith("_")}
 
 
 def of_fix(id: str, checkpoint: Checkpoint, version: Version, release: Release) -> Iterator[Misreading]:
@@ -38,4 +34,4 @@ def of_fix(id: str, checkpoint: Checkpoint, version: Version, release: Release) 
         version: the release.
         release: its source, as far as configurations go.
     """
-    return (replace(one, fixes=(id,)) for one in rules()[id](checkpoint, version, release))
+    return (replace(one, fixes=(id,)) for one in by_fix()[id](checkpoint, version, release))

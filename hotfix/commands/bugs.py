@@ -1,8 +1,7 @@
 """The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
 
-The former come from the index of the evidence and from ``releases/repaired.json``, the latter from
-``releases/unrepaired.json``: facts by id, with a range only where it could be read without a doubt; what each of them
-does, in a line for people, is in ``releases/titles.json``.
+The former come from the fixes themselves, the latter from ``releases/unrepaired.json``: facts by id, with a range only
+where it could be read without a doubt; what each of them does, in a line for people, is in ``releases/titles.json``.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +22,7 @@ from packaging.version import Version
 from .. import session
 from .._support.memo import memo
 from ..engine.entry import Entry
-from ..releases import repaired
+from ..fix import Fix, Target
 from . import CommandError
 
 UNREPAIRED = Path(__file__).parents[1] / "releases" / "unrepaired.json"
@@ -108,9 +107,9 @@ def counts_as(release: Version) -> Version:
 @memo
 def known() -> dict[str, Bug]:
     """Every known bug by id, those that hotfix repairs first."""
-    of_fixes = {entry.id: _of_fix(entry) for entry in session.current().catalogue.entries.values()}
-    others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in of_fixes}
-    return {**of_fixes, **others}
+    repaired = {entry.id: _of_fix(entry) for entry in session.current().catalogue.entries.values()}
+    others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in repaired}
+    return {**repaired, **others}
 
 
 def named(id: str) -> Bug:
@@ -180,9 +179,9 @@ def _titles() -> dict[str, str]:
 
 
 def _of_fix(entry: Entry) -> Bug:
-    facts = repaired.facts(entry)
+    fix = entry.load()
     ranges = [releases for key, releases in entry.targets.items() if key.partition(".")[0] == PACKAGE and releases]
-    needs = {name: specifier for name, specifier in facts.needs.items() if name != PACKAGE}
+    needs = {name: specifier for name, specifier in fix.needs.items() if name != PACKAGE}
     return Bug(
         id=entry.id,
         kind=entry.kind,
@@ -190,13 +189,38 @@ def _of_fix(entry: Entry) -> Bug:
         broken=tuple(SpecifierSet(one) for one in dict.fromkeys(ranges)),
         needs=_needs(needs),
         fixed_in=_versions(entry.fixed_in.split(",")),
-        refs=facts.upstream,
+        refs=fix.upstream,
         where=tuple(entry.targets),
-        errors=facts.errors,
-        names=facts.names,
+        errors=fix.errors,
+        names=_names(fix),
         repaired=True,
         optin=entry.optin,
     )
+
+
+def _names(fix: Fix) -> tuple[str, ...]:
+    """The messages that follow from the names that a fix adds."""
+    added = (message for target in fix.targets if target.method == "add" for message in _messages_without(target))
+    return tuple(dict.fromkeys(added))
+
+
+def _messages_without(target: Target) -> Iterator[str]:
+    """What is raised where a name is asked for that a release does not have."""
+    module, name = target.module, target.qualname
+    task = re.fullmatch(r"SUPPORTED_TASKS\['(.+)'\]", name)
+    key = re.fullmatch(r"\w+\['(.+)'\]", name)
+    owner, _, attribute = name.rpartition(".")
+    if task:
+        yield f'KeyError: "Unknown task {task[1]}, available tasks are […]"'
+        yield f"KeyError: 'The task {task[1]} has been removed from transformers. …'"
+    elif key:
+        yield f"KeyError: '{key[1]}'"
+    elif owner:
+        yield f"AttributeError: '{owner}' object has no attribute '{attribute}'"
+    else:
+        if target.implementation.is_module:
+            yield f"ModuleNotFoundError: No module named '{module}.{name}'"
+        yield f"ImportError: cannot import name '{name}' from '{module}'"
 
 
 def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:

@@ -17,7 +17,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="all-parallel-styles-none",
     title="Models cannot be made with torch before 2.5: TypeError: argument of type 'NoneType' is not iterable",
     kind="loading",
     errors=("TypeError: argument of type 'NoneType' is not iterable",),

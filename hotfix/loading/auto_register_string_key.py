@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="auto-register-string-key",
     title="AttributeError: 'str' object has no attribute '__module__', from AutoTokenizer.register",
     kind="crash",
     errors=("AttributeError: 'str' object has no attribute '__module__'",),

@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.loading._reading import carefully, is_of_the_library
 
 FIX = Fix(
-    id="chat-template-jinja-file-ignored",
     title="ValueError: Cannot use chat template functions because tokenizer.chat_template is not set",
     kind="loading",
     upstream=("text-generation-inference#3247", "ms-swift#4358", "transformers#33957"),

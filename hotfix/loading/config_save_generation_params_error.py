@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="config-save-generation-params-error",
     title="Saving raises: Some non-default generation parameters are set in the model config",
     kind="crash",
     errors=("ValueError: Some non-default generation parameters are set in the model config…",),

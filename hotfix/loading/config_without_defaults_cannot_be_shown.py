@@ -20,7 +20,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="config-without-defaults-cannot-be-shown",
     title="ValueError: Unsupported architecture: from a configuration like InternVL's, in from_pretrained",
     kind="loading",
     errors=("ValueError: Unsupported architecture: …",),

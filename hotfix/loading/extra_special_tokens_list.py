@@ -22,7 +22,6 @@ from hotfix.loading._reading import settings
 from hotfix.loading.tokenizer_forms import extra_special_tokens
 
 FIX = Fix(
-    id="extra-special-tokens-list",
     title="AttributeError: 'list' object has no attribute 'keys', from a tokenizer that 5.x has saved",
     kind="loading",
     errors=("AttributeError: 'list' object has no attribute 'keys'",),

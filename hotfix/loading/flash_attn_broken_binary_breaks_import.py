@@ -23,7 +23,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="flash-attn-broken-binary-breaks-import",
     title="A flash-attn built for another torch makes every model unimportable: undefined symbol",
     kind="loading",
     errors=(

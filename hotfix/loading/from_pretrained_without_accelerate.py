@@ -17,7 +17,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="from-pretrained-without-accelerate",
     title="Nothing loads without accelerate: NameError: name 'init_empty_weights' is not defined",
     kind="loading",
     errors=("NameError: name 'init_empty_weights' is not defined",),

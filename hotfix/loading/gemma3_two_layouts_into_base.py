@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gemma3-two-layouts-into-base",
     title="Gemma 3 that 5.4 or 5.5 has saved is loaded with a random language model",
     kind="silent",
     everyone="only for Gemma 3, and names that 5.4 and 5.5 alone write: the new code tests it itself",

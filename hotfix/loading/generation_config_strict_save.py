@@ -18,7 +18,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="generation-config-strict-save",
     title="Saving raises because of a generation_config.json that the program has only read",
     kind="crash",
     errors=(

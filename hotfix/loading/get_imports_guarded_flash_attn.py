@@ -21,7 +21,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="get-imports-guarded-flash-attn",
     title="Remote code that does without flash-attn is refused where flash-attn is not installed",
     kind="loading",
     errors=(

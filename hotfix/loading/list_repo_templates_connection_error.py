@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="list-repo-templates-connection-error",
     title="Cached tokenizers do not load without a network: the error of a missing connection is not expected",
     kind="loading",
     upstream=("transformers#39030", "transformers#39873", "transformers#40956"),

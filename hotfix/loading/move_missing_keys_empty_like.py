@@ -24,7 +24,6 @@ from hotfix.pattern import occurs
 
 RELEASES = ">=5.0.0,<=5.23.0"
 FIX = Fix(
-    id="move-missing-keys-empty-like",
     title="Non-persistent buffers of custom models are random memory after from_pretrained",
     kind="silent",
     upstream=("transformers#45902", "transformers#48892", "transformers#48932"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="nn-rmsnorm-old-torch",
     title="Models cannot be initialised with torch before 2.4: module 'torch.nn' has no attribute 'RMSNorm'",
     kind="loading",
     fixed_in="4.54.1",

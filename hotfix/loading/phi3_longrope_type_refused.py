@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="phi3-longrope-type-refused",
     title="Phi-3: ValueError: `rope_scaling`'s type field must be one of ['su', 'yarn'], got longrope",
     kind="loading",
     fixed_in="4.43.0",

@@ -22,7 +22,6 @@ from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="pipeline-torch-dtype-ignored",
     title="pipeline() ignores dtype and torch_dtype unless there is a device_map: models are loaded in float32",
     kind="silent",
     everyone="only for calls without a device_map, whatever they load: a from_pretrained of your own is left alone",

@@ -26,7 +26,6 @@ from hotfix.loading._reading import is_of_the_library
 from hotfix.patching import scope
 
 FIX = Fix(
-    id="processor-config-nested",
     title="OSError: … does not appear to have a file named preprocessor_config.json, from a processor of 5.x",
     kind="loading",
     errors=("OSError: …preprocessor_config.json…",),

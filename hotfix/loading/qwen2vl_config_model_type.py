@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwen2vl-config-model-type",
     title="Qwen2-VL and Qwen2.5-VL say that they are text models after loading",
     kind="api",
     upstream=("2U1/Qwen-VL-Series-Finetune#240",),

@@ -22,7 +22,6 @@ from hotfix.fix import Fix
 from hotfix.loading._reading import is_of_the_library, was_written_since
 
 FIX = Fix(
-    id="qwen3-moe-experts-key",
     title="Qwen3 mixtures of experts that 5.x has saved do not load: size mismatch of every router",
     kind="loading",
     fixed_in="5.1.0",

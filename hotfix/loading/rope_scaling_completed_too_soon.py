@@ -22,7 +22,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="rope-scaling-completed-too-soon",
     title="Remote code: `rope_scaling` must be a dictionary with two fields, though it has two",
     kind="crash",
     fixed_in="5.21.1",

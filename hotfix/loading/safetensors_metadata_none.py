@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="safetensors-metadata-none",
     title="Weights without metadata are refused: 'NoneType' object has no attribute 'get'",
     kind="loading",
     upstream=("transformers#33400", "LlamaFactory#6803", "safetensors#549"),

@@ -23,7 +23,6 @@ from hotfix import asking
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="slow-tokenizer-vocab-before-init",
     title="Custom tokenizers from before 4.34 do not load: they have no attribute 'sp_model', or 'tokenizer'",
     kind="loading",
     upstream=("baichuan-inc/Baichuan2#192", "chatchat-space/Langchain-Chatchat#1665", "hiyouga/LlamaFactory#1102"),

@@ -21,7 +21,6 @@ from hotfix.loading._reading import carefully, report, settings
 from hotfix.loading.tokenizer_forms import renamed_class, tokenizer_class
 
 FIX = Fix(
-    id="tokenizer-class-tokenizersbackend",
     title="ValueError: Tokenizer class TokenizersBackend does not exist or is not currently imported",
     kind="loading",
     upstream=("mlx-lm#683", "LLaMA-Factory#9699", "LLaMA-Factory#10310", "transformers#47553"),

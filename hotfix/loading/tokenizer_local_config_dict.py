@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="tokenizer-local-config-dict",
     title="Large local tokenizers do not load: AttributeError: 'dict' object has no attribute 'model_type'",
     kind="loading",
     upstream=("transformers#42369", "transformers#42374", "transformers#42389"),

@@ -17,7 +17,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="tokenizer-offline-model-info",
     title="Large tokenizers in the cache do not load offline: the Hub is asked about them",
     kind="loading",
     upstream=("transformers#42528", "transformers#43200"),

@@ -21,7 +21,6 @@ from hotfix.loading.tokenizer_forms import merges_in_words
 from hotfix.patching import scope
 
 FIX = Fix(
-    id="tokenizers-modelwrapper-merges-list",
     title="Exception: data did not match any variant of untagged enum ModelWrapper",
     kind="loading",
     errors=("Exception: data did not match any variant of untagged enum …",),

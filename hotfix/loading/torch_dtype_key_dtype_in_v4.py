@@ -21,7 +21,6 @@ from hotfix.loading._reading import translated
 from hotfix.loading.forms import Rule
 
 FIX = Fix(
-    id="torch-dtype-key-dtype-in-v4",
     title="The dtype that a checkpoint was saved in is not read from its configuration",
     kind="silent",
     upstream=("transformers#39782",),

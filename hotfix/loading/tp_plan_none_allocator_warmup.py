@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="tp-plan-none-allocator-warmup",
     title="TypeError: 'NoneType' object is not iterable, in caching_allocator_warmup under torchrun",
     kind="crash",
     fixed_in="4.54.0",

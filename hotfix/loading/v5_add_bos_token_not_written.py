@@ -24,7 +24,6 @@ from hotfix.loading.forms import Finding
 from hotfix.loading.tokenizer_forms import ends_of_template, is_of_5x
 
 FIX = Fix(
-    id="v5-add-bos-token-not-written",
     title="A tokenizer that 5.x has saved without a first token gets one in 4.x, or loses its last one",
     kind="silent",
     fixed_in="5.0.0",

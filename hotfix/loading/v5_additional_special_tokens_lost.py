@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-additional-special-tokens-lost",
     title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
     kind="silent",
     fixed_in="5.18.0",

@@ -26,7 +26,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-config-without-tie-word-embeddings",
     title="Qwen2.5-VL, InternVL, Mamba, CamemBERT and others saved by 4.x are loaded in 5.x with a random head",
     kind="silent",
     upstream=(

@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 
 RELEASES = ">=5.0.0,<=5.5.1"
 FIX = Fix(
-    id="v5-conversion-reverse",
     title="Saved models have names of weights that other programs do not know",
     kind="silent",
     upstream=("transformers#45357", "transformers#45358"),

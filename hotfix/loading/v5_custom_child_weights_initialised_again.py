@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import torch
 
 FIX = Fix(
-    id="v5-custom-child-weights-initialised-again",
     title="Qwen-7B and other remote code have random weights in 5.x: a module initialises what is in it",
     kind="silent",
     upstream=("transformers#46620",),

@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-custom-layer-types",
     title="ValueError: The layer_types entries must be in (...), of a configuration of remote code",
     kind="loading",
     fixed_in="5.13.1",

@@ -22,7 +22,6 @@ from hotfix.fix import Fix
 from hotfix.loading.v5_custom_child_weights_initialised_again import kept
 
 FIX = Fix(
-    id="v5-custom-weights-initialised-again",
     title="Custom models have random weights after from_pretrained: _init_weights is called on what was loaded",
     kind="silent",
     everyone="custom models are what it is about; what a checkpoint does not have is initialised as before",

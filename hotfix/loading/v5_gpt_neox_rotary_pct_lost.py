@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-gpt-neox-rotary-pct-lost",
     title="GPT-NeoX forgets how much of a head is rotated when it is read again",
     kind="silent",
     fixed_in="5.5.0",

@@ -18,7 +18,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-missing-bias-not-initialised",
     title="A bias that the checkpoint lacks is what the memory held before, numbers or nan",
     kind="silent",
     fixed_in="5.3.0",

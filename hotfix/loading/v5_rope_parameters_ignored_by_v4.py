@@ -26,7 +26,6 @@ from hotfix.loading._reading import translated
 from hotfix.loading.forms import Rule
 
 FIX = Fix(
-    id="v5-rope-parameters-ignored-by-v4",
     title="A checkpoint that 5.x has saved is read with a rotary base of 10000 and without its scaling",
     kind="silent",
     upstream=("vllm#42624", "vllm#44158", "sglang#14745", "DeepSpeed#8345", "lmdeploy#4304"),

@@ -17,7 +17,6 @@ import ast
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-t5-tied-keys-order",
     title="T5 files without shared.weight (MADLAD-400): encoder and decoder read with the head as embedding table",
     kind="silent",
     upstream=("transformers#45005", "transformers#48154", "transformers#48238"),

@@ -22,7 +22,6 @@ from hotfix.loading._reading import is_of_the_library
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="v5-umt5-config-unties-encoder",
     title="UMT5 (Wan), LongT5, Pop2Piano: the encoder has a random embedding table after loading",
     kind="silent",
     upstream=("transformers#43880",),

@@ -22,7 +22,6 @@ from hotfix.loading._reading import is_of_the_library
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="v5-vlm-saved-in-two-layouts",
     title="Vision-language models are saved under names that most releases and other programs cannot load",
     kind="silent",
     everyone="only for models whose class is the library's own: the new code tests it itself",

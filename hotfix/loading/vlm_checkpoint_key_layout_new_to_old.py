@@ -33,7 +33,6 @@ from hotfix.loading.weight_forms import candidates, renamed
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="vlm-checkpoint-key-layout-new-to-old",
     title="Weights of a model of text and pictures stand under names of a later release, and are made anew at random",
     kind="silent",
     upstream=("vllm#19054", "Qwen3-VL#1763", "sglang#19850", "colpali#413"),

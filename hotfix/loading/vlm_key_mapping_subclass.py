@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.loading._reading import is_of_the_library
 
 FIX = Fix(
-    id="vlm-key-mapping-subclass",
     title="A class of one's own that extends a vision-language model is loaded with random weights",
     kind="silent",
     everyone="only where a class extends one of the library: the new code tests it itself",

@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="vlm-save-reverse-mapping",
     title="Vision-language models are saved under names that other programs cannot load",
     kind="silent",
     own=("self",),

@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="cache-from-batch-splits-values",
     title="Beam search with low_memory=True writes wrong tokens",
     kind="silent",
     upstream=("transformers#34232",),

@@ -27,7 +27,6 @@ from hotfix.fix import Fix
 from hotfix.models import _attention
 
 FIX = Fix(
-    id="fa2-posids-varlen-unpadded-batch",
     title="FlashAttention-2 attends only within the first sample of a batch without padding; decoding crashes",
     kind="silent",
     upstream=(

@@ -26,7 +26,6 @@ from hotfix import session
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="fa2-right-padding-check",
     title="FlashAttention-2 forwards refuse right-padded batches (padding_side='right') outside of generation",
     kind="crash",
     upstream=("transformers#37866",),

@@ -24,7 +24,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="fa2-sliding-window-mask-slicing",
     title="FlashAttention-2 continues padded batches from wrong keys past the sliding window",
     kind="silent",
     upstream=("transformers#34093",),

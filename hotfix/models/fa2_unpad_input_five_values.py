@@ -18,7 +18,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="fa2-unpad-input-five-values",
     title="ValueError: too many values to unpack (expected 4), beside flash-attn 2.7",
     kind="crash",
     needs={"flash-attn": ">=2.7"},

@@ -18,7 +18,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="fa2-varlen-kwargs-ignored",
     title="FlashAttention-2 ignores the lengths of packed sequences where it gets no position ids",
     kind="silent",
     upstream=("transformers#39121",),

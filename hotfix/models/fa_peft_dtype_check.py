@@ -19,7 +19,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="fa-peft-dtype-check",
     title="FlashAttention-2 refuses float32 queries and keys of half-precision values, as autocast and LoRA make them",
     kind="crash",
     upstream=("transformers#35834",),

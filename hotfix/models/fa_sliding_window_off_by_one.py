@@ -25,7 +25,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="fa-sliding-window-off-by-one",
     title="Flash attention sees one key more than sliding_window",
     kind="silent",
     upstream=("transformers#39408", "transformers#40163"),

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 FIX = Fix(
-    id="flash-rotary-dtype",
     title="Vision rotary embedding under FlashAttention-2 refuses bfloat16 cos and sin",
     kind="crash",
     needs={"flash-attn": "<2.8"},

@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="flex-block-mask-batch",
     title="Under flex attention every text of a batch has the padding and packing of the first one",
     kind="silent",
     fixed_in="4.51.1",

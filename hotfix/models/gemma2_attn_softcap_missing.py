@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gemma2-attn-softcap-missing",
     title="Gemma 2: attention scores are not capped, the 27B model writes garbage",
     kind="silent",
     fixed_in="4.42.3",

@@ -22,7 +22,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gemma2-cohere2-window-crash",
     title="Gemma 2 cannot generate past its sliding window, and Cohere 2 sees the wrong tokens there",
     kind="silent",
     upstream=("transformers#35681",),

@@ -22,7 +22,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gemma2-fa2-no-window",
     title="Gemma2 under FlashAttention-2 has no sliding window, or fails past it where there is padding",
     kind="silent",
     upstream=("transformers#32522", "transformers#35681"),

@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gemma2-noncausal-sliding-layers",
     title="Gemma 2: every second layer sees the tokens that are still to come, and padding",
     kind="silent",
     fixed_in="4.42.2",

@@ -17,7 +17,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gemma2-sliding-layer-parity",
     title="Gemma 2 has its window in the wrong half of its layers, and cannot generate past it",
     kind="silent",
     fixed_in="4.42.4",

@@ -16,7 +16,6 @@ from hotfix.fix import Fix
 from hotfix.models import _gemma3
 
 FIX = Fix(
-    id="gemma3-bidirectional-across-images",
     title="Gemma 3 lets the tokens of an image see all other images, also later ones",
     kind="silent",
     upstream=("transformers#38053", "transformers#38080"),

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 FIX = Fix(
-    id="gemma3-mask-image-distance-heuristic",
     title="Gemma 3 takes image tokens that are close together for those of one image",
     kind="silent",
     upstream=("transformers#39389", "transformers#39396"),

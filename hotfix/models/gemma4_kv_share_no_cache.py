@@ -19,7 +19,6 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    id="gemma4-kv-share-no-cache",
     title="Gemma 4 without a cache, as in training, uses keys and values that nobody has trained",
     kind="silent",
     fixed_in="5.5.2",

@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.models import _attention
 
 FIX = Fix(
-    id="generate-fa2-nameerror",
     title="generate() under flash attention raises NameError: prepare_fa_kwargs_from_position_ids is not defined",
     kind="crash",
     upstream=("transformers#40029", "transformers#40161"),

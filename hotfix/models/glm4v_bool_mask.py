@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="glm4v-bool-mask",
     title="GLM-4V's vision encoder attends across images under eager attention",
     kind="silent",
     upstream=("transformers#39121",),

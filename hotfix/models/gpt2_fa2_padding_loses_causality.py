@@ -18,7 +18,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gpt2-fa2-padding-loses-causality",
     title="GPT-2 attends to the future under FlashAttention-2 in batches with padding",
     kind="silent",
     upstream=("transformers#41966",),

@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gptbigcode-inverse-scale",
     title="StarCoder, SantaCoder (GPTBigCode): attention is multiplied by sqrt(head_dim), output is garbage",
     kind="silent",
     upstream=("transformers#40041", "transformers#38635"),

@@ -18,7 +18,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="hybrid-cache-window-hole",
     title="Gemma 2, Gemma 3 and Cohere 2 generate something else once a text grows past their window",
     kind="silent",
     upstream=("transformers#37574", "transformers#38046"),

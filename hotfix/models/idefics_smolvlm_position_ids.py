@@ -18,7 +18,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="idefics-smolvlm-position-ids",
     title="Patches get their neighbours' positions in Idefics2, Idefics3, SmolVLM and Phi-4-multimodal",
     kind="silent",
     upstream=("transformers#40360", "transformers#41190", "transformers#41374", "transformers#47133"),

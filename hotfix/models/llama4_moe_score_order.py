@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="llama4-moe-score-order",
     title="Llama 4: experts get the routing scores of other tokens, output is garbage",
     kind="silent",
     upstream=("transformers#39501", "transformers#40609"),

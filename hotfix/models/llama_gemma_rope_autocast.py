@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="llama-gemma-rope-autocast",
     title="Llama and Gemma under autocast: positions are rounded to half precision, from 256 on",
     kind="silent",
     upstream=("transformers#29285",),

@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="llama-rope-scaling-type-keyerror",
     title="Llama 3.1: KeyError: 'type' while the model is built",
     kind="crash",
     upstream=(),

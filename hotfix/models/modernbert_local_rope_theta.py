@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="modernbert-local-rope-theta",
     title="ModernBERT: local layers rotate with the base of the global ones, embeddings and logits are off",
     kind="silent",
     fixed_in="4.54.1",

@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="mxfp4-swiglu-limit",
     title="GPT-OSS in MXFP4: the activations of the experts are not limited to 7",
     kind="silent",
     fixed_in="4.55.4",

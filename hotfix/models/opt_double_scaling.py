@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="opt-double-scaling",
     title="OPT: attention is scaled twice, all logits are wrong",
     kind="silent",
     upstream=("transformers#38277", "transformers#38290"),

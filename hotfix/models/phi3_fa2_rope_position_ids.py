@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="phi3-fa2-rope-position-ids",
     title="Phi-3 under FlashAttention-2 calls its rotary embedding without position ids",
     kind="crash",
     fixed_in="4.44.1",

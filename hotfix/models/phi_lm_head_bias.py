@@ -21,7 +21,6 @@ MODULE = "transformers.models.phi.modeling_phi"
 INIT = f"{MODULE}:PhiForCausalLM.__init__"
 
 FIX = Fix(
-    id="phi-lm-head-bias",
     title="Phi-1, Phi-1.5, Phi-2: the bias of the head is dropped from the checkpoint",
     kind="silent",
     upstream=("transformers#35625", "transformers#35650"),

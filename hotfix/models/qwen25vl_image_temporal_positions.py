@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwen25vl-image-temporal-positions",
     title="Qwen2.5-VL applies the seconds between frames of a video to images",
     kind="silent",
     upstream=("transformers#45325", "transformers#45330"),

@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwen25vl-second-per-grid-int-truncation",
     title="Qwen2.5-VL rounds the seconds between two frames of a video down to whole ones",
     kind="silent",
     upstream=("transformers#48669",),

@@ -34,7 +34,6 @@ _FRAME_BY_FRAME = (
 _IMAGES_ONLY = (("glm_image", "GlmImageModel"), ("paddleocr_vl", "PaddleOCRVLModel"))
 
 FIX = Fix(
-    id="qwen25vl-v5-temporal-position-collapse",
     title="Qwen2-VL, Qwen2.5-VL, Ernie 4.5 VL: all frames of a video have the same temporal position",
     kind="silent",
     upstream=("transformers#45381", "transformers#45400"),

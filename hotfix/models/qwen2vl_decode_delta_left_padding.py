@@ -17,7 +17,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwen2vl-decode-delta-left-padding",
     title="Qwen2-VL and Qwen2.5-VL generate with wrong positions for prompts that are padded on the left",
     kind="silent",
     upstream=("transformers#40136", "transformers#40490"),

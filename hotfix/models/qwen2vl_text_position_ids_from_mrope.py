@@ -22,7 +22,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwen2vl-text-position-ids-from-mrope",
     title="Image tokens of Qwen's multimodal models are masked as if they were sequences of their own",
     kind="silent",
     upstream=("transformers#40154", "transformers#40490"),

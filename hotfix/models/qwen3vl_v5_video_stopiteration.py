@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwen3vl-v5-video-stopiteration",
     title="Qwen3-VL, Qwen3.5: StopIteration in get_rope_index for a video of more than one frame",
     kind="crash",
     upstream=("transformers#44474",),

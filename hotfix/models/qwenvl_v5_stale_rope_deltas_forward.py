@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwenvl-v5-stale-rope-deltas-forward",
     title="Qwen-VL, GLM-4V and others: after an image, later batches of text have shifted positions or raise",
     kind="silent",
     upstream=("transformers#43952", "trl#5088"),

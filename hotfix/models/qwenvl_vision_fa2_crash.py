@@ -17,7 +17,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="qwenvl-vision-fa2-crash",
     title="The vision and audio encoders of Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and GLM-4V crash under FlashAttention",
     kind="crash",
     upstream=("transformers#39095", "transformers#39121", "transformers#39231"),
@@ -25,7 +24,7 @@ FIX = Fix(
     errors=(
         "AttributeError: '…VisionAttention' object has no attribute 'is_causal'",
         "AttributeError: '…AudioAttention' object has no attribute 'is_causal'",
-        "IndexError: index 15 is out of bounds for dimension 0 with size …",
+        "IndexError: index … is out of bounds for dimension …",
     ),
     when="import hotfix.models._registered as _registered; _registered.is_flash(self.config)",
     prefilter="attention_mask[..., cu_seqlens[i - 1] : cu_seqlens[i]",

@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-dynamic-rope-not-reset",
     title="rope_type dynamic: after one long text, every later short one is read with the frequencies of the long one",
     kind="silent",
     upstream=("transformers#46624",),

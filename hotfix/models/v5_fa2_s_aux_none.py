@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-fa2-s-aux-none",
     title="FlashAttention raises AttributeError: 'NoneType' object has no attribute 'to' for models without sinks",
     kind="crash",
     upstream=("transformers#45588", "transformers#45589"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-gemma3-token-type-ids-required",
     title="Gemma 3, Gemma 4: training on text raises: token_type_ids is required as a model input when training",
     kind="crash",
     upstream=("trl#5032", "trl#5807"),

@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-model-max-length-extended",
     title="generate() adds the length of the prompt to the max_length of the model's generation_config",
     kind="silent",
     fixed_in="5.3.0",

@@ -12,7 +12,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-t5-scaled-outputs",
     title="T5 1.1 and Flan-T5: logits are divided by sqrt(d_model), losses and samples are off",
     kind="silent",
     fixed_in="5.1.0",

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import torch
 
 FIX = Fix(
-    id="var-attention-dtype",
     title="VAR's fused attention refuses float32 queries and keys beside half-precision values",
     kind="crash",
     upstream=("FoundationVision/VAR#27", "FoundationVision/VAR#30", "FoundationVision/VAR@2236c79"),

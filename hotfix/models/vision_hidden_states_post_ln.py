@@ -22,7 +22,6 @@ import ast
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="vision-hidden-states-post-ln",
     title="hidden_states[-1] of vision towers is the normed output, not what the last layer gives",
     kind="silent",
     upstream=("transformers#40964", "transformers#40994"),

@@ -19,7 +19,6 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="adamw-removed",
     title="ImportError: cannot import name 'AdamW' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#36954",),

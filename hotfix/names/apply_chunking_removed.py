@@ -17,7 +17,6 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="apply-chunking-removed",
     title="ImportError: cannot import name 'apply_chunking_to_forward' from 'transformers.modeling_utils'",
     kind="removed-api",
     group="removed-names",

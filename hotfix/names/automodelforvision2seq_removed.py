@@ -17,7 +17,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="automodelforvision2seq-removed",
     title="ImportError: cannot import name 'AutoModelForVision2Seq' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#45278",),

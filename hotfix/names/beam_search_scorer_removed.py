@@ -22,7 +22,6 @@ from hotfix.fix import Fix
 from hotfix.names.refusing import hollow
 
 FIX = Fix(
-    id="beam-search-scorer-removed",
     title="ImportError: cannot import name 'BeamSearchScorer' from 'transformers'",
     kind="removed-api",
     upstream=("open_clip#1129", "transformers-stream-generator#15"),

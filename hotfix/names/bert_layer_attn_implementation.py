@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="bert-layer-attn-implementation",
     title="AttributeError: '_Pseudo_Bert_Config' object has no attribute '_attn_implementation'",
     kind="removed-api",
     upstream=("alphapeptdeep#172", "MONAI#7781", "modelscope#1010"),

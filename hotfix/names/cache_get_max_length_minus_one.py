@@ -23,7 +23,6 @@ from hotfix.names import caches
 MODULE = "transformers.cache_utils"
 
 FIX = Fix(
-    id="cache-get-max-length-minus-one",
     title="A cache without a maximum says -1, and remote code drops the first column of the attention mask",
     kind="silent",
     optin="it changes the answer that a running program gets",

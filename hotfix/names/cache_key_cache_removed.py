@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.names import caches
 
 FIX = Fix(
-    id="cache-key-cache-removed",
     title="AttributeError: 'DynamicCache' object has no attribute 'key_cache'",
     kind="removed-api",
     upstream=("peft#2821",),

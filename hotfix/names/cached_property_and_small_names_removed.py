@@ -22,7 +22,6 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="cached-property-and-small-names-removed",
     title="ImportError: cannot import name 'no_init_weights' from 'transformers.modeling_utils'",
     kind="removed-api",
     group="removed-names",

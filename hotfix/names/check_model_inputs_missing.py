@@ -17,7 +17,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="check-model-inputs-missing",
     title="ImportError: cannot import name 'check_model_inputs' from 'transformers.utils.generic'",
     kind="removed-api",
     fixed_in="5.4.0",

@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="clean-up-tokenization-missing",
     title="AttributeError: InternLM2Tokenizer has no attribute clean_up_tokenization",
     kind="removed-api",
     upstream=("vllm#30566",),

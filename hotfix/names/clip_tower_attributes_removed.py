@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import types
 
 FIX = Fix(
-    id="clip-tower-attributes-removed",
     title="AttributeError: 'CLIPTextModel' object has no attribute 'text_model'",
     kind="removed-api",
     upstream=("transformers#46285", "diffusers#13833", "diffusers#14124"),

@@ -19,7 +19,6 @@ from hotfix.fix import Fix
 from hotfix.names import caches
 
 FIX = Fix(
-    id="dynamic-cache-get-max-length-removed",
     title="AttributeError: 'DynamicCache' object has no attribute 'get_max_length'",
     kind="removed-api",
     upstream=("transformers#36071",),

@@ -23,7 +23,6 @@ from hotfix.fix import Fix
 from hotfix.names import caches
 
 FIX = Fix(
-    id="dynamic-cache-legacy-cache-removed",
     title="AttributeError: type object 'DynamicCache' has no attribute 'from_legacy_cache'",
     kind="removed-api",
     upstream=("trl#4248", "transformers#48492"),

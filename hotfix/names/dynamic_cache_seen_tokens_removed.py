@@ -21,7 +21,6 @@ from hotfix.fix import Fix
 from hotfix.names import caches
 
 FIX = Fix(
-    id="dynamic-cache-seen-tokens-removed",
     title="AttributeError: 'DynamicCache' object has no attribute 'seen_tokens' or 'get_usable_length'",
     kind="removed-api",
     upstream=("transformers#32855",),

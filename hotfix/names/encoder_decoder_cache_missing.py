@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.names.refusing import hollow
 
 FIX = Fix(
-    id="encoder-decoder-cache-missing",
     title="ImportError: cannot import name 'EncoderDecoderCache' from 'transformers'",
     kind="removed-api",
     upstream=("peft#2292",),

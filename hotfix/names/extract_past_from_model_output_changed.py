@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.names import past_of_outputs
 
 FIX = Fix(
-    id="extract-past-from-model-output-changed",
     title="TypeError: _extract_past_from_model_output() got an unexpected argument 'standardize_cache_format'",
     kind="removed-api",
     upstream=("transformers#39336", "ChatGLM3#1321", "GLM-4#439"),

@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.names import past_of_outputs
 
 FIX = Fix(
-    id="extract-past-from-model-output-removed",
     title="AttributeError: 'ChatGLMForConditionalGeneration' object has no attribute '_extract_past_from_model_output'",
     kind="removed-api",
     upstream=("transformers#39336", "CogVLM2#218"),

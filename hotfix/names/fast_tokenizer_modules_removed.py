@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.names.modules import given_back
 
 FIX = Fix(
-    id="fast-tokenizer-modules-removed",
     title="ModuleNotFoundError: No module named 'transformers.models.qwen2.tokenization_qwen2_fast'",
     kind="removed-api",
     group="removed-names",

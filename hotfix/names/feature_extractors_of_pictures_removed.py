@@ -21,7 +21,6 @@ from hotfix.fix import Fix
 from hotfix.names.modules import given_back
 
 FIX = Fix(
-    id="feature-extractors-of-pictures-removed",
     title="ImportError: cannot import name 'CLIPFeatureExtractor' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#41174",),

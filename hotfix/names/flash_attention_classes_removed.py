@@ -22,7 +22,6 @@ from hotfix.fix import Fix
 from hotfix.names.attention_classes import attention_class
 
 FIX = Fix(
-    id="flash-attention-classes-removed",
     title="ImportError: cannot import name 'Qwen2_5_VLFlashAttention2' from '...qwen2_5_vl.modeling_qwen2_5_vl'",
     kind="removed-api",
     upstream=("verl#2213", "DeepEyes#119", "deepcompressor#62", "FlagEmbedding#1356"),

@@ -21,7 +21,6 @@ from hotfix.errors import Refusal
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="flash-utils-names-removed",
     title="ImportError: cannot import name 'index_first_axis' from 'transformers.modeling_flash_attention_utils'",
     kind="removed-api",
     needs={"flash-attn": ">=2"},

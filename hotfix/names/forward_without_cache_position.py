@@ -23,7 +23,6 @@ from hotfix.fix import Fix
 from hotfix.names import overrides
 
 FIX = Fix(
-    id="forward-without-cache-position",
     title="TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'",
     kind="crash",
     upstream=("transformers#29426", "LLaVA#1218", "LLaVA#1448"),

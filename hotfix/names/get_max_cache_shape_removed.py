@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.names import caches
 
 FIX = Fix(
-    id="get-max-cache-shape-removed",
     title="AttributeError: 'DynamicCache' object has no attribute 'get_max_cache_shape'",
     kind="removed-api",
     group="removed-names",

@@ -19,7 +19,6 @@ from hotfix.fix import Fix
 from hotfix.names.refusing import hollow
 
 FIX = Fix(
-    id="hybrid-cache-removed",
     title="ImportError: cannot import name 'HybridCache' from 'transformers'",
     kind="removed-api",
     upstream=("transformers#44351", "peft#3333", "trl#4820"),

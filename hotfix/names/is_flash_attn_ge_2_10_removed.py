@@ -17,7 +17,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="is-flash-attn-ge-2-10-removed",
     title="ImportError: cannot import name 'is_flash_attn_greater_or_equal_2_10'",
     kind="removed-api",
     upstream=("transformers#28200",),

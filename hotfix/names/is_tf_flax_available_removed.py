@@ -19,7 +19,6 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="is-tf-flax-available-removed",
     title="ImportError: cannot import name 'is_tf_available' from 'transformers.utils'",
     kind="removed-api",
     upstream=("lmdeploy#4304",),

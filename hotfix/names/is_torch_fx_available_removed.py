@@ -15,7 +15,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="is-torch-fx-available-removed",
     title="ImportError: cannot import name 'is_torch_fx_available'",
     kind="removed-api",
     upstream=("transformers#44561", "transformers#44615"),

@@ -15,7 +15,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="is-torch-ge-1-13-removed",
     title="ImportError: cannot import name 'is_torch_greater_or_equal_than_1_13'",
     kind="removed-api",
     upstream=("transformers#35734",),

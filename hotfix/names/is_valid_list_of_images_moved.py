@@ -16,7 +16,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="is-valid-list-of-images-moved",
     title="ImportError: cannot import name 'is_valid_list_of_images' from '...mllama.image_processing_mllama'",
     kind="removed-api",
     group="removed-names",

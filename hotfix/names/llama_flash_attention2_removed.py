@@ -21,7 +21,6 @@ from hotfix.fix import Fix
 from hotfix.names.attention_classes import attention_class
 
 FIX = Fix(
-    id="llama-flash-attention2-removed",
     title="ImportError: cannot import name 'LlamaFlashAttention2' from 'transformers.models.llama.modeling_llama'",
     kind="removed-api",
     upstream=("transformers#35235",),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import torch
 
 FIX = Fix(
-    id="losskwargs-removed",
     title="ImportError: cannot import name 'LossKwargs' from 'transformers.utils'",
     kind="removed-api",
     group="removed-names",

@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="model-attention-classes-removed",
     title="ImportError: cannot import name 'GEMMA2_ATTENTION_CLASSES' from 'transformers.models.gemma2...'",
     kind="removed-api",
     upstream=("transformers#35235", "transformers#35910"),

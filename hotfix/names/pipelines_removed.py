@@ -23,7 +23,6 @@ from hotfix.names.pipelines_of_questions import QuestionAnswering
 from hotfix.names.pipelines_of_text import Text2Text, Translation
 
 FIX = Fix(
-    id="pipelines-removed",
     title='KeyError: "Unknown task summarization" from pipeline(); translation, question-answering, ... are gone, too',
     kind="removed-api",
     upstream=("transformers#43256", "transformers#43325"),

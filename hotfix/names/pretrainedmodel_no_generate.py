@@ -20,7 +20,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="pretrainedmodel-no-generate",
     title="AttributeError: 'InternLM2ForCausalLM' object has no attribute 'generate'",
     kind="removed-api",
     upstream=("InternVL#1068", "ms-swift#4324", "ms-swift#7019"),

@@ -21,7 +21,6 @@ from typing import Any, Callable, Optional, TypedDict, Union
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="processor-optional-attributes-removed",
     title="TypeError: Unexpected keyword argument, for what a processor calls optional",
     kind="removed-api",
     upstream=("vllm#35101", "transformers#44447"),

@@ -15,7 +15,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="pytorch-gelu-tanh-missing",
     title="ImportError: cannot import name 'PytorchGELUTanh' from 'transformers.activations'",
     kind="removed-api",
     fixed_in="5.0.0",

@@ -18,7 +18,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="remote-pad-without-padding-side",
     title="TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'",
     kind="loading",
     upstream=("GLM-4#578", "ChatGLM3#1324", "ms-swift#2151"),

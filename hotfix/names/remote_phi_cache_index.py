@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.names import overrides
 
 FIX = Fix(
-    id="remote-phi-cache-index",
     title="IndexError: index is out of bounds for dimension with size 0, of moondream and others with a copy of Phi",
     kind="removed-api",
     upstream=("transformers#31782", "transformers#32321", "moondream#128", "ComfyUI-moondream#19"),

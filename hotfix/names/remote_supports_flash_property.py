@@ -18,7 +18,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="remote-supports-flash-property",
     title="ValueError: Florence2ForConditionalGeneration does not support Flash Attention 2.0 yet",
     kind="loading",
     group="removed-names",

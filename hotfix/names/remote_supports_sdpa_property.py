@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="remote-supports-sdpa-property",
     title="AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'",
     kind="loading",
     upstream=("ComfyUI-Florence2#174", "ComfyUI#9101"),

@@ -25,7 +25,6 @@ _REPLACED_SINCE = (
 )
 
 FIX = Fix(
-    id="rope-scaling-type-removed",
     title="KeyError: 'type', from config.rope_scaling[\"type\"] of a configuration without scaling",
     kind="removed-api",
     optin="code for 5.x that reads config.rope_scaling would no longer find what the release has there",

@@ -18,7 +18,6 @@ from typing import Any, Callable, Optional, Union
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="shard-checkpoint-removed",
     title="ImportError: cannot import name 'shard_checkpoint' from 'transformers.modeling_utils'",
     kind="removed-api",
     group="removed-names",

@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="sliding-window-cache-removed",
     title="ImportError: cannot import name 'SlidingWindowCache' from 'transformers.cache_utils'",
     kind="removed-api",
     upstream=("transformers#45278",),

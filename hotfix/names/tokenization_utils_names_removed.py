@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="tokenization-utils-names-removed",
     title="ImportError: cannot import name 'PreTrainedTokenizerBase' from 'transformers.tokenization_utils'",
     kind="removed-api",
     upstream=("lm-format-enforcer#175",),

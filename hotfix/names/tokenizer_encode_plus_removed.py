@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.names.refusing import Gone
 
 FIX = Fix(
-    id="tokenizer-encode-plus-removed",
     title="AttributeError: BertTokenizer has no attribute batch_encode_plus",
     kind="removed-api",
     upstream=("opencompass#2635",),

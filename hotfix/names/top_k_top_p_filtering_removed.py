@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="top-k-top-p-filtering-removed",
     title="ImportError: cannot import name 'top_k_top_p_filtering' from 'transformers'",
     kind="removed-api",
     upstream=("trl#1409",),

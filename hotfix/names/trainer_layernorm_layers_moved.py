@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-layernorm-layers-moved",
     title="ImportError: cannot import name 'ALL_LAYERNORM_LAYERS' from 'transformers.trainer'",
     kind="removed-api",
     upstream=("transformers#38922", "GLiNER#273"),

@@ -19,7 +19,6 @@ from hotfix.fix import Fix
 from hotfix.names.modules import given_back
 
 FIX = Fix(
-    id="transformers-deepspeed-module-removed",
     title="ModuleNotFoundError: No module named 'transformers.deepspeed'",
     kind="removed-api",
     upstream=("transformers#34582",),

@@ -21,7 +21,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="tuple-model-given-a-cache",
     title="TypeError: 'DynamicCache' object is not subscriptable, in a model that was written for tuples",
     kind="removed-api",
     optin="a model that does know caches would no longer get one",

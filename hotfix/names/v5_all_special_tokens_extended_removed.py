@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-all-special-tokens-extended-removed",
     title="AttributeError: Qwen2Tokenizer has no attribute all_special_tokens_extended",
     kind="removed-api",
     upstream=("Qwen3-VL#2058", "verl#4337"),

@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-all-tied-weights-keys-missing",
     title="AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'",
     kind="removed-api",
     group="removed-names",

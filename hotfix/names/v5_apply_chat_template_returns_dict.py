@@ -22,7 +22,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-apply-chat-template-returns-dict",
     title="apply_chat_template gives a dictionary where code for 4.x expects token ids",
     kind="removed-api",
     upstream=("transformers#41626", "transformers#42567", "trl#4448", "trl#4880"),

@@ -17,7 +17,6 @@ from typing import Callable, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-check-attn-override-signature",
     title="TypeError: _check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
     kind="removed-api",
     group="removed-names",

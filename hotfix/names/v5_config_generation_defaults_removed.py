@@ -26,7 +26,6 @@ from hotfix.fix import Fix
 from hotfix.patching import asked
 
 FIX = Fix(
-    id="v5-config-generation-defaults-removed",
     title="AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'",
     kind="removed-api",
     upstream=("ComfyUI-Florence2#187", "ComfyUI-Florence2#199", "ComfyUI#12277"),

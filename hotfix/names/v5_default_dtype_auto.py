@@ -14,7 +14,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-default-dtype-auto",
     title="from_pretrained loads in the dtype of the checkpoint where code for 4.x expects float32",
     kind="silent",
     upstream=("transformers#42883", "sentence-transformers#3773"),

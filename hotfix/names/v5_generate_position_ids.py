@@ -21,7 +21,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-generate-position-ids",
     title="remote code is handed the positions of all tokens by generate, and its second step does not fit the cache",
     kind="crash",
     optin="a model that cuts the positions itself would no longer get them",

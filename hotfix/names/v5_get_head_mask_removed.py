@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.names.refusing import Gone
 
 FIX = Fix(
-    id="v5-get-head-mask-removed",
     title="AttributeError: 'BertModel' object has no attribute 'get_head_mask'",
     kind="removed-api",
     upstream=("GroundingDINO#446",),

@@ -18,7 +18,6 @@ from typing import Any, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-rope-init-default-removed",
     title="KeyError: 'default' in ROPE_INIT_FUNCTIONS",
     kind="removed-api",
     group="removed-names",

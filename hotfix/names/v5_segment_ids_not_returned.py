@@ -21,7 +21,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-segment-ids-not-returned",
     title="Tokenizers of ALBERT, XLNet, Funnel and others return no token_type_ids for two texts",
     kind="silent",
     upstream=("transformers#48128", "transformers#48129", "torch-to-nnef#229"),

@@ -17,7 +17,6 @@ from typing import Any, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-tie-weights-override-signature",
     title="TypeError: tie_weights() got an unexpected keyword argument 'recompute_mapping', of an override for 4.x",
     kind="removed-api",
     group="removed-names",

@@ -18,7 +18,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-tied-weights-list",
     title="AttributeError: 'list' object has no attribute 'keys', of _tied_weights_keys in code for 4.x",
     kind="removed-api",
     group="removed-names",

@@ -16,7 +16,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="validate-images-text-order-removed",
     title="ImportError: cannot import name '_validate_images_text_input_order'",
     kind="removed-api",
     group="removed-names",

@@ -18,7 +18,6 @@ from typing import Any, Union
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="videoinput-moved",
     title="ImportError: cannot import name 'VideoInput' from 'transformers.image_utils'",
     kind="removed-api",
     group="removed-names",

@@ -18,7 +18,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="accelerator-dispatch-batches",
     title="TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'",
     kind="crash",
     needs={"accelerate": ">=1.0"},

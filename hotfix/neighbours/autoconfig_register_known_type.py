@@ -21,7 +21,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="autoconfig-register-known-type",
     title="ValueError: 'aimv2' is already used by a Transformers config, pick another name",
     kind="removed-api",
     upstream=("vllm-ascend#2046", "GLM-V#84", "vllm#22178"),

@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="deepspeed-prefetch-bucket-float",
     title="ValidationError: stage3_prefetch_bucket_size Input should be a valid integer",
     kind="crash",
     fixed_in="4.45.0",

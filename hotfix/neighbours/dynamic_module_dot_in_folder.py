@@ -25,7 +25,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="dynamic-module-dot-in-folder",
     title="ModuleNotFoundError: No module named 'transformers_modules.MiniCPM-V-2'",
     kind="crash",
     fixed_in="4.57.1",

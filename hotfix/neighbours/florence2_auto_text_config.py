@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="florence2-auto-text-config",
     title="AutoModelForCausalLM: Unrecognized configuration class Florence2LanguageConfig",
     kind="crash",
     fixed_in="4.50.1",

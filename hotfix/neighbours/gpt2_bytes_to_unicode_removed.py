@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="gpt2-bytes-to-unicode-removed",
     title="ImportError: cannot import name 'bytes_to_unicode' from 'transformers.models.gpt2.tokenization_gpt2'",
     kind="removed-api",
     group="removed-names",

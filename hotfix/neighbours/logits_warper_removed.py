@@ -15,7 +15,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="logits-warper-removed",
     title="ImportError: cannot import name 'LogitsWarper' from 'transformers'",
     kind="removed-api",
     group="removed-names",

@@ -15,7 +15,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="modeling-layers-missing",
     title="ModuleNotFoundError: No module named 'transformers.modeling_layers'",
     kind="removed-api",
     fixed_in="4.52.1",

@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="optimizer-train-old-accelerate",
     title="AttributeError: 'AdamW' object has no attribute 'train'",
     kind="crash",
     needs={"accelerate": "<0.34"},

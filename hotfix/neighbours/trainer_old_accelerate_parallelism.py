@@ -12,7 +12,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-old-accelerate-parallelism",
     title="AttributeError: 'Accelerator' object has no attribute 'parallelism_config'",
     kind="crash",
     needs={"accelerate": "<1.10"},

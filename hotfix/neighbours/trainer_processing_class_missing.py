@@ -22,7 +22,6 @@ from hotfix.fix import Fix
 from hotfix.patching import asked
 
 FIX = Fix(
-    id="trainer-processing-class-missing",
     title="TypeError: Trainer.__init__() got an unexpected keyword argument 'processing_class'",
     kind="crash",
     upstream=("transformers#32385",),

@@ -21,7 +21,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="training-args-eval-strategy-missing",
     title="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'eval_strategy'",
     kind="crash",
     upstream=("transformers#30190",),

@@ -16,7 +16,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="training-args-valid-dict-fields-missing",
     title="AttributeError: type object 'TrainingArguments' has no attribute '_VALID_DICT_FIELDS'",
     kind="removed-api",
     fixed_in="4.51.0",

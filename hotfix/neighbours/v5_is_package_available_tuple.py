@@ -18,7 +18,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-is-package-available-tuple",
     title="_is_package_available of what is not installed is (False, None), which is true",
     kind="silent",
     optin="upstream has not changed it back, and code for 5.x takes a pair",

@@ -16,7 +16,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-small-names-removed",
     title="ImportError: cannot import name 'isin_mps_friendly' from 'transformers.pytorch_utils'",
     kind="removed-api",
     group="removed-names",

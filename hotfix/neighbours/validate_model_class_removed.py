@@ -15,7 +15,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="validate-model-class-removed",
     title="AttributeError: object has no attribute '_validate_model_class'",
     kind="removed-api",
     group="removed-names",

@@ -31,7 +31,6 @@ from typing import Any, Optional
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="chat-template-sandbox-escape",
     title="The chat template of a downloaded model can call the methods of objects in the messages, and write files",
     kind="security",
     fixed_in="5.22.2",

@@ -18,7 +18,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="colpali-size-keys",
     title="ValueError: size must have one of the following set of keys, of files with min_pixels in their size",
     kind="loading",
     upstream=("colpali#290", "colpali#293"),

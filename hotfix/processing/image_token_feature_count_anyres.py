@@ -18,12 +18,11 @@ import sys
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="image-token-feature-count-anyres",
     title="Image features and image tokens do not match, for pictures of some sizes in LLaVA-NeXT and LLaVA-OneVision",
     kind="crash",
     upstream=("transformers#34625", "transformers#36002"),
     fixed_in="4.47.0, 4.49.0",
-    errors=("ValueError: Image features and image tokens do not match: tokens: …, features …",),
+    errors=("ValueError: Image features and image tokens do not match: …",),
     everyone="the processor counts for the library's model, which rounds",
 )
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="processor-args-shift",
     title="TypeError: Qwen2_5_VLProcessor.__init__() got multiple values for argument 'image_processor'",
     kind="crash",
     upstream=("transformers#38898", "vllm#19833"),

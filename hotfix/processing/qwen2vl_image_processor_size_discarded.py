@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
-    id="qwen2vl-image-processor-size-discarded",
     title="Qwen's image processors throw away the size that they are given",
     kind="silent",
     upstream=("transformers#42910",),

@@ -40,7 +40,6 @@ TABLE = (
 )
 
 FIX = Fix(
-    id="qwen2vl-image-size-mutation",
     title="max_pixels for one image processor, or one call, holds for all that come later",
     kind="silent",
     upstream=("transformers#36890", "transformers#48916"),

@@ -52,7 +52,6 @@ TABLE = (
 OLD = place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.53.3")
 
 FIX = Fix(
-    id="qwen2vl-max-pixels-ignored",
     title="max_pixels for one call, or at loading, is ignored by Qwen's image processors",
     kind="silent",
     upstream=("transformers#41955", "transformers#48916"),

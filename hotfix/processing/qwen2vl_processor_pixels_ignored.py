@@ -26,7 +26,6 @@ from hotfix.fix import Fix
 from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
-    id="qwen2vl-processor-pixels-ignored",
     title="max_pixels for one call of Qwen's processors is ignored",
     kind="silent",
     upstream=("vllm#13143",),

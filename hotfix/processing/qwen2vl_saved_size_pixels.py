@@ -18,7 +18,6 @@ from hotfix.fix import Fix
 from hotfix.processing._places import FAST, SLOW, VIDEO, place
 
 FIX = Fix(
-    id="qwen2vl-saved-size-pixels",
     title="Image processors of Qwen2-VL refuse what 4.45 to 4.48 have saved",
     kind="loading",
     upstream=("showlab/ShowUI#91", "bytedance/UI-TARS#165"),

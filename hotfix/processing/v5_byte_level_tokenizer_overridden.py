@@ -30,7 +30,6 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    id="v5-byte-level-tokenizer-overridden",
     title="Ids differ from 4.x, spaces vanish: what tokenizer.json says is replaced by what the tokenizer's class does",
     kind="silent",
     upstream=(

@@ -17,7 +17,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="v5-debertav2-no-special-tokens",
     title="DeBERTa-v2 and v3: texts are encoded without [CLS] and [SEP]",
     kind="silent",
     upstream=("transformers#44568", "transformers#44570", "transformers#44618"),

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="whisper-longform-timestamps-reset",
     title="Timestamps of long audio begin again at 0 every 30 seconds",
     kind="silent",
     upstream=("transformers#31942", "transformers#32003", "transformers#32131", "transformers#34210"),

@@ -20,7 +20,8 @@ _LIBRARY = ("engine", "patching", "pattern", "fix", "errors", "_support", "sessi
 _PROOF = {"case", "recognises"}
 
 # What a fix says of itself and no proof depends on, unless its module reads it (``FIX.errors``).
-_SAID = {"id", "title", "upstream", "fixed_in", "errors", "everyone"}
+_SAID = {"title", "upstream", "fixed_in", "errors", "everyone"}
+_NAME = {"id"}  # the name of the module
 
 
 def patch_set_digest(patches: Iterable[str]) -> str:
@@ -134,7 +135,7 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
         return [one for one in every if not _is_beside_the_cure(one)]
     attributes = (node for one in every for node in ast.walk(one) if isinstance(node, ast.Attribute))
     read = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "FIX"}
-    return [_without(_SAID - read, one) if _is_declaration(one) else one for one in every]
+    return [_without(_NAME | (_SAID - read), one) if _is_declaration(one) else one for one in every]
 
 
 def _without(names: set[str], declaration: ast.stmt) -> ast.stmt:

@@ -21,7 +21,6 @@ import ast
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="deepspeed-double-gas-scaling",
     title="Gradients are gradient_accumulation_steps times too small under DeepSpeed",
     kind="silent",
     needs={"deepspeed": ">0"},

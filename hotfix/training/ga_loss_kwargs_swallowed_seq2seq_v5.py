@@ -20,7 +20,6 @@ from hotfix.training._swallowed import declared_mean, place, swallows, take_back
 from hotfix.training.ga_loss_kwargs_swallowed_vlm import FIX as REPAIRED_UPSTREAM
 
 FIX = Fix(
-    id="ga-loss-kwargs-swallowed-seq2seq-v5",
     title="Loss and gradients of encoder-decoders are gradient_accumulation_steps times too large",
     kind="silent",
     upstream=("transformers#47688", "transformers#47690"),

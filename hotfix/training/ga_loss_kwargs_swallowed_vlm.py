@@ -45,7 +45,6 @@ _WITHOUT_CASE = (
 )
 
 FIX = Fix(
-    id="ga-loss-kwargs-swallowed-vlm",
     title="Loss and gradients are gradient_accumulation_steps times too large: the model ignores num_items_in_batch",
     kind="silent",
     upstream=(

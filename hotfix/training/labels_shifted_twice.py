@@ -28,7 +28,6 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    id="labels-shifted-twice",
     title="TrOCR, Donut, Florence-2, Moonshine and others learn the token after the next: labels are shifted twice",
     kind="silent",
     upstream=(

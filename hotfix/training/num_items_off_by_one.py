@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FIX = Fix(
-    id="num-items-off-by-one",
     title="Loss and gradients are too small: the first label of each text is counted, and is never predicted",
     kind="silent",
     upstream=("transformers#46204",),

@@ -42,7 +42,6 @@ def _forward(words: str) -> str:
 
 
 FIX = Fix(
-    id="shift-labels-dropped-by-heads",
     title="Qwen3-VL drops shift_labels: under context or sequence parallelism the loss lacks a label in each part",
     kind="silent",
     upstream=("transformers#48491", "transformers#48493"),

@@ -20,7 +20,6 @@ from hotfix.fix import Fix
 from hotfix.training import _old_overrides
 
 FIX = Fix(
-    id="trainer-compute-loss-arity",
     title="TypeError: compute_loss() got an unexpected keyword argument 'num_items_in_batch', of an override for 4.45",
     kind="training",
     upstream=("transformers#36331", "transformers#36426", "transformers#38666"),

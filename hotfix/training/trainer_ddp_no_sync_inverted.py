@@ -15,7 +15,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-ddp-no-sync-inverted",
     title="Gradients of the last micro-batch are not averaged over the ranks: each rank trains another model",
     kind="silent",
     upstream=("transformers#34645",),

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FIX = Fix(
-    id="trainer-dp-loss-mean-num-items",
     title="With several GPUs under plain python, loss and gradients are n_gpu times too small, or GPUs are left out",
     kind="silent",
     upstream=("transformers#36492", "transformers#36967", "transformers#37474", "transformers#40799"),

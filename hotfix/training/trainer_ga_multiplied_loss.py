@@ -20,7 +20,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-ga-multiplied-loss",
     title="Gradients are gradient_accumulation_steps times too large for models that take no loss arguments",
     kind="silent",
     upstream=("transformers#34191", "transformers#34263", "transformers#35203", "transformers#35207"),

@@ -27,7 +27,6 @@ from hotfix.training import _loss_path, _old_overrides, _passed_on
 from hotfix.training.trainer_ga_multiplied_loss import IS_DIVIDED_LATER
 
 FIX = Fix(
-    id="trainer-ga-num-items-dropped",
     title="Loss and gradients are gradient_accumulation_steps times too large for models that take loss arguments",
     kind="silent",
     upstream=("transformers#35121", "transformers#35651"),

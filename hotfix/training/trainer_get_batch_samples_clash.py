@@ -16,7 +16,6 @@ from hotfix.fix import Fix
 from hotfix.training import _old_overrides
 
 FIX = Fix(
-    id="trainer-get-batch-samples-clash",
     title="AttributeError: 'generator' object has no attribute 'generate', in get_batch_samples of a Trainer of TRL",
     kind="training",
     upstream=("LlamaFactory#8491",),

@@ -14,7 +14,6 @@ from hotfix.fix import Fix
 from hotfix.training import _old_overrides
 
 FIX = Fix(
-    id="trainer-get-train-sampler-arity",
     title="TypeError: GRPOTrainer._get_train_sampler() takes 1 positional argument but 2 were given",
     kind="training",
     upstream=("LlamaFactory#8207", "Tina#4"),

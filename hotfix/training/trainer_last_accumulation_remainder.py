@@ -29,7 +29,6 @@ from hotfix.patching import scope
 from hotfix.pattern import Rewrite, occurs
 
 FIX = Fix(
-    id="trainer-last-accumulation-remainder",
     title="The last micro-batches of each epoch are not trained on where they do not fill an accumulation step",
     kind="silent",
     upstream=("transformers#37777", "transformers#37923"),

@@ -14,7 +14,6 @@ from hotfix.fix import Fix
 from hotfix.training import _old_overrides
 
 FIX = Fix(
-    id="trainer-log-arity",
     title="TypeError: DPOTrainer.log() takes 2 positional arguments but 3 were given",
     kind="training",
     upstream=("trl#2445",),

@@ -20,7 +20,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-rng-state-torch26-no-safe-globals",
     title="A run cannot be resumed with torch 2.6 or newer: Weights only load failed",
     kind="training",
     needs={"torch": ">=2.6"},

@@ -22,7 +22,6 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-tmp-checkpoint-rename-race",
     title="Saving a checkpoint fails: No such file or directory: 'tmp-checkpoint-500' -> 'checkpoint-500'",
     kind="crash",
     upstream=("transformers#27925", "transformers#28119", "transformers#28364", "transformers#28848"),

@@ -16,7 +16,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="trainer-tokenizer-kwarg-removed",
     title="TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
     kind="removed-api",
     upstream=("trl#6168", "FlagEmbedding#1592", "ms-swift#6899"),

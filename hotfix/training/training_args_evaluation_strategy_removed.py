@@ -25,7 +25,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="training-args-evaluation-strategy-removed",
     title="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'",
     kind="removed-api",
     upstream=("Whisper-Finetune#112", "course#987", "llm-book#56"),

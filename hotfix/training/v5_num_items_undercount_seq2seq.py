@@ -16,7 +16,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-num-items-undercount-seq2seq",
     title="Loss and gradients of encoder-decoders are too large: the first label of each text is not counted",
     kind="silent",
     upstream=("transformers#46903",),

@@ -20,7 +20,6 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="v5-trainer-ga-double-division",
     title="Gradients are gradient_accumulation_steps times too small: Trainer and Accelerate both divide the loss",
     kind="silent",
     upstream=("transformers#45305", "transformers#45349"),

@@ -21,7 +21,6 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    id="vision-lora-checkpointing-no-grad",
     title="Adapters in a vision tower get no gradient under gradient checkpointing",
     kind="silent",
     upstream=("peft#2880", "transformers#41993"),

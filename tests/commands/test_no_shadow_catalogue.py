@@ -35,7 +35,7 @@ def test_a_command_that_names_a_fix_is_noticed(tmp_path):
 
 
 def test_every_rule_for_checkpoints_is_that_of_a_fix():
-    rules = hotfix.checkpoints.rules()
+    rules = hotfix.checkpoints.by_fix()
     assert len(rules) >= 15
     assert rules.keys() <= session.current().catalogue.entries.keys()
 

@@ -233,6 +233,11 @@ def _digest_of(module: str) -> str:
     return patch_set_digest([cure_digest(fix), code_digest(case.__module__, proof=True)])
 
 
+def _errors_of(fix: Fix) -> tuple[str, ...]:
+    """What stock raises where the bug strikes: what the fix declares, and what it acts on as a whole."""
+    return (*fix.errors, *(() if isinstance(fix.on_error, bool) else fix.on_error))
+
+
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
@@ -342,7 +347,7 @@ class Table:
                 right.get(plain),
                 armed[program.name],
                 tolerance=_tolerance(program),
-                errors=program.cell.fix.errors,
+                errors=_errors_of(program.cell.fix),
             )
         if (
             plain in stock
@@ -360,7 +365,7 @@ class Table:
             strict=program.deviation.strict,
             instead=right.get(plain) if program.deviation.transparent else None,
             tolerance=_tolerance(program),
-            errors=program.cell.fix.errors,
+            errors=_errors_of(program.cell.fix),
             plain=right.get(plain),
         )
 

@@ -88,7 +88,7 @@ def judge(checkpoint: Checkpoint, version: Version, release: forms.Release) -> l
     """
     version = Version(version.base_version)
     found = [finding for rule in RULES for finding in rule(checkpoint, version, release)]
-    for id in checkpoints.rules():
+    for id in checkpoints.by_fix():
         if _may_have(id, version):
             found += checkpoints.of_fix(id, checkpoint, version, release)
     order = {file: number for number, file in reversed(list(enumerate((*CORE, *checkpoint.json))))}
