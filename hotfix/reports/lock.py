@@ -40,17 +40,26 @@ def write(path: Union[str, Path] = FILE) -> str:
     """Write the patch set of this environment and these switches down.
 
     Args:
-        path: of the file; one that exists is replaced. A link stays, and the file that it leads to is replaced.
+        path: of the file; a lock file that exists is replaced. A link stays, and the file that it leads to is replaced.
 
     Returns:
         The digest.
 
     Raises:
+        HotfixError: there is a file of this name that is no lock file.
         PolicyError: a switch cannot be read.
         OSError: the file cannot be written.
     """
+    place = Path(os.path.realpath(path))
+    if Path(path).name != FILE and place.is_file() and place.stat().st_size:
+        try:
+            read(path)
+        except HotfixError as error:
+            raise HotfixError(
+                f"{error}; choose another name, or delete it: hotfix lock replaces lock files only"
+            ) from None
     report = of_this_environment()
-    write_whole(Path(os.path.realpath(path)), describe(report))
+    write_whole(place, describe(report))
     return report.digest
 
 

@@ -72,6 +72,19 @@ def test_check_says_what_has_changed(plain, locked, tmp_path):
     assert plain.run("-m", "hotfix", "lock", "--digest", cwd=tmp_path).stdout == f"{locked}\n"
 
 
+def test_a_file_that_is_no_lock_file_is_not_replaced(plain, tmp_path):
+    file = tmp_path / "requirements.txt"
+    file.write_text("transformers==4.49.0\n")
+    done = plain.run("-m", "hotfix", "lock", "requirements.txt", cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "requirements.txt: not a lock file" in done.stderr
+    assert "choose another name" in done.stderr
+    assert file.read_text() == "transformers==4.49.0\n"
+    for name in ("mine.lock", "mine.lock", "hotfix.lock"):
+        (tmp_path / "hotfix.lock").write_text("<<<<<<< HEAD\n")
+        assert plain.run("-m", "hotfix", "lock", name, cwd=tmp_path).returncode == 0
+
+
 @pytest.mark.parametrize("content", [None, "", "[]", '{"digest": 1}', '{"digest": "x", "patches": [], "packages": 1}'])
 def test_what_is_no_lock_file_is_named(content, plain, tmp_path):
     if content is not None:
