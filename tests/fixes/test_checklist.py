@@ -98,7 +98,7 @@ def fixes():
         chosen.append((module, fix, target, broken))
     return [
         pytest.param(module, fix, target, release, id=fix.id)
-        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda one: _place(one[0], one[2]))
+        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda one: _place(one[0], *one[2:]))
     ]
 
 
@@ -112,19 +112,19 @@ def _in_few_releases(chosen):
         left = [one for one in left if release not in one[-1]]
 
 
-def _place(release, fix):
+def _place(release, fix, target):
     """What goes in a row: what has imported a release, and armed hotfix as it stands, serves them all."""
-    return Version(release), str(sorted(_packages(fix).items())), bool(_switches(fix)), fix.id
+    return Version(release), str(sorted(_packages(fix).items())), bool(_switches(fix, target)), fix.id
 
 
 def _packages(fix):
     return {name: version or "none" for name, version in {**matrix.PACKAGES, **fix.case_spec.packages}.items()}
 
 
-def _switches(fix):
+def _switches(fix, target):
     """Those that turn on what is off by default."""
     ids = [fix.id, *fix.case_spec.with_fixes]
-    return _alone(fix) if any(ENTRIES[id].optin for id in ids) else {}
+    return _alone(fix) if target.optin or any(ENTRIES[id].optin for id in ids) else {}
 
 
 def _alone(fix):
@@ -143,7 +143,7 @@ def checked(check, module, fix, target, release, **switches):
 
 @pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
 def test_a_repaired_function_is_an_ordinary_function(module, fix, target, release):
-    results = checked("ordinary", module, fix, target, release, **_switches(fix))
+    results = checked("ordinary", module, fix, target, release, **_switches(fix, target))
     told = {name: bool(value) for name, value in results.tensors.items()}
     names = (
         "something was repaired",
