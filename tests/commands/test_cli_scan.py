@@ -313,7 +313,7 @@ def test_what_is_in_the_catalogue_can_be_read():
     assert len(text) < 150_000
     assert not json.loads(text)["bugs"].keys() & session.current().catalogue.entries.keys()
     for id, entry in json.loads(text)["bugs"].items():
-        assert entry.keys() <= {"kind", "broken", "fixed_in", "needs", "where", "refs", "error", "why_not"}
+        assert entry.keys() <= {"kind", "broken", "fixed_in", "needs", "where", "refs", "errors", "why_not"}
         assert entry["kind"] in words.KINDS
         assert any(bugs.known()[id].is_in(release) for release in bugs.examined()), id
         fixed = bugs.known()[id].fixed_in
