@@ -68,6 +68,10 @@ FIX.edits(
     *TABLE,
     alternatives=True,
     old=("size = self.size", "size = self.size if size is None else size"),
-    new=("size = dict(self.size)", "size = dict(self.size) if size is None else size"),
+    # A shallow copy keeps the type: a subclass may have None, a SizeDict or an OrderedDict there.
+    new=(
+        "from copy import copy\nsize = copy(self.size)",
+        "from copy import copy\nsize = copy(self.size) if size is None else size",
+    ),
     beside="size[__EDGE] = __PIXELS",
 )

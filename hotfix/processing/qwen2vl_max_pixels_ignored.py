@@ -70,7 +70,9 @@ if (min_pixels is None) != (max_pixels is None):
 """
 _LOOKED_AT = f"""\
 import {__name__} as ours
-size = {{**size, **ours.later_limits(self)}}
+later_limits = ours.later_limits(self)
+if later_limits:
+    size = {{**size, **later_limits}}
 """
 _EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}
 _DEFAULT = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}

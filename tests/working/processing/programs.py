@@ -6,12 +6,13 @@ import dataclasses
 import datetime
 import enum
 import functools
+import importlib
 import uuid
-from collections import OrderedDict, UserDict, defaultdict, deque, namedtuple
+from collections import Counter, OrderedDict, UserDict, defaultdict, deque, namedtuple
 from decimal import Decimal
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Callable
 
 CHATML = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}\n{% endfor %}"
 BY_ATTRIBUTE = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}"
@@ -345,3 +346,48 @@ def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
             keys = sorted(json.loads(Path(saved, "tokenizer_config.json").read_text()))
             told[f"{name}, saved"] = torch.tensor([*" ".join(keys).encode()])
     return told
+
+
+def size_of_a_subclass(testbed: Any, target: Any) -> dict[str, Any]:
+    """Subclasses whose class attribute ``size`` is a dict of another type, or None because nothing is resized."""
+    import numpy
+
+    limits = {"shortest_edge": 56 * 56, "longest_edge": 64 * 28 * 28}
+    kinds: dict[str, Any] = {
+        "None": None,
+        "OrderedDict": OrderedDict(limits),
+        "Counter": Counter(limits),
+        "defaultdict": defaultdict(int, limits),
+    }
+    picture = (numpy.arange(56 * 84 * 3) % 251).astype("uint8").reshape(56, 84, 3)
+    facts = {}
+    for module in ("image_processing_qwen2_vl_fast", "image_processing_qwen2_vl", "image_processing_pil_qwen2_vl"):
+        try:
+            loaded = importlib.import_module(f"transformers.models.qwen2_vl.{module}")
+        except ImportError:
+            continue
+        for base in {value for name, value in vars(loaded).items() if name.startswith("Qwen2VLImageProcessor")}:
+            if not hasattr(base, "preprocess"):
+                continue
+            for kind, size in kinds.items():
+                own = type("Own", (base,), {"size": size})
+                place = f"{module} {base.__name__} {kind}"
+                facts[f"{place}: type"] = attempt(lambda own=own: as_tensor(type(own().size).__name__))
+                facts[place] = attempt(lambda own=own: own(do_resize=False)(images=[picture], return_tensors="pt"))
+    return facts
+
+
+def attempt(program: Callable[[], Any]) -> Any:
+    """The result of a program, or its error."""
+    try:
+        result = program()
+        return result if hasattr(result, "shape") else result["pixel_values"]
+    except (TypeError, ValueError) as error:
+        return as_tensor(f"{type(error).__name__}: {error}")
+
+
+def as_tensor(text: str) -> Any:
+    """A text as the numbers of its bytes."""
+    import torch
+
+    return torch.tensor([*text.encode()])

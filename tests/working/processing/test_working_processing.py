@@ -53,6 +53,20 @@ def test_a_size_that_is_assigned_later_wins_over_older_limits(release):
     assert differences(*both("size_assigned_later", release, "qwen2vl-max-pixels-ignored")) == {}
 
 
+@pytest.mark.parametrize(
+    ("release", "fix"),
+    [
+        ("4.50.0", "qwen2vl-image-size-mutation"),
+        ("4.50.0", "qwen2vl-max-pixels-ignored"),
+        ("5.3.0", "qwen2vl-image-size-mutation"),
+        ("5.17.0", "qwen2vl-image-size-mutation"),
+    ],
+)
+def test_a_subclass_may_have_any_type_of_size(release, fix):
+    """None, for a processor that does not resize, raised a TypeError; an OrderedDict became a dict."""
+    assert differences(*both("size_of_a_subclass", release, fix)) == {}
+
+
 @pytest.mark.parametrize("release", ["5.0.0", "5.2.0"])
 def test_a_post_processor_of_the_file_is_kept(release):
     """Number 48: it was replaced by [CLS] and [SEP]."""
