@@ -8,10 +8,16 @@ Cause     The names of the Hub are to be made of those of the model, and the pie
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38385, transformers#38489 (fixed in 4.52.4)
 Here      The name of the Hub is put in. The files have the names and the weights that 4.52.4 gives them. A class of
-          your own is saved as before: it is read under the names that it has.
+          your own is saved as before: it is read under the names that it has. So is a ``checkpoint-500`` of the
+          Trainer, which resumes from it by the names of the model (from 4.52.4 on it then begins with other weights:
+          trainer-checkpoint-keys-not-converted).
 """
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
 
 from hotfix.fix import Fix
 
@@ -21,6 +27,7 @@ FIX = Fix(
     own=("self",),
     upstream=("transformers#38385", "transformers#38489"),
     fixed_in="4.52.4",
+    when=f"import {__name__} as ours; not ours.is_checkpoint_of_a_trainer(save_directory)",
 )
 
 FIX.edits(
@@ -28,3 +35,12 @@ FIX.edits(
     old=r"""replacement = re.sub("\\(.*?\\)", "", pattern)""",
     new=r"""replacement = re.sub("\\(.*\\)", "", replacement)""",
 )
+
+
+def is_checkpoint_of_a_trainer(folder: Any) -> bool:
+    """Whether a folder has the name of those from which a Trainer resumes.
+
+    Args:
+        folder: into which a model is saved.
+    """
+    return re.fullmatch(r"checkpoint-\d+", Path(folder).name) is not None

@@ -16,7 +16,7 @@ FIX = Fix(
     title="Gemma 2: attention scores are not capped, the 27B model writes garbage",
     kind="silent",
     fixed_in="4.42.3",
-    when="getattr(self.config, 'attn_logit_softcapping', None) is not None",
+    when="(getattr(self.config, 'attn_logit_softcapping', None) or 0) > 0",
 )
 
 _SCORES = "attn_weights = torch.matmul(query_states, key_states.transpose(2, 3)) * self.scaling"

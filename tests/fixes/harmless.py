@@ -415,6 +415,20 @@ def a_llama_that_is_saved_and_loaded(testbed: Any, target: Any) -> dict[str, Any
     return {**loaded.state_dict(), **{f"file: {name}": one for name, one in _weights.in_files(model).items()}}
 
 
+@of("trainer-checkpoint-keys-not-converted")
+def a_llama_whose_names_nobody_translates(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import Trainer, TrainingArguments
+
+    model = zoo.small_llama(testbed)
+    with TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        trainer = Trainer(model=model, args=TrainingArguments(folder, use_cpu=True, report_to=[]))
+        trainer.state.best_model_checkpoint = folder
+        trainer._load_from_checkpoint(folder)
+        trainer._load_best_model()
+    return model.state_dict()
+
+
 @of("v5-umt5-config-unties-encoder")
 def a_head_that_is_the_table(testbed: Any, target: Any) -> dict[str, Any]:
     own = v5_umt5_config_unties_encoder

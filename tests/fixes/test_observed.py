@@ -130,6 +130,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         LATER,
         {
             "opt-double-scaling": _model("opt", "OPTAttention.forward"),
+            "trainer-checkpoint-keys-not-converted": "transformers.trainer:Trainer._load_from_checkpoint",
             "vlm-key-mapping-subclass": "transformers.modeling_utils:PreTrainedModel.from_pretrained",
             "vlm-save-reverse-mapping": "transformers.modeling_utils:PreTrainedModel.save_pretrained",
         },

@@ -175,3 +175,30 @@ def test_a_tower_that_writes_into_its_embeddings_trains(has_a_gradient):
     assert differences(stock, armed) == []
     assert ("tower.block.weight" in stock) is has_a_gradient
     assert "tower.block.weight" in armed
+
+
+# -- checkpoints of the Trainer ----------------------------------------------------------------------------------------
+
+RESUMED = "tests.working.training.programs_resumed"
+
+
+@pytest.mark.parametrize(("release", "accelerate"), [("4.52.4", "1.7.0"), ("5.0.0", "1.12.0"), ("5.23.0", "1.12.0")])
+def test_a_checkpoint_that_is_read_as_it_should_be_is_read_once(release, accelerate):
+    """Another head, own classes and own reading get the weights, and the random numbers, of stock."""
+    stock, armed = both(f"{RESUMED}:resumed", release, "trainer-checkpoint-keys-not-converted", accelerate)
+    assert differences(stock, armed) == []
+
+
+def test_a_vision_language_model_is_resumed_from_what_an_armed_process_has_saved():
+    """Its checkpoint had the names of the Hub, by which no Trainer of this release reads: the weights began again."""
+    stock, armed = both(f"{RESUMED}:whole_and_resumed", "4.52.3", "vlm-save-reverse-mapping", "1.7.0")
+    assert differences(stock, armed) == []
+    assert all(same(armed[name], armed[name.replace("whole", "resumed")]) for name in armed if "whole" in name)
+
+
+@pytest.mark.parametrize("release", ["4.57.6", "5.23.0"])
+def test_a_vision_language_model_that_stock_begins_again_is_resumed(release):
+    fix = "trainer-checkpoint-keys-not-converted"
+    stock, armed = both(f"{RESUMED}:whole_and_resumed", release, fix, "1.12.0")
+    assert any("resumed" in name for name in differences(stock, armed))
+    assert all(same(armed[name], armed[name.replace("whole", "resumed")]) for name in armed if "whole" in name)
