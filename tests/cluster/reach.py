@@ -79,7 +79,7 @@ def render(seen: Mapping[tuple[str, str], bool]) -> str:
 
 
 INTRODUCTION = """\
-# What reaches which process
+# Which way reaches which process
 
 Every cell is a test (`tests/cluster`); this page is written by the test run.
 A process is reached if a function with a known bug is repaired in it when it imports the module.
