@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import sys
 import tempfile
 import types
@@ -17,6 +18,8 @@ from typing import Any
 from tools.deviations.registry import deviation
 from tools.deviations.scene import NotHere, Scene
 from tools.deviations.values import text_of
+
+_UNION = re.compile(r"Union\[([^\[\]]*)\]")
 
 
 @deviation(bases=("",), strict=True)
@@ -144,10 +147,15 @@ def files_in(folder: str) -> dict[str, Any]:
 
 
 def _signature(value: Any) -> str:
+    """The signature as text. The members of a union are sorted: typing keeps the order of whichever came first."""
     try:
-        return text_of(inspect.signature(value))
+        return text_of(_UNION.sub(_sorted_members, str(inspect.signature(value))))
     except (TypeError, ValueError):
         return "no signature"
+
+
+def _sorted_members(match: re.Match[str]) -> str:
+    return f"Union[{', '.join(sorted(match[1].split(', ')))}]"
 
 
 def _probed(scene: Scene) -> Iterator[tuple[str, Any]]:
