@@ -16,7 +16,11 @@ ENDED = "the case"  # name of the result that says with which error the case has
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _PATH = re.compile(r"(/[\w.+~-]+){2,}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*|\bin \d+(\.\d+)? ?(ms|s)\b|\b\d\d?:\d\d(:\d\d)?\b")
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*|\bin \d+(\.\d+)? ?(ms|s)\b|\b\d\d?:\d\d(:\d\d)?(\.\d+)?\b"
+)
+_RANK = re.compile(r"^\[rank\d+\]:")  # which rank writes a line first differs from run to run
+_MEASURED = re.compile(r"runtime|per_second")  # results that are times
 _NUMBERED = re.compile(r"(\.py:|line |pid |port )\d+|\b[0-9a-f]{40}\b")
 
 
@@ -31,7 +35,7 @@ def described(value: Any, depth: int = 0) -> dict[str, Any]:
     if depth > DEEPEST:
         return {"": f"<{type(value).__name__}>"}
     if isinstance(value, Mapping):
-        pairs = [(str(key), value[key]) for key in list(value)]
+        pairs = [(str(key), value[key]) for key in list(value) if not _MEASURED.search(str(key))]
         return {"": f"{type(value).__name__} of {len(pairs)}", **_nested(pairs, depth)}
     if isinstance(value, (list, tuple, set, frozenset)):
         members = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else list(value)
@@ -148,4 +152,4 @@ def lines_of(text: str) -> Iterator[str]:
     """The lines of an output that are not hotfix's own, without what differs from run to run."""
     for line in text.splitlines():
         if line.strip() and not line.startswith(("hotfix", "{'")) and "%|" not in line:  # a Trainer prints its speed
-            yield text_of(line.rstrip())
+            yield _RANK.sub("", text_of(line.rstrip()))
