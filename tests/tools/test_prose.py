@@ -1,0 +1,68 @@
+"""The check of the English: it finds the patterns in prose, and neither in code nor in questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools import prose
+
+OLD_SENTENCES = [
+    "What is aimed at cannot be forgotten by another thread.",
+    "Its head is of other fixes than its lines, and who asks is told nothing.",
+    "The new code takes the place of what stands there.",
+    "Nothing is said of a release that was never examined.",
+    "What a quiet process loads is what it had not loaded before.",
+]
+
+
+def matched(text, name="page.md"):
+    return [match.pattern for each in prose._of_markdown(name, text) for match in prose.matches(each)]
+
+
+@pytest.mark.parametrize("sentence", OLD_SENTENCES)
+def test_old_sentences_are_found(sentence):
+    assert matched(sentence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What does it change? A function.",
+        "```console\n$ what stands here is said\n```",
+        "`what is said` is a word.",
+        "| what stands | is said |",
+        "The source decides, not the version number.",
+        "<!-- generated: x -->\nWhat is said stands here.\n<!-- end: x -->",
+    ],
+)
+def test_questions_code_tables_and_generated_parts_are_not(text):
+    assert matched(text) == []
+
+
+def test_docstrings_and_comments_are_prose_and_code_is_not(tmp_path):
+    source = '"""What is said."""\n\n# It stands here.\nstands = "what is said"\n'
+    patterns = {match.pattern for each in prose._of_python("a.py", source) for match in prose.matches(each)}
+    assert "stands" in patterns
+    assert "a sentence that begins with What" in patterns
+    assert len(list(prose._of_python("a.py", source))) == 2
+
+
+def test_names_that_mean_nothing_are_found(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("found = [one for one in ()]\ndef f(told): pass\ntarget = 1\n")
+    assert sorted(name for _, name in prose.forbidden_names(file)) == ["found", "one", "told"]
+
+
+def test_the_check_fails_above_the_limit(tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("\n\n".join(OLD_SENTENCES))
+    monkeypatch.setattr(prose, "tracked", lambda: [page])
+    assert prose.main(["--check"]) == 1
+    page.write_text("The source decides, not the version number.\n")
+    assert prose.main(["--check"]) == 0
+
+
+def test_the_documentation_keeps_the_limits():
+    assert prose.main(["--check", str(Path(prose.ROOT, "docs"))]) == 0
