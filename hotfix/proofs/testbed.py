@@ -14,7 +14,8 @@ releases whose results are then compared.
         testbed.assert_flash()
         return {"logits": logits}
 
-This module is importable without torch; torch is imported when a `Testbed` is made.
+A proof imports torch and the types of its arguments, `Target` and `Testbed`, at its top; what the release has,
+`transformers` included, it imports in the case. This module is importable without torch.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..fix import Target
+
 if TYPE_CHECKING:
     from types import TracebackType
 
     import torch
 
-__all__ = ["Testbed", "collect"]
+__all__ = ["Target", "Testbed", "collect"]
 
 # What is counted, where the callable is looked up at each call, and its name there. The first
 # four are the compiled kernels themselves, below every function that model code may have

@@ -1,23 +1,19 @@
 """The small models of the proofs: one builder for each, with its configuration, and inputs for it.
 
 Every builder takes the `Testbed` of a case, gives seeded weights through it, and works on every release that its proof
-runs on. torch and transformers are imported where they are used.
+runs on. transformers is imported where it is used.
 """
-
-from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
-    from ..fix import Target
-    from .testbed import Testbed
+from .testbed import Target, Testbed
 
 # -- decoders ----------------------------------------------------------------------------------------------------------
 
@@ -278,7 +274,6 @@ _GRID = ((1, 4, 8), (1, 4, 4))  # two images: frames, rows and columns of patche
 
 def qwen2_5_vl_with_images(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
     """A small Qwen2.5-VL in training, and two sentences with an image each and their labels."""
-    import torch
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
     image, video, start, text = 60, 62, 61, 50
@@ -315,7 +310,6 @@ def qwen2_5_vl_with_images(testbed: Testbed) -> tuple[Any, dict[str, torch.Tenso
 
 def omni_vision(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
     """The small vision encoder of a Qwen2.5-Omni in training, and two images."""
-    import torch
     from transformers.models.qwen2_5_omni.configuration_qwen2_5_omni import Qwen2_5OmniVisionEncoderConfig
     from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import Qwen2_5OmniVisionEncoder
 
@@ -375,8 +369,6 @@ def qwen_sentence(testbed: Testbed, parts: Sequence[Any], seed: int = 0) -> list
 
 def qwen_padded_left(rows: Sequence[Sequence[int]], device: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids and attention mask of a batch, both of shape (rows, longest row)."""
-    import torch
-
     longest = max(map(len, rows))
     ids = torch.tensor([[_QWEN_PAD] * (longest - len(row)) + list(row) for row in rows], device=device)
     mask = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows], device=device)
@@ -402,8 +394,6 @@ def qwen_rope_index(
     Returns:
         Positions of shape (3, batch, tokens), and ``rope_deltas``.
     """
-    import torch
-
     told: dict[str, Any] = {
         "mm_token_type_ids": (ids == QWEN_IMAGE).int() + 2 * (ids == QWEN_VIDEO).int(),
         "image_grid_thw": torch.tensor(images, device=ids.device) if images else None,
@@ -458,8 +448,6 @@ def qwen_image_positions(before: int = 3) -> torch.Tensor:
     Args:
         before: how many words there are before the image.
     """
-    import torch
-
     image = torch.meshgrid(torch.arange(1), torch.arange(2), torch.arange(3), indexing="ij")
     words = torch.arange(before + 6).expand(3, -1)
     return torch.cat([words[:, :before], torch.stack(image).flatten(1) + before, words[:, -3:]], dim=1)[:, None]
@@ -475,8 +463,6 @@ def gemma3(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
         The model in float32, and ``input_ids``, ``attention_mask`` and ``token_type_ids`` of shape (2, 16). An image
         has four tokens; between the two images of a text there is one token.
     """
-    import torch
-
     module = import_module("transformers.models.gemma3.modeling_gemma3")
     text = {
         "vocab_size": 64,
@@ -543,8 +529,6 @@ _TOWERS: dict[str, dict[str, Any]] = {
 
 def tower(testbed: Testbed, module: Any, name: str) -> Any:
     """The tiny model of a class, a tower for images, videos or texts, in float32 with eager attention."""
-    import torch
-
     family = name.removesuffix("Model").removesuffix("Transformer").removesuffix("Encoder")
     sizes = _TOWERS.get(family, TOWER_TEXT if family.endswith("Text") else TOWER)
     config = getattr(module, f"{family}Config")(**sizes, **_NO_DROPOUT)
@@ -558,8 +542,6 @@ def tower_inputs(testbed: Testbed, name: str) -> dict[str, torch.Tensor]:
         Pixels in float32 of shape (2, 3, 8, 8), with frames (2, 2, 3, 8, 8), for SigLIP 2 as patches (2, 4, 48); or
         token ids of shape (2, 6).
     """
-    import torch
-
     if "Text" in name:
         return {"input_ids": testbed.randint(3, 64, 2, 6)}
     if name.startswith(("VideoMAE", "Vivit")):
@@ -599,8 +581,6 @@ def patch_tower(testbed: Testbed, module: Any, name: str, dtype: torch.dtype, si
 
 def patch_image(testbed: Testbed, shape: str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     """Pixels of one or two images, of shape (images, 3, rows, columns), and which of their patches are no padding."""
-    import torch
-
     images, rows, columns = PATCH_IMAGES[shape]
     mask = torch.ones(images, rows, columns, dtype=torch.bool, device=testbed.device)
     if shape == "padded":
@@ -644,8 +624,6 @@ def encoder_and_inputs(testbed: Testbed, target: Target, **options: Any) -> tupl
         target: the forward of one of these classes.
         **options: for `Testbed.model`.
     """
-    import torch
-
     name, configuration = _ENCODERS[target.qualname]
     encoder = getattr(import_module(target.module), name)
     model = testbed.model(encoder, encoder.config_class(**configuration), **options)
@@ -1120,8 +1098,6 @@ def _family(cls: Any) -> str:
 @contextmanager
 def _without_towers(module: Any) -> Iterator[None]:
     """Sound and images are not looked at; what looks at them would need timm."""
-    import torch
-
     original = module.AutoModel
 
     class Texts:

@@ -6,6 +6,8 @@ import ast
 import hashlib
 import textwrap
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from typing import Optional
 
 from .._support.memo import memo
 from ..fix import Addition, Fix
@@ -22,6 +24,10 @@ _PROOF = {"case", "recognises"}
 # What a fix says of itself and no proof depends on, unless its module reads it (``FIX.errors``).
 _SAID = {"title", "upstream", "fixed_in", "errors", "everyone"}
 _NAME = {"id"}  # the name of the module
+
+# What runs a case; and, in a proof, an import of torch, which is the same at the top and in a function.
+_BESIDE_A_PROOF = "hotfix.proofs.testbed"
+_IN_EVERY_PROOF = "torch"
 
 
 def patch_set_digest(patches: Iterable[str]) -> str:
@@ -53,7 +59,8 @@ def code_digest(module: str, proof: bool = False) -> str:
     Args:
         module: name of a module of which every definition counts, but for the declaration, the matcher and the proof of
             a fix.
-        proof: count these as well, but for what the declaration only says (`_SAID`).
+        proof: count these as well, but for what the declaration only says (`_SAID`), and for imports of torch, which
+            may stand at the top or in a function.
     """
     return source.digest_of(*_texts(_reached(module, proof=proof), proof))
 
@@ -107,7 +114,10 @@ def _texts(reached: Iterable[tuple[str, int]], proof: bool = False) -> list[str]
 
 @memo
 def _text(module: str, number: int, proof: bool) -> str:
-    return source.canonical(_statements(module, proof)[number])  # kept, since cures share their helpers
+    statement = _statements(module, proof)[number]
+    if proof:
+        statement = _WithoutTorch().visit(deepcopy(statement))
+    return source.canonical(statement)  # kept, since cures share their helpers
 
 
 @memo
@@ -150,6 +160,14 @@ def _without(names: set[str], declaration: ast.stmt) -> ast.stmt:
     kept = [ast.keyword(name, of) for name, of in given.items() if name not in names]
     call = ast.copy_location(ast.Call(value.func, value.args, kept), value)
     return ast.copy_location(ast.Assign(declaration.targets, call), declaration)
+
+
+class _WithoutTorch(ast.NodeTransformer):
+    """Leaves out ``import torch``, wherever it stands."""
+
+    def visit_Import(self, node: ast.Import) -> Optional[ast.Import]:
+        names = [(alias.name, alias.asname) for alias in node.names]
+        return None if names == [(_IN_EVERY_PROOF, None)] else node
 
 
 def _is_for_types(node: ast.stmt) -> bool:
@@ -216,4 +234,6 @@ def _used_in_text(module: str, text: str, package: str) -> Iterator[tuple[str, s
 
 def _is_neighbour(module: str, package: str) -> bool:
     parts = module.split(".")
+    if f"{module}.".startswith(f"{_BESIDE_A_PROOF}."):
+        return False
     return parts[0] == package and not (package == "hotfix" and (len(parts) == 1 or parts[1] in _LIBRARY))

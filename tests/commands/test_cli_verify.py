@@ -282,3 +282,19 @@ def test_what_cannot_run_here_is_not_called_verified():
     assert "Nothing was proved here." in done.stdout
     assert "cannot be verified here: needs a CUDA device" in done.stdout
     assert "verified  flash" not in done.stdout
+
+
+def test_a_torch_that_cannot_be_imported_is_an_error_of_the_command(tmp_path):
+    (tmp_path / "torch.py").write_text("raise OSError('libcudart.so.12: cannot open shared object file')\n")
+    done = hotfix("verify", "adamw-removed", path=(tmp_path,))
+    assert done.status == 2
+    assert "torch, which cannot be imported: libcudart.so.12" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_explain_imports_no_proof_which_would_import_torch():
+    done = hotfix("explain", "adamw-removed", flags=("-X", "importtime"))
+    assert "a case runs it: hotfix verify adamw-removed" in done.text
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "json" in imported
+    assert "torch" not in imported

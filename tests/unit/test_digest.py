@@ -94,6 +94,33 @@ def test_what_a_proof_runs_with_counts(monkeypatch):
     assert proof_digest(monkeypatch) != proof_digest(monkeypatch, needs="<2.9")
 
 
+def digest_of_case(monkeypatch, head="", body="", module="plug.proof"):
+    text = f"{head}\nfrom plug.cure import FIX\n@FIX.case\ndef case(testbed):\n    {body}\n    return torch.ones(1)\n"
+    texts = {
+        module: text,
+        "plug.cure": "FIX = Fix(kind='silent')\n",
+        "hotfix.proofs.testbed": "class Testbed:\n    a = 1\n",
+    }
+    monkeypatch.setattr(digest, "read_installed", texts.get)
+    memo.forget()
+    found = digest.code_digest(module, proof=True)
+    memo.forget()
+    return found
+
+
+def test_where_a_proof_imports_torch_does_not_make_it_another(monkeypatch):
+    at_the_top = digest_of_case(monkeypatch, head="import torch")
+    assert digest_of_case(monkeypatch, body="import torch") == at_the_top
+    assert digest_of_case(monkeypatch, body="import torch.fx") != at_the_top
+    assert digest_of_case(monkeypatch, body="import torch as torch") != at_the_top
+
+
+def test_the_testbed_is_no_part_of_a_proof(monkeypatch):
+    alone = digest_of_case(monkeypatch, module="hotfix.proofs.some")
+    taken = digest_of_case(monkeypatch, "from hotfix.proofs.testbed import Testbed", module="hotfix.proofs.some")
+    assert taken == alone
+
+
 def test_a_declaration_that_the_cure_reads_counts(monkeypatch):
     reads = "\ndef cure(error):\n    return error in FIX.errors\n"
     assert proof_digest(monkeypatch, reads=reads) != proof_digest(monkeypatch, reads=reads, error="KeyError: k")

@@ -199,7 +199,7 @@ def _facts(bug: Bug) -> dict[str, Any]:
         "here": is_in_force(bug)[1],
     }
     if entry:
-        facts["proof"] = bool(proofs.load(entry.module, entry.load()))
+        facts["proof"] = proofs.exists(entry.module, entry.load())
         facts["evidence"] = _evidence(entry)
     return facts
 
@@ -227,7 +227,7 @@ def _print(out: Any, bug: Bug) -> None:
         known = _evidence(entry)
         proof = (
             "a case runs it: hotfix verify " + bug.id
-            if proofs.load(entry.module, entry.load())
+            if proofs.exists(entry.module, entry.load())
             else "none on this node"
         )
         of = f"{known['targets']} function{'' if known['targets'] == 1 else 's'}"

@@ -84,6 +84,10 @@ def run(chosen: argparse.Namespace) -> int:
 
     if importlib.util.find_spec("torch") is None:
         raise CommandError("the proofs need torch, which is not installed")
+    try:
+        import torch  # noqa: F401 - proofs do so at their top
+    except (ImportError, OSError) as error:
+        raise CommandError(f"the proofs need torch, which cannot be imported: {error}") from error
     if chosen.against and not (Path(chosen.against) / "transformers").is_dir():
         raise CommandError(f"--against {chosen.against}: there is no transformers in this folder")
     work = _work(chosen.id)
@@ -122,7 +126,7 @@ def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
         if entry is None:
             raise CommandError(f"{id} is a known bug that hotfix does not repair")
         fix = entry.load()
-        if not proofs.load(entry.module, fix):
+        if not proofs.exists(entry.module, fix):
             continue
         # A pattern stands for modules of the user's own; their case brings a module like them.
         broken = [
@@ -130,7 +134,7 @@ def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
             for target in fix.targets
             if "*" in target.module or verdict.judge_installed(fix, target).verdict is Verdict.BROKEN
         ]
-        if broken:
+        if broken and proofs.load(entry.module, fix):
             work.append((fix, broken))
     return work
 

@@ -1,11 +1,10 @@
 """Small models of text and pictures, and files with their weights, for the cases of names of weights."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
-if TYPE_CHECKING:
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Testbed
 
 ENDS = (
     "embeddings.class_embedding",
@@ -75,7 +74,6 @@ def in_files(model: Any) -> dict[str, Any]:
     from collections import Counter
     from pathlib import Path
 
-    import torch
     from safetensors.torch import load_file
 
     with tempfile.TemporaryDirectory() as place:

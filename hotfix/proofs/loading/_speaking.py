@@ -1,13 +1,10 @@
 """What a tokenizer makes of text and of a chat, as tensors."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.proofs.loading._written import CHAT, TEXT
-
-if TYPE_CHECKING:
-    import torch
 
 
 def spoken(tokenizer: Any, name: str, chat: bool = False) -> dict[str, torch.Tensor]:
@@ -18,8 +15,6 @@ def spoken(tokenizer: Any, name: str, chat: bool = False) -> dict[str, torch.Ten
         name: before each key.
         chat: whether there is a template.
     """
-    import torch
-
     ids = tokenizer(TEXT)["input_ids"]
     texts = {"plain": tokenizer.decode(ids, skip_special_tokens=True)}
     if chat:

@@ -1,18 +1,13 @@
 """A Llama is made as with torch 2.4, where there is no table of parallel styles, and with the torch that is there."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.all_parallel_styles_none import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="TypeError: argument of type 'NoneType' is not iterable")

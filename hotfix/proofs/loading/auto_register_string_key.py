@@ -1,22 +1,14 @@
 """Tokenizers and processors are registered under strings, and under configurations of both kinds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.auto_register_string_key import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: 'str' object has no attribute '__module__'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What is found under each key, and whether it is found by its name; the library's own keep their classes."""
-    import torch
     from transformers import AutoProcessor, AutoTokenizer, BertConfig, PreTrainedConfig, PreTrainedTokenizerFast
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING, tokenizer_class_from_name

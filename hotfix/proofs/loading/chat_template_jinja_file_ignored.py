@@ -1,18 +1,11 @@
 """A chat, with a template in a file of its own, and with one among the settings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.chat_template_jinja_file_ignored import FIX
 from hotfix.proofs.loading._speaking import spoken
 from hotfix.proofs.loading._written import SETTINGS, TEMPLATE, tokenizer
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case

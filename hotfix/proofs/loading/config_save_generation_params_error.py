@@ -1,16 +1,9 @@
 """The configuration of a BART that says how to generate is saved and loaded again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.config_save_generation_params_error import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
@@ -21,7 +14,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What was loaded."""
     import tempfile
 
-    import torch
     from transformers import BartConfig
 
     with tempfile.TemporaryDirectory() as folder:

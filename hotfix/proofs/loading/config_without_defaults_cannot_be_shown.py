@@ -1,17 +1,10 @@
 """Configurations in the manner of InternVL's, one that says so and one that does not, and one with defaults."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.config_without_defaults_cannot_be_shown import FIX
 from hotfix.proofs.names.asking import remote, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 CODE = """
 from transformers import LlamaConfig, PretrainedConfig

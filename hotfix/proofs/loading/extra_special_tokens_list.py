@@ -1,18 +1,11 @@
 """A tokenizer with special tokens that have no name of their own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.extra_special_tokens_list import FIX
 from hotfix.proofs.loading._speaking import spoken
 from hotfix.proofs.loading._written import SETTINGS, tokenizer
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case

@@ -1,22 +1,16 @@
 """A fresh interpreter in which the compiled part of flash-attn lacks a symbol imports a Llama and runs it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.flash_attn_broken_binary_breaks_import import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 BROKEN = 'raise ImportError("flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE")'
 USER = """
@@ -44,8 +38,6 @@ print(json.dumps(results))
 @FIX.case(raises="ImportError: .*(undefined symbol|Could not import module)", oracles={"*": "4.55.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits without flash-attn; and that who asks for it is not given another attention."""
-    import torch
-
     with TemporaryDirectory() as folder:
         Path(folder, "flash_attn_2_cuda.py").write_text(BROKEN)
         path = os.pathsep.join([folder, *(one for one in sys.path if one)])

@@ -1,18 +1,13 @@
 """A small Gemma 3 whose file has the names of 5.5.4, and one that every release reads."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.gemma3_two_layouts_into_base import FIX
 from hotfix.proofs.loading._llava import named, save
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SIZES: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
 ENDS = (

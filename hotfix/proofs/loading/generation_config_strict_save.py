@@ -1,21 +1,16 @@
 """A model with Vicuna's generation_config.json is loaded and saved; and one in which the program has changed it."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.generation_config_strict_save import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _VICUNA = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "temperature": 0.9, "top_p": 0.6}
 
@@ -27,8 +22,6 @@ _VICUNA = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "temperature
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What was saved, that the weights were, and that what was changed is refused."""
-    import torch
-
     with tempfile.TemporaryDirectory() as folder:
         model = loaded(testbed, Path(folder, "published"), {**_VICUNA, "do_sample": False})
         model.save_pretrained(Path(folder, "saved"))

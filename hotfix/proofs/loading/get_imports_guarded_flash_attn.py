@@ -1,19 +1,13 @@
 """Remote code that guards its imports as published models do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.get_imports_guarded_flash_attn import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 # Each in the manner of a file that is on the Hub.
 GUARDED = {

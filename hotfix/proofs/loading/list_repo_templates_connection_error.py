@@ -1,20 +1,15 @@
 """Templates of a cached repository, where the Hub may not be asked, does not answer, and does."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.list_repo_templates_connection_error import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ConnectionError|OfflineModeIsEnabled")

@@ -1,24 +1,18 @@
 """A custom model with rotary frequencies and a mask as buffers, and one of the library, saved and loaded."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.move_missing_keys_empty_like import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(oracles={"*": "4.57.6"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Buffers and logits after loading, in float32 and in bfloat16."""
-    import torch
     from packaging.version import Version
     from transformers import LlamaForCausalLM, __version__
 
@@ -42,7 +36,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def _custom() -> Any:
     """A model as remote code has it: nothing in its ``_init_weights`` knows of its buffers."""
-    import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
     class Configuration(PretrainedConfig):

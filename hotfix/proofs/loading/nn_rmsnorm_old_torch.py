@@ -1,23 +1,15 @@
 """A model is made as with torch 2.3, which has no ``nn.RMSNorm``."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.nn_rmsnorm_old_torch import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="AttributeError: module 'torch.nn' has no attribute 'RMSNorm'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The norms as they are initialised, and logits of seeded weights."""
-    import torch
     from transformers import LlamaConfig, LlamaModel
 
     modern = torch.nn.RMSNorm

@@ -1,19 +1,14 @@
 """A small Phi-3 for long texts is saved and loaded, its scaling under the name of today."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
+
+import torch
 
 from hotfix.loading.phi3_longrope_type_refused import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 FACTORS: dict[str, Any] = {"short_factor": [1.0, 1.25, 1.5, 1.75], "long_factor": [2.0, 3.0, 4.0, 5.0]}
 
@@ -21,7 +16,6 @@ FACTORS: dict[str, Any] = {"short_factor": [1.0, 1.25, 1.5, 1.75], "long_factor"
 @FIX.case(raises="ValueError: `rope_scaling`'s type field must be one of", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of a short text and of one beyond the original length; without scaling nothing was wrong."""
-    import torch
     from transformers import Phi3Config, Phi3ForCausalLM
 
     config = Phi3Config(

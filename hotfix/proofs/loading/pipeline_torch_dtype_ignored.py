@@ -1,24 +1,18 @@
 """A tiny Llama in a pipeline, with the dtype said in several ways; its weights are those of that dtype."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.pipeline_torch_dtype_ignored import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Weights in float32, and bytes for each of them. In the last of the ways nothing was wrong."""
-    import torch
     from packaging.version import Version
     from transformers import __version__
 

@@ -1,17 +1,12 @@
 """The feature extractor of Whisper, and an image processor, as 5.x writes them, and as 4.x does."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.loading.processor_config_nested import FIX
 from hotfix.proofs.loading._written import folder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 EXTRACTOR: dict[str, Any] = {
     "chunk_length": 30,
@@ -30,7 +25,6 @@ IMAGES: dict[str, Any] = {"image_processor_type": "CLIPImageProcessor", "size": 
 @FIX.case(raises="OSError", oracles={"*": "4.56.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What the readers of both, and of a processor, make of a file of each kind."""
-    import torch
     from transformers.feature_extraction_utils import FeatureExtractionMixin
     from transformers.image_processing_utils import ImageProcessingMixin
 
@@ -51,7 +45,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _left_to_a_processor(place: str) -> torch.Tensor:
-    import torch
     from transformers import CLIPProcessor
 
     settings, left = CLIPProcessor.get_processor_dict(place, other=1)

@@ -1,24 +1,17 @@
 """The configuration of a tiny model, made, saved and read again: what it says of itself, and what of its text."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.qwen2vl_config_model_type import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Names, letter by letter, and numbers that stand in the configuration of the text alone."""
-    import torch
     from transformers import AutoConfig
 
     made = class_of(target)(hidden_size=64, num_hidden_layers=2, vocab_size=96)

@@ -1,20 +1,14 @@
 """A small mixture of experts is saved and loaded, its number of experts under the old key and that of 5.1."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.qwen3_moe_experts_key import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 MODELS = {
     "qwen3_moe": ("Qwen3MoeConfig", "Qwen3MoeForCausalLM"),
@@ -27,8 +21,6 @@ SECTIONS = {"rope_type": "default", "mrope_section": [2, 1, 1]}
 @FIX.case(raises="RuntimeError: ", with_fixes=("from-pretrained-without-accelerate",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The number of experts under either key, and how far apart the outputs are."""
-    import torch
-
     name = target.module.split(".")[2]
     config_name, model_name = MODELS[name]
     config_class = getattr(import_module(f"transformers.models.{name}.configuration_{name}"), config_name)

@@ -1,17 +1,12 @@
 """A configuration that counts what it was given, and one that sets its length after its scaling."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.loading.rope_scaling_completed_too_soon import FIX
 from hotfix.proofs.names.asking import remote
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 CODE = """
 from transformers import PretrainedConfig
@@ -45,8 +40,6 @@ class LateConfig(PretrainedConfig):
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The scaling of each, when it is built, set once more, and read back from a file."""
     import tempfile
-
-    import torch
 
     def numbers(config: Any) -> torch.Tensor:
         scaling = config.rope_scaling

@@ -1,19 +1,13 @@
 """A small Llama with the scaling of Llama 3.1, as its ``config.json`` says it, and one without."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.rope_scaling_validation_llama31 import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SCALING = {
     "factor": 8.0,
@@ -43,7 +37,6 @@ CONFIG = {
 @FIX.case(raises="ValueError: `rope_scaling` must be a dictionary", oracles={"*": "4.43.1"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits at positions within the original context and beyond it."""
-    import torch
     from transformers import AutoConfig, AutoModelForCausalLM, LlamaForCausalLM
 
     ids = testbed.randint(0, 64, 2, 200)

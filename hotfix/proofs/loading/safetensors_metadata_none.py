@@ -1,26 +1,19 @@
 """A small Llama whose file of weights names no format, in one file and in two, and one whose file does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.safetensors_metadata_none import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="AttributeError: 'NoneType' object has no attribute 'get'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of what was loaded."""
-    import torch
     from safetensors.torch import save_file
     from transformers import LlamaForCausalLM
 

@@ -1,19 +1,14 @@
 """A tokenizer in the manner of Baichuan's first one, and the same class with its lines in today's order."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import torch
 
 from hotfix.loading.slow_tokenizer_vocab_before_init import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 WORDS = ("<unk>", "<s>", "live", "patching", "of", "models")
 SETTINGS = {
@@ -32,7 +27,6 @@ SETTINGS = {
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ids of a batch with special tokens, of both orders, after loading and after saving and loading again."""
-    import torch
     from transformers import PreTrainedTokenizer
 
     class Today(PreTrainedTokenizer):

@@ -1,18 +1,11 @@
 """A tokenizer that 5.x has saved, and one that 4.x has saved."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.tokenizer_class_tokenizersbackend import FIX
 from hotfix.proofs.loading._speaking import spoken
 from hotfix.proofs.loading._written import SETTINGS, tokenizer
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ValueError: Tokenizer class TokenizersBackend does not exist")

@@ -1,19 +1,13 @@
 """Large tokenizers in local folders, beside configurations of several kinds and beside none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.tokenizer_local_config_dict import FIX
 from hotfix.proofs.loading._large_tokenizers import WORDS, write
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 CONFIGURATIONS = {
     "qwen2": {"model_type": "qwen2", "transformers_version": "4.51.0"},
@@ -27,7 +21,6 @@ CONFIGURATIONS = {
 @FIX.case(raises="AttributeError: 'dict' object has no attribute 'model_type'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ids, and whether the tokenizer was taken for an outdated one of Mistral's."""
-    import torch
     from transformers import AutoTokenizer
 
     results = {}

@@ -1,25 +1,18 @@
 """Large tokenizers that are in the cache of a machine that may not ask the Hub."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.tokenizer_offline_model_info import FIX
 from hotfix.proofs.loading._large_tokenizers import REPOSITORY, WORDS, write_cache
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="OfflineModeIsEnabled|FileNotFoundError", with_fixes=("tokenizer-local-config-dict",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ids, with and without a configuration in the cache; the testbed is offline."""
-    import torch
     from transformers import AutoTokenizer
 
     results = {}

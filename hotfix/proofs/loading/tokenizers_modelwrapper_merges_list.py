@@ -1,19 +1,13 @@
 """A BPE whose merges are pairs, and one whose merges are words."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.tokenizers_modelwrapper_merges_list import FIX
 from hotfix.proofs.loading._speaking import spoken
 from hotfix.proofs.loading._written import SETTINGS, TOKENIZER, folder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 PARTS = [
     "w",

@@ -1,23 +1,15 @@
 """What dtype a configuration says that its checkpoint has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.torch_dtype_key_dtype_in_v4 import FIX
 from hotfix.proofs.loading._written import CONFIGURATIONS, PLAIN, folder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(oracles={"*": "4.56.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The size of a number of the dtype that is read, where the file has the new key, and where it has the old one."""
-    import torch
     from transformers import AutoConfig
 
     results = {}

@@ -3,18 +3,13 @@
 The accelerator is one that no test has: what is asked of torch is written down and not carried out.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.loading.tp_plan_none_allocator_warmup import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="TypeError: 'NoneType' object is not iterable", packages={"flash-attn": None})
@@ -25,7 +20,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from pathlib import Path
     from unittest import mock
 
-    import torch
     from transformers import modeling_utils
 
     # Without a head: 4.54.0 counts what may be tied once, whether it is or not.

@@ -1,18 +1,13 @@
 """A Llama tokenizer without a first token, and one with it, as 5.x writes them."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.loading.v5_add_bos_token_not_written import FIX
 from hotfix.proofs.loading._speaking import spoken
 from hotfix.proofs.loading._written import TOKENIZER, folder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SETTINGS: dict[str, Any] = {
     "add_prefix_space": None,

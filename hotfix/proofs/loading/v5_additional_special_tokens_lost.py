@@ -1,20 +1,15 @@
 """Tokenizers as 4.57 writes them: special tokens in a list beside an empty key, without that key, and none."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.v5_additional_special_tokens_lost import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 NAMES = ("[UNK]", "<|turn|>", "<image>")
 TOKENIZER = {
@@ -55,7 +50,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Special tokens, ids and text."""
-    import torch
     from transformers import AutoTokenizer
 
     results = {}

@@ -1,20 +1,15 @@
 """Tiny models whose head is their embedding table, in files as 4.57.6 writes them; and with a head of its own."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.v5_config_without_tie_word_embeddings import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
 _TEXT = {**_SIZES, "vocab_size": 64, "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -236,8 +231,6 @@ def _written(testbed: Testbed, package: str, tied: bool, place: Path) -> Any:
 
 
 def _logits(testbed: Testbed, model: Any) -> torch.Tensor:
-    import torch
-
     ids = testbed.randint(5, 50, 2, 9, seed=1)
     model = getattr(model, "model", model) if type(model).__name__.startswith("ShieldGemma2") else model
     given = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}

@@ -1,19 +1,13 @@
 """A small text model of Gemma 3n is saved and loaded again; a Llama is saved."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.v5_conversion_reverse import FIX
 from hotfix.proofs.loading._llava import in_files
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case

@@ -1,18 +1,13 @@
 """Custom models in the manner of GPT-2 and with a bias of later are saved and loaded, and built anew."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.v5_custom_child_weights_initialised_again import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(oracles={"*": "4.57.6"})
@@ -43,7 +38,6 @@ def _weights(kind: str, model: Any) -> dict[str, torch.Tensor]:
 
 def _custom() -> Any:
     """A model as Qwen-7B is: its attention has a buffer left to it, and initialises the projection that is in it."""
-    import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
     class Configuration(PretrainedConfig):

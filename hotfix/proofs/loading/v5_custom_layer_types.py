@@ -1,17 +1,10 @@
 """A configuration of remote code with old kinds of layers, and one with new kinds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.v5_custom_layer_types import FIX
 from hotfix.proofs.names.asking import remote, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 OLD = """
 from transformers import PretrainedConfig

@@ -1,24 +1,18 @@
 """A custom model is saved and loaded: whole, without its head, and built anew."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.v5_custom_weights_initialised_again import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case()
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """All weights, of the custom model and of one of the library."""
-    import torch
     from safetensors.torch import load_file, save_file
     from transformers import LlamaForCausalLM
 
@@ -44,7 +38,6 @@ def _weights(kind: str, model: Any) -> dict[str, torch.Tensor]:
 
 def _custom() -> Any:
     """A model as a project of 4.x has it: its ``_init_weights`` writes into the data of tensors."""
-    import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
     class Configuration(PretrainedConfig):

@@ -1,23 +1,15 @@
 """GPT-NeoX as 5.x and as 4.x wrote it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.loading.v5_gpt_neox_rotary_pct_lost import FIX
 from hotfix.proofs.loading._written import CONFIGURATIONS, folder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The states of both."""
-    import torch
     import transformers
 
     new = CONFIGURATIONS["GPTNeoXForCausalLM"]

@@ -1,18 +1,12 @@
 """A Llama that was saved without biases is loaded with them, in memory that is known to be nan."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.v5_missing_bias_not_initialised import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case()
@@ -32,7 +26,6 @@ def loaded(testbed: Testbed, name: str, lacks_biases: bool) -> dict[str, torch.T
         name: put in front of those of the results.
         lacks_biases: whether its attention has biases that were not saved.
     """
-    import torch
     from transformers import LlamaForCausalLM
 
     was = torch.are_deterministic_algorithms_enabled()

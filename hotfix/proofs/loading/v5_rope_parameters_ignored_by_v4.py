@@ -1,17 +1,12 @@
 """Models are made of what 5.x has written, and run."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.loading.v5_rope_parameters_ignored_by_v4 import FIX
 from hotfix.proofs.loading._written import CONFIGURATIONS, PLAIN, folder
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 # The oracle is what wrote the files; 5.0.0 loses the fraction of GPT-NeoX. 4.43.0 cannot build Llama 3.1 at all.
@@ -21,7 +16,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     A configuration that is built in code is what it was.
     """
-    import torch
     import transformers
 
     results = {}
@@ -39,8 +33,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _states(testbed: Testbed, cls: Any, config: Any) -> torch.Tensor:
-    import torch
-
     model = testbed.model(cls, config, attn="eager", dtype=torch.float32)
     with torch.no_grad():
         states: torch.Tensor = model(testbed.randint(3, 64, 2, 24, seed=1)).last_hidden_state

@@ -1,17 +1,12 @@
 """A tiny T5 with a head of its own, in files that have its table under one name or the other."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.v5_t5_tied_keys_order import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "shared.weight")
 
@@ -55,8 +50,6 @@ def _save(testbed: Testbed, model: Any, folder: str, kept: tuple[str, ...]) -> N
 
 
 def _told(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     ids, outputs = testbed.randint(1, 48, 2, 7, seed=1), testbed.randint(1, 48, 2, 5, seed=2)
     with torch.no_grad():
         logits = model.to(testbed.device).eval()(input_ids=ids, decoder_input_ids=outputs).logits

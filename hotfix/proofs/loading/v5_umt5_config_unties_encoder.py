@@ -3,19 +3,14 @@
 The second file has every table, as files in PyTorch's own format have; nothing was wrong with those.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.v5_umt5_config_unties_encoder import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _SIZES = {
     "vocab_size": 48,
@@ -80,8 +75,6 @@ def _save(testbed: Testbed, model: Any, once: str, every: str) -> None:
 
 
 def _told(testbed: Testbed, file: str, model: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     ids, outputs = testbed.randint(1, 48, 2, 7, seed=1), testbed.randint(1, 48, 2, 5, seed=2)
     with torch.no_grad():
         logits = model.to(testbed.device).eval()(input_ids=ids, decoder_input_ids=outputs).logits

@@ -1,18 +1,12 @@
 """A small LLaVA whose files have the names of 5.23.0 or of 5.5.4, and one that every release reads."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.loading.vlm_checkpoint_key_layout_new_to_old import FIX
 from hotfix.proofs.loading._llava import ENDS, llava, named, save
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(oracles={"*": "5.23.0"}, with_fixes=("from-pretrained-without-accelerate",))

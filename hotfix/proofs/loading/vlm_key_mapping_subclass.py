@@ -1,18 +1,13 @@
 """A class of one's own that extends LLaVA is loaded from a file with the names of the Hub, and saved; so is LLaVA."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.loading.vlm_key_mapping_subclass import FIX
 from hotfix.proofs.loading._llava import ENDS, in_files, llava, named, save
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(with_fixes=("vlm-save-reverse-mapping",))

@@ -1,13 +1,11 @@
 """Models that are asked for positions alone: without weights, on the device that holds none."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Testbed
 
 _TEXT = {
     "vocab_size": 64,
@@ -29,8 +27,6 @@ def without_weights(testbed: Testbed, cls: Any) -> Any:
         testbed: where it runs.
         cls: that of a model with ``get_rope_index``; patches of images are merged two by two.
     """
-    import torch
-
     config = cls.config_class(text_config=dict(_TEXT), vision_config=dict(_VISION))
     config.image_token_id, config.video_token_id = zoo.QWEN_IMAGE, zoo.QWEN_VIDEO
     config.vision_start_token_id = _VISION_START

@@ -1,15 +1,11 @@
 """What several proofs run: a step of training, generation, and which tokens a decoder depends on."""
 
-from __future__ import annotations
+from typing import Any, Optional
 
-from typing import TYPE_CHECKING, Any, Optional
+import torch
 
+from hotfix.proofs.testbed import Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.proofs.testbed import Testbed
 
 
 def padded_step(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
@@ -22,8 +18,6 @@ def padded_step(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
     Returns:
         ``logits`` of shape (2, 9, 64), ``loss``, and the gradient of each parameter.
     """
-    import torch
-
     input_ids = testbed.randint(3, 60, 2, 9, seed=1)
     mask = torch.ones_like(input_ids)
     mask[1, 6:] = 0
@@ -45,7 +39,6 @@ def generated(testbed: Testbed, attn: str = "flash_attention_2", dtype: Optional
         ``tokens`` of shape (3, 4) and their ``logits`` of shape (3, 4, 64); the same for prompts of which two are
         ``padded``, and for prompts that are ``continued``: 5 of the 7 tokens are in the cache already.
     """
-    import torch
     from transformers import DynamicCache
 
     model = llama(testbed, attn=attn, dtype=dtype)
@@ -86,8 +79,6 @@ def keys_seen(model: Any, input_ids: torch.Tensor) -> torch.Tensor:
     Returns:
         A matrix (tokens, tokens) of 0 and 1: 1 where the logits of the row's token change with the column's.
     """
-    import torch
-
     with torch.no_grad():
         logits = model(input_ids, use_cache=False).logits[0]
         columns = []

@@ -1,18 +1,11 @@
 """The case of `fa2-posids-varlen-unpadded-batch`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.fa2_posids_varlen_unpadded_batch import FIX, PREPARE
 from hotfix.proofs.models._runs import generated
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(oracles={PREPARE: "4.55.3"})

@@ -1,20 +1,14 @@
 """The case of `fa2-right-padding-check`."""
 
-from __future__ import annotations
-
 import inspect
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.models.fa2_right_padding_check import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import cached
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 LENGTHS = (9, 5, 2)  # tokens of each sample of the batch
 
@@ -50,8 +44,6 @@ def run(
         ``outputs``: logits (or last hidden states) of the real tokens, (tokens, width). ``loss``: cross entropy of the
         next token, summed over the tokens of `lengths` and divided by their number in the whole batch.
     """
-    import torch
-
     kind = target.qualname.partition(".")[0]
     batch, longest = slice(row, row + len(lengths)), max(lengths)
     ids = testbed.randint(3, 32, len(LENGTHS), max(LENGTHS), seed=1)[batch, :longest]

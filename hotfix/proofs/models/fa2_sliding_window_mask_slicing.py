@@ -1,25 +1,17 @@
 """The case of `fa2-sliding-window-mask-slicing`."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.models.fa2_sliding_window_mask_slicing import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import windowed
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(with_fixes=("phi3-fa2-rope-position-ids",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A decoder continues a batch of three prompts, of which two are padded, past the window."""
-    import torch
-
     family = target.module.rpartition(".modeling_")[2]
     model = windowed(testbed, family)
     if family == "jamba":

@@ -1,23 +1,15 @@
 """A batch with padding on the left, read in two parts by a small Llama."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.fa2_unpad_input_five_values import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ValueError: too many values to unpack")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of the first part and of the second, and of both at once, which needs nothing."""
-    import torch
     from transformers import DynamicCache
 
     model = zoo.llama(testbed)

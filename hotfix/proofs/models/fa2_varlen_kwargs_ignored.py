@@ -1,24 +1,16 @@
 """The case of `fa2-varlen-kwargs-ignored`."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.models.fa2_varlen_kwargs_ignored import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Sequences of 5 and 4 tokens in one row, forward and backward; no model, so no position ids."""
-    import torch
-
     shapes = {"query": (1, 9, 4, 16), "key": (1, 9, 2, 16), "value": (1, 9, 2, 16)}
     states = {
         name: testbed.randn(*shape, dtype=torch.bfloat16, seed=seed).requires_grad_()

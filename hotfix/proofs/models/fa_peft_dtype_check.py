@@ -1,26 +1,18 @@
 """The case of `fa-peft-dtype-check`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.models.fa_peft_dtype_check import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="FlashAttention only support fp16 and bf16 data type")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A Llama with float32 weights takes a training step under autocast to bfloat16."""
-    import torch
-
     model = llama(testbed, dtype=torch.float32).train()
     input_ids = testbed.randint(0, 64, 2, 9, seed=1)
     with autocast(testbed.device):
@@ -33,8 +25,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 @contextmanager
 def autocast(device: str) -> Iterator[None]:
     """Autocast to bfloat16. On the CPU, CUDA is said to have it too: that is what `transformers` asks about."""
-    import torch
-
     with torch.autocast(device, torch.bfloat16):
         was = torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda")
         torch.set_autocast_enabled("cuda", True)

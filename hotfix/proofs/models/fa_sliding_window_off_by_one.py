@@ -1,25 +1,16 @@
 """The case of `fa-sliding-window-off-by-one`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.fa_sliding_window_off_by_one import FIX, UTILS
 from hotfix.proofs.models._runs import keys_seen
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import windowed
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(oracles={"*": "4.56.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A decoder sees a sample of twelve tokens, and a batch with padding; and which tokens one layer of it has seen."""
-    import torch
-
     family = "mistral" if target.module == UTILS else target.module.rpartition(".modeling_")[2]
     model = windowed(testbed, family).train()
     ids = testbed.randint(3, 64, 2, 12, seed=1)

@@ -1,17 +1,10 @@
 """The case of `flash-rotary-dtype`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.flash_rotary_dtype import FIX, QWEN2_5_OMNI
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import omni_vision, qwen2_5_vl_with_images
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case

@@ -3,25 +3,19 @@
 Nothing may change for a batch of one.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
+import torch
+
 from hotfix.models.flex_block_mask_batch import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """For each row of each mask, whether a token sees another: of shape ``(batch, tokens, tokens)``."""
-    import torch
     from transformers.integrations import flex_attention
 
     rows = {
@@ -45,7 +39,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def seen(mask: Any, rows: int, tokens: int) -> torch.Tensor:
     """What a block mask says of each pair of tokens, where it is as long as the batch; else of its own rows."""
-    import torch
 
     def one(row: int) -> list[list[bool]]:
         where = [torch.tensor(number) for number in range(max(rows, tokens))]

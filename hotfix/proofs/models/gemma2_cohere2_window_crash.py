@@ -3,25 +3,16 @@
 Nothing may change for texts that stay within the window.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.gemma2_cohere2_window_crash import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import WINDOW, windowed, windowed_cohere2
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Tokens and their logits, with each attention; and the logits of a batch without a cache."""
-    import torch
-
     ids = testbed.randint(3, 60, 3, 6, seed=1)
     padding = torch.ones_like(ids)
     padding[1, :2] = padding[2, :4] = 0

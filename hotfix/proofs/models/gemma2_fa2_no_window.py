@@ -1,25 +1,18 @@
 """The case of `gemma2-fa2-no-window`."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.models.gemma2_fa2_no_window import FIX, LAYER
 from hotfix.proofs.models._runs import keys_seen
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import windowed
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(oracles={"*": "4.48.2"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Training on twelve tokens, and which of them the first layer has seen; then a batch with padding, and a cache."""
-    import torch
-
     model = windowed(testbed, "gemma2").train()
     ids = testbed.randint(3, 64, 3, 12, seed=1)
     alone = model(ids, use_cache=False).logits
@@ -38,7 +31,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def continued(model: Any, ids: torch.Tensor, mask: torch.Tensor, prompt: int) -> torch.Tensor:
     """Logits of tokens of which the first `prompt` are computed at once and the others one by one, with a cache."""
-    import torch
     from transformers import HybridCache
 
     cache = HybridCache(model.config, len(ids), ids.shape[1], ids.device, model.dtype)

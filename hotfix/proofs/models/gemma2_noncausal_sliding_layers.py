@@ -1,24 +1,15 @@
 """A tiny Gemma 2 reads two texts, one of them padded; and a text of one token, which nothing comes after."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.gemma2_noncausal_sliding_layers import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import windowed
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of the tokens, with both attentions; those of a text must not depend on what follows it."""
-    import torch
-
     ids = testbed.randint(5, 60, 2, 9, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :3] = 0

@@ -3,19 +3,14 @@
 Nothing may change for a text that is within the window.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.models.gemma2_sliding_layer_parity import FIX
 from hotfix.proofs.models._runs import keys_seen
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import WINDOW, windowed
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 # What the layers of these releases get wrong besides.
 _OTHERS = ("gemma2-noncausal-sliding-layers", "gemma2-attn-softcap-missing")
@@ -24,8 +19,6 @@ _OTHERS = ("gemma2-noncausal-sliding-layers", "gemma2-attn-softcap-missing")
 @FIX.case(packages={"flash-attn": None}, with_fixes=_OTHERS)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of both attentions, without a cache and with one; and which keys the first layer sees."""
-    import torch
-
     ids = testbed.randint(5, 60, 2, 9, seed=1)
     told = {}
     for attention in ("eager", "sdpa"):
@@ -40,7 +33,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def continued(model: Any, ids: torch.Tensor, prompt: int) -> torch.Tensor:
     """Logits of tokens of which the first `prompt` are computed at once and the others one by one, with a cache."""
-    import torch
     from transformers.cache_utils import HybridCache
 
     cache = HybridCache(model.config, len(ids), ids.shape[1], ids.device, model.dtype)

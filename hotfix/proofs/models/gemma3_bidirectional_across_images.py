@@ -1,17 +1,10 @@
 """Texts with two images each, in a training step of a small Gemma 3."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.gemma3_bidirectional_across_images import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case

@@ -1,18 +1,11 @@
 """Texts with two images each, one token apart, in a training step and in `generate` of a small Gemma 3."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.gemma3_mask_image_distance_heuristic import FIX, PREPARE
 from hotfix.proofs import zoo
 from hotfix.proofs.models import gemma3_bidirectional_across_images
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
@@ -28,8 +21,6 @@ def generated(testbed: Testbed) -> dict[str, torch.Tensor]:
 
     The cache is that of Google's checkpoints, with a place for each token in the layers without a window.
     """
-    import torch
-
     model, inputs = zoo.gemma3(testbed)
     output = model.generate(
         **inputs,

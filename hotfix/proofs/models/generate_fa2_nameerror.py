@@ -1,17 +1,10 @@
 """The case of `generate-fa2-nameerror`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.generate_fa2_nameerror import FIX
 from hotfix.proofs.models._runs import generated
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case

@@ -1,24 +1,15 @@
 """The case of `gpt2-fa2-padding-loses-causality`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.gpt2_fa2_padding_loses_causality import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import gpt2
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A GPT-2 takes a step on three samples, of which one is padded on the left and one on the right."""
-    import torch
-
     model = gpt2(testbed).train()
     input_ids = testbed.randint(0, 64, 3, 9, seed=1)
     mask = torch.ones_like(input_ids)

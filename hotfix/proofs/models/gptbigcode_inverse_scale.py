@@ -1,22 +1,14 @@
 """A tiny GPTBigCode, two texts, one of them padded on the left: logits of the tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.gptbigcode_inverse_scale import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits, with both attentions."""
-    import torch
     from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM
 
     config = GPTBigCodeConfig(vocab_size=48, n_embd=32, n_layer=2, n_head=4, n_positions=64)

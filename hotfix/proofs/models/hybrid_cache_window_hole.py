@@ -1,17 +1,12 @@
 """A cache for a window of eight tokens is given five, and then one at a time."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.models.hybrid_cache_window_hole import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 WINDOW, PROMPT, LENGTH = 8, 5, 20
 
@@ -32,8 +27,6 @@ def steps(testbed: Testbed, cls: Any, sizes: list[int]) -> dict[str, torch.Tenso
     """
     import inspect
 
-    import torch
-
     # In 4.42.0 to 4.42.3 the window is an argument of its own.
     more = {"sliding_window": WINDOW}
     named = more if "sliding_window" in inspect.signature(cls.update).parameters else {}
@@ -53,7 +46,6 @@ def steps(testbed: Testbed, cls: Any, sizes: list[int]) -> dict[str, torch.Tenso
 
 
 def _made(cls: Any, config: Any, device: str) -> Any:
-    import torch
     from transformers import StaticCache
 
     if cls.__name__ != "SlidingWindowCache":

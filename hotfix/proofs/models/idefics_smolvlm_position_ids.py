@@ -1,18 +1,12 @@
 """Images with and without padding, in a vision tower whose patches are single pixels."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.models.idefics_smolvlm_position_ids import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
@@ -21,8 +15,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     The gradient of the position embedding tells which positions were taken.
     """
-    import torch
-
     module, name = import_module(target.module), target.qualname.partition("Embeddings")[0]
     told = {}
     for dtype in (torch.float32, torch.bfloat16):

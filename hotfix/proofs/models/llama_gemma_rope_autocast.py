@@ -1,24 +1,15 @@
 """A Llama or a Gemma with weights in float32 reads nine tokens from position 1000 on, under autocast and without."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.llama_gemma_rope_autocast import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import gemma, llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of two texts, and gradients under autocast, as in a step of training with mixed precision."""
-    import torch
-
     make = gemma if "gemma" in target.module else llama
     model = make(testbed, attn="eager", dtype=torch.float32)
     ids = testbed.randint(3, 60, 2, 9, seed=1)

@@ -1,22 +1,14 @@
 """A tiny Llama with the scaling of Llama 3.1: logits. One that goes by both names is as it was."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.llama_rope_scaling_type_keyerror import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None}, raises="KeyError: 'type'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits with both scalings."""
-    import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     ids, told = testbed.randint(5, 48, 2, 30, seed=1), {}

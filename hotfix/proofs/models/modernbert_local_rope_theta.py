@@ -1,22 +1,14 @@
 """A tiny ModernBERT with local and global layers, two texts, one of them padded; and one whose bases are the same."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.modernbert_local_rope_theta import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of the tokens, with both attentions; the second model was never wrong."""
-    import torch
     from transformers import ModernBertConfig, ModernBertForMaskedLM
 
     ids = testbed.randint(5, 48, 2, 24, seed=1)

@@ -11,16 +11,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
+import torch
+
 from hotfix.models.mxfp4_swiglu_limit import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _Specs = namedtuple("_Specs", "name fn names")
 _Activation = namedtuple("_Activation", "specs arguments halves")
@@ -29,8 +26,6 @@ _Activation = namedtuple("_Activation", "specs arguments halves")
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Output for activations of up to 20 times, and for small ones, which no limit touches."""
-    import torch
-
     mxfp4 = import_module("transformers.integrations.mxfp4")
     config = SimpleNamespace(num_local_experts=1, intermediate_size=32, hidden_size=32)
     results = {}
@@ -67,8 +62,6 @@ def _kernels() -> tuple[ModuleType, ModuleType]:
 @contextmanager
 def _on_the_cpu(mxfp4: Any) -> Iterator[None]:
     """The kernels where 4.55.0 imports them from and where later releases have them, and no device to be entered."""
-    import torch
-
     matmul_ogs, swiglu = _kernels()
     modules = {"triton_kernels": ModuleType("triton_kernels"), **{one.__name__: one for one in (matmul_ogs, swiglu)}}
     hub = SimpleNamespace(matmul_ogs=matmul_ogs, swiglu=swiglu)

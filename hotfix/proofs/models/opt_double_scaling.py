@@ -1,22 +1,14 @@
 """A tiny OPT, two texts, one of them padded on the left: logits of the tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.opt_double_scaling import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits, with both attentions."""
-    import torch
     from transformers import OPTConfig, OPTForCausalLM
 
     config = OPTConfig(

@@ -1,18 +1,11 @@
 """The case of `phi3-fa2-rope-position-ids`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.phi3_fa2_rope_position_ids import FIX
 from hotfix.proofs.models._runs import padded_step
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import windowed
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="missing 1 required positional argument: 'position_ids'")

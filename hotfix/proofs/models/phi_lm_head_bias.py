@@ -1,16 +1,9 @@
 """A tiny Phi loads a checkpoint that has a bias; two texts, one of them padded on the left: logits of the tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.phi_lm_head_bias import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
@@ -18,7 +11,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits, with both attentions, of a model that was read from files and of one that was given its state."""
     import tempfile
 
-    import torch
     from transformers import PhiConfig, PhiForCausalLM
 
     config = PhiConfig(

@@ -1,25 +1,17 @@
 """Positions of a video at several frame rates."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.models.qwen25vl_second_per_grid_int_truncation import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(with_fixes=("qwen25vl-v5-temporal-position-collapse",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Positions of a video of 4 frames at several rates; nothing follows it, since 5.3.0 continues elsewhere."""
-    import torch
-
     model = zoo.qwen_vl(testbed, getattr(import_module(target.module), target.qualname.partition(".")[0]))
     ids = torch.tensor([zoo.qwen_sentence(testbed, [3, (zoo.QWEN_VIDEO, 16)])]).to(testbed.device)
     told = {}

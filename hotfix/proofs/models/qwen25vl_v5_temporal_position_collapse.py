@@ -1,26 +1,19 @@
 """Positions of texts with videos of several frames, as a model finds them; and of a text with an image."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.models.qwen25vl_v5_temporal_position_collapse import FIX
 from hotfix.proofs import zoo
 from hotfix.proofs.models._positions import without_weights
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(with_fixes=("qwen25vl-image-temporal-positions", "qwen25vl-second-per-grid-int-truncation"))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Positions and deltas: of videos of four and of two frames between words, and of an image alone."""
-    import torch
-
     model = _model(testbed, zoo.class_of(target))
     merged = getattr(model.config.vision_config, "temporal_merge_size", 1)  # frames of patches in one of tokens
     video, image, short = (zoo.QWEN_VIDEO, 24 // merged), (zoo.QWEN_IMAGE, 6), (zoo.QWEN_VIDEO, 12 // merged)
@@ -37,8 +30,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _model(testbed: Testbed, cls: Any) -> Any:
-    import torch
-
     if not cls.__name__.startswith("Ernie"):
         return without_weights(testbed, cls)
     # 5.4.0 refuses the defaults of its configuration. What the method reads of it is this.

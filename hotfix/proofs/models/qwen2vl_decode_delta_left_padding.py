@@ -1,18 +1,13 @@
 """Prompts of different lengths, with and without images, continued in one batch."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.models.qwen2vl_decode_delta_left_padding import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
@@ -22,8 +17,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     Returns:
         ``tokens`` of shape (3, 4) and their ``logits`` of shape (3, 4, 64).
     """
-    import torch
-
     cls = getattr(import_module(target.module), target.qualname.partition(".")[0])
     model = zoo.qwen_vl(testbed, cls, dtype=torch.float32)
     return generated(model, *prompts(testbed))
@@ -35,16 +28,12 @@ GRIDS = ((1, 4, 6), (1, 4, 4))  # of the two images: frames, rows and columns of
 
 def prompts(testbed: Testbed) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Token ids, attention mask and ``image_grid_thw``."""
-    import torch
-
     rows = [zoo.qwen_sentence(testbed, parts, seed) for seed, parts in enumerate(PROMPTS)]
     return *zoo.qwen_padded_left(rows, testbed.device), torch.tensor(GRIDS, device=testbed.device)
 
 
 def generated(model: Any, ids: torch.Tensor, mask: torch.Tensor, grids: Any) -> dict[str, torch.Tensor]:
     """What a model generates greedily."""
-    import torch
-
     output = model.generate(
         input_ids=ids,
         attention_mask=mask,

@@ -1,17 +1,10 @@
 """A text with an image, in a training step of a small decoder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.qwen2vl_text_position_ids_from_mrope import FIX
 from hotfix.proofs import zoo
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
@@ -20,8 +13,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     Qwen3.5 hands the positions of the rotary embedding on to flash attention until 5.3.0, which is another bug.
     """
-    import torch
-
     runs = [("sdpa", torch.float32, 3), ("flash_attention_2", torch.bfloat16, 0)]
     told = {}
     for attn, dtype, before in runs[:1] if "qwen3_5" in target.module else runs:

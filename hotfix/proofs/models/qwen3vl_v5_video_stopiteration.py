@@ -1,25 +1,16 @@
 """Positions of texts with videos, each frame behind a time, as the processors of Qwen3-VL write them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.qwen3vl_v5_video_stopiteration import FIX
 from hotfix.proofs import zoo
 from hotfix.proofs.models._positions import without_weights
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="StopIteration")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Positions and deltas: of an image and of a video of one frame, which always worked, and of longer videos."""
-    import torch
-
     model = without_weights(testbed, zoo.class_of(target))
     frame, image = (zoo.QWEN_VIDEO, 6), (zoo.QWEN_IMAGE, 4)
     told = {}

@@ -3,28 +3,21 @@
 What the image leaves behind is given: in 5.2.0 and 5.3.0 some of these models count it otherwise, for other reasons.
 """
 
-from __future__ import annotations
-
 import inspect
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.models.qwenvl_v5_stale_rope_deltas_forward import FIX
 from hotfix.proofs import zoo
 from hotfix.proofs.models._positions import without_weights
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Empty where the model is to count itself. With a cache, and without tokens, nothing was wrong."""
-    import torch
-
     model = without_weights(testbed, zoo.class_of(target))
     model.rope_deltas = torch.tensor([[-3]])  # six tokens that take three positions
     text = testbed.randint(1, 50, 2, 7, seed=1)
@@ -41,8 +34,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _positions(model: Any, input_ids: Any, **others: Any) -> torch.Tensor:
-    import torch
-
     given: dict[str, Any] = {"input_ids": input_ids, **others}
     if input_ids is not None:
         given["inputs_embeds"] = torch.zeros(*input_ids.shape, 8)

@@ -1,22 +1,14 @@
 """A tiny Llama with dynamic frequencies reads a short text, a long one, and the short one again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.v5_dynamic_rope_not_reset import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of each, also of a model without scaling, where nothing was wrong."""
-    import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     texts = {name: testbed.randint(5, 48, 2, length, seed=length) for name, length in (("short", 9), ("long", 40))}

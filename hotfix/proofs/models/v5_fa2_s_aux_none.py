@@ -1,18 +1,11 @@
 """The case of `v5-fa2-s-aux-none`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.v5_fa2_s_aux_none import FIX
 from hotfix.proofs.models._runs import padded_step
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="AttributeError: 'NoneType' object has no attribute 'to'")

@@ -1,18 +1,13 @@
 """The masks of a tiny model for a text in training, without types of tokens; with types, they are as they were."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.models.v5_gemma3_token_type_ids_required import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _TEXT = {
     "vocab_size": 48,
@@ -34,8 +29,6 @@ _TEXT = {
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Masks by the kind of the layer, as zeros and ones."""
-    import torch
-
     module = import_module(target.module)
     name = "mm_token_type_ids" if "gemma4" in target.module else "token_type_ids"
     states, mask = testbed.randn(2, 9, 32, seed=1), torch.ones(2, 9, dtype=torch.long)

@@ -1,17 +1,12 @@
 """A tiny Llama and a tiny T5 whose files say how long a text may be; what they write, and asked for another length."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.models.v5_model_max_length_extended import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})

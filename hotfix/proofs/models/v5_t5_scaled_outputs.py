@@ -1,22 +1,14 @@
 """A tiny T5 whose configuration says that its head is not its table, as Flan-T5's does, and one of the first kind."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.v5_t5_scaled_outputs import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Loss and logits of both; those of the second were right."""
-    import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
     ids, labels = testbed.randint(1, 48, 2, 7, seed=1), testbed.randint(1, 48, 2, 5, seed=2)

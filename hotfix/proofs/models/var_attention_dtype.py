@@ -1,23 +1,14 @@
 """The case of `var-attention-dtype`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.models.var_attention_dtype import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"xformers": "0.0.35"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Training and cached inference of one attention block under bfloat16 autocast, through the target's operator."""
-    import torch
-
     from hotfix.proofs.models._cases import basic_var
 
     if getattr(basic_var, target.qualname) is None:
@@ -49,7 +40,5 @@ LEVELS = (1, 3, 12)  # tokens per resolution; xformers wants rows of a bias to b
 
 def block_causal_bias(levels: tuple[int, ...]) -> torch.Tensor:
     """0 where a token may see another of its own or an earlier resolution, -inf elsewhere; (1, 1, tokens, tokens)."""
-    import torch
-
     level = torch.repeat_interleave(torch.arange(len(levels)), torch.tensor(levels))
     return torch.where(level[:, None] >= level[None, :], 0.0, -torch.inf)[None, None]

@@ -1,18 +1,12 @@
 """The proof: a few steps, with and without decay and correction."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.adamw_removed import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.proofs.testbed import Target, Testbed
 
 SETTINGS: tuple[dict[str, Any], ...] = (
     {},
@@ -24,8 +18,6 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 @FIX.case(raises="ImportError: cannot import name 'AdamW'", tolerance={"float32": 0.0})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Take four steps with each setting; the third is taken by an optimizer that got the state of another."""
-    import torch
-
     cls = ask(target)
     results = {"pickled": same_when_pickled(cls)}
     for number, setting in enumerate(SETTINGS):

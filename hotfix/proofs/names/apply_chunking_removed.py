@@ -1,17 +1,12 @@
 """The proof: research code imports the helpers, and chunks and prunes with them."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.apply_chunking_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
@@ -29,8 +24,6 @@ def _chunked(testbed: Testbed, apply_chunking_to_forward: Any) -> dict[str, torc
 
 
 def _pruneable(testbed: Testbed, find_pruneable_heads_and_indices: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     results = {}
     for number, (heads, gone) in enumerate((([1], set()), ([0, 2, 3], {1, 3}), ([], {0}), ([1], {1}))):
         going, index = find_pruneable_heads_and_indices(heads, 5 - len(gone), 3, gone)
@@ -40,8 +33,6 @@ def _pruneable(testbed: Testbed, find_pruneable_heads_and_indices: Any) -> dict[
 
 
 def _pruned(testbed: Testbed, prune: Any, *layers: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     results = {}
     for number, layer in enumerate(layers):
         layer = testbed.fill(layer).to(testbed.device)
@@ -55,8 +46,6 @@ def _pruned(testbed: Testbed, prune: Any, *layers: Any) -> dict[str, torch.Tenso
 
 
 def _linear(testbed: Testbed, prune_linear_layer: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     return _pruned(testbed, prune_linear_layer, torch.nn.Linear(8, 8), torch.nn.Linear(8, 6, bias=False))
 
 
@@ -67,7 +56,6 @@ def _conv1d(testbed: Testbed, prune_conv1d_layer: Any) -> dict[str, torch.Tensor
 
 
 def _either(testbed: Testbed, prune_layer: Any) -> dict[str, torch.Tensor]:
-    import torch
     from transformers.pytorch_utils import Conv1D
 
     return _pruned(testbed, prune_layer, torch.nn.Linear(8, 8), Conv1D(8, 8))

@@ -1,13 +1,10 @@
 """What the cases of names share: asking for a name as remote code does, and words as tensors."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
+from hotfix.fix import Target
 
 
 def ask(target: Target) -> Any:
@@ -22,23 +19,17 @@ def listed(target: Target) -> torch.Tensor:
     """Whether the module of a target lists it."""
     from importlib import import_module
 
-    import torch
-
     return torch.tensor(target.qualname in dir(import_module(target.module)))
 
 
 def words(*texts: str) -> torch.Tensor:
     """Texts as a tensor."""
-    import torch
-
     return torch.tensor(list("\n".join(texts).encode()))
 
 
 def same_when_pickled(thing: Any) -> torch.Tensor:
     """Whether what is pickled and read back is the same object."""
     import pickle
-
-    import torch
 
     return torch.tensor(pickle.loads(pickle.dumps(thing)) is thing)
 

@@ -1,23 +1,15 @@
 """The proof: the table, the mapping, and a model that is made from its configuration."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.automodelforvision2seq_removed import FIX
 from hotfix.proofs.names.asking import ask, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Look a few models up, as frameworks do before they choose a class."""
-    import torch
     from transformers import GitConfig, GPT2Config, LlamaConfig, VisionEncoderDecoderConfig, ViTConfig
 
     found = ask(target)

@@ -1,17 +1,10 @@
 """The proof: the names can be imported and inherited from; BeamScorer works."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.beam_search_scorer_removed import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
@@ -20,8 +13,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import sys
     from inspect import isabstract
     from types import ModuleType
-
-    import torch
 
     found = ask(target)
     if isinstance(found, ModuleType):

@@ -1,16 +1,11 @@
 """The proof: layers of BERT with a configuration of one's own, and with one of the library."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.bert_layer_attn_implementation import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SETTINGS: dict[str, Any] = {
     "hidden_size": 32,
@@ -36,7 +31,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """States behind an encoder, the last tokens of one row masked."""
     from types import SimpleNamespace
 
-    import torch
     from transformers import BertConfig
     from transformers.models.bert.modeling_bert import BertEncoder, BertLayer
 

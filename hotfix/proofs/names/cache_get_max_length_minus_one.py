@@ -1,18 +1,11 @@
 """The proof: old code cuts the inputs of a step and the attention mask by what a cache says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.cache_get_max_length_minus_one import FIX
 from hotfix.proofs.names.asking import remote
 from hotfix.proofs.names.small_caches import dynamic, number, static, tensors
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 OLD = """
 def prepare(cache, input_ids, attention_mask):
@@ -28,8 +21,6 @@ def prepare(cache, input_ids, attention_mask):
 @FIX.case(oracles={"transformers.cache_utils:Cache.get_max_length": "4.48.3", "*": "4.53.3"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The third token of two rows, the first of which is padded."""
-    import torch
-
     name, _, method = target.qualname.partition(".")
     prepare = remote(OLD.format(method=method))["prepare"]
     input_ids = testbed.randint(3, 60, 2, 6, seed=1)

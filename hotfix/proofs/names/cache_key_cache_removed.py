@@ -1,17 +1,10 @@
 """The proof: a cache is read, cut to its last tokens and grown by its lists."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.cache_key_cache_removed import FIX
 from hotfix.proofs.names.small_caches import dynamic, number, tensors
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(

@@ -1,20 +1,14 @@
 """The proof: older frameworks import each name and use it."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.names.cached_property_and_small_names_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.proofs.testbed import Target, Testbed
 
 # The name came back in 5.9.0 with another meaning; what it meant is what the last release before the gap says.
 OLD_MEANING = {f"transformers.utils{module}:is_torch_tpu_available": "4.50.3" for module in ("", ".import_utils")}
@@ -28,8 +22,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _cached(testbed: Testbed, cached_property: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     calls = []
 
     class Arguments:
@@ -49,15 +41,11 @@ def _cached(testbed: Testbed, cached_property: Any) -> dict[str, torch.Tensor]:
 
 
 def _sent(testbed: Testbed, send_example_telemetry: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     return {"nothing": torch.tensor(send_example_telemetry("run_clm", framework="pytorch") is None)}
 
 
 def _file(testbed: Testbed, get_file_from_repo: Any) -> dict[str, torch.Tensor]:
     from tempfile import TemporaryDirectory
-
-    import torch
 
     with TemporaryDirectory() as folder:
         there = Path(folder, "config.json")
@@ -68,22 +56,17 @@ def _file(testbed: Testbed, get_file_from_repo: Any) -> dict[str, torch.Tensor]:
 
 
 def _tpu(testbed: Testbed, is_torch_tpu_available: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {"answers": torch.tensor([is_torch_tpu_available(check_device=one) for one in (False, True)])}
 
 
 def _recorder(testbed: Testbed, cls: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     one = cls(torch.nn.Linear, index=1, layer_name="self_attn")
     return {"shown": words(repr(one.target_class), repr(one.index), repr(one.layer_name), repr(one.class_name))}
 
 
 def _uninitialised(testbed: Testbed, no_init_weights: Any) -> dict[str, torch.Tensor]:
-    import torch
     from transformers import LlamaConfig, LlamaModel
 
     config = LlamaConfig(vocab_size=8, hidden_size=16, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2)
@@ -111,8 +94,6 @@ def _loaded(testbed: Testbed, load_sharded_checkpoint: Any) -> dict[str, torch.T
     from importlib import import_module
     from tempfile import TemporaryDirectory
 
-    import torch
-
     model = testbed.fill(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)))
     weights = {name: one.detach() + 1 for name, one in model.named_parameters()}
     with TemporaryDirectory() as folder:
@@ -136,8 +117,6 @@ def _devices(testbed: Testbed, get_parameter_device: Any) -> dict[str, torch.Ten
 
 def _modules() -> list[Any]:
     """A module with parameters, one with numbers for parameters, a replica that holds tensors, and one with buffers."""
-    import torch
-
     linear = torch.nn.Linear(2, 2, dtype=torch.bfloat16)
     whole = torch.nn.Module()
     whole.weight = torch.nn.Parameter(torch.ones(2, dtype=torch.int8), requires_grad=False)
@@ -150,14 +129,11 @@ def _modules() -> list[Any]:
 
 
 def _bytes(testbed: Testbed, dtype_byte_size: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     kinds = (torch.bool, torch.int8, torch.uint8, torch.bfloat16, torch.float8_e4m3fn, torch.float32, torch.int64)
     return {"bytes": torch.tensor([float(dtype_byte_size(one)) for one in kinds])}
 
 
 def _summary(testbed: Testbed, cls: Any) -> dict[str, torch.Tensor]:
-    import torch
     from transformers import PretrainedConfig
 
     hidden = testbed.randn(2, 3, 5, 8)

@@ -1,17 +1,12 @@
 """The proof: decoded text is cleaned by a tokenizer."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.clean_up_tokenization_missing import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: .*clean_up_tokenization")

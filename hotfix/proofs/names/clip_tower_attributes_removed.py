@@ -1,17 +1,11 @@
 """The proof: the parts of a tower are read, and the model inside of it is called, as diffusers does."""
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.names.clip_tower_attributes_removed import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SMALL = {
     "hidden_size": 32,
@@ -40,8 +34,6 @@ SMALL = {
 @FIX.case(raises="AttributeError: '\\w+' object has no attribute '(text|vision)_model'", oracles={"*": "5.5.4"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A part, what the last norm does, the output of the whole, and weights under the names that they had."""
-    import torch
-
     cls = getattr(importlib.import_module(target.module), target.qualname.partition(".")[0])
     of_text = "Text" in cls.__name__
     outer, other = (cls(cls.config_class(**SMALL)).eval() for _ in range(2))

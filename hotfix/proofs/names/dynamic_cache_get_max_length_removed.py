@@ -1,17 +1,10 @@
 """The proof: a growing cache, an empty one, and one of a fixed size are asked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.dynamic_cache_get_max_length_removed import FIX
 from hotfix.proofs.names.small_caches import dynamic, number, static
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: 'DynamicCache' object has no attribute 'get_max_length'")

@@ -1,19 +1,14 @@
 """The proof: tuples become caches and caches tuples; beam search with a ``_reorder_cache`` of remote code."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.dynamic_cache_legacy_cache_removed import FIX
 from hotfix.proofs.names.asking import remote
 from hotfix.proofs.names.small_caches import dynamic, number, tensors
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 OLD = """
 def _reorder_cache(past_key_values, beam_idx):
@@ -33,8 +28,6 @@ def _reorder_cache(past_key_values, beam_idx):
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What each target does."""
-    import torch
-
     if target.qualname.endswith("_beam_search"):
         model = llama(testbed, attn="sdpa", dtype=torch.float32)
         type(model)._reorder_cache = staticmethod(remote(OLD)["_reorder_cache"])

@@ -1,17 +1,10 @@
 """The proof: what remote code asks of a cache before and in a forward pass."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.dynamic_cache_seen_tokens_removed import FIX
 from hotfix.proofs.names.small_caches import dynamic, number, static, tensors
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: 'DynamicCache' object has no attribute '(seen_tokens|get_usable_length)'")

@@ -1,16 +1,10 @@
 """What the cases of ``_extract_past_from_model_output`` share: generation with an override of remote code."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.proofs.names.asking import remote
+from hotfix.proofs.testbed import Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.proofs.testbed import Testbed
 
 OLD = """
 import torch
@@ -32,8 +26,6 @@ def update(self, outputs, model_kwargs, is_encoder_decoder=False, standardize_ca
 
 def generated(testbed: Testbed) -> dict[str, torch.Tensor]:
     """Six tokens by a small Llama, the first row padded on the left."""
-    import torch
-
     model = llama(testbed, attn="sdpa", dtype=torch.float32)
     update = remote(OLD)["update"]
     cls = type(model)

@@ -1,17 +1,10 @@
 """The proof: generation with an override of remote code."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.extract_past_from_model_output_removed import FIX
 from hotfix.proofs.names.extract_past import generated
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(

@@ -1,17 +1,12 @@
 """The proof: the class is imported from its module, and reads a tokenizer."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.fast_tokenizer_modules_removed import FIX, NAMES
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ModuleNotFoundError: No module named")
@@ -21,7 +16,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from importlib import import_module
     from importlib.util import find_spec
 
-    import torch
     from transformers import PreTrainedTokenizerBase
 
     model = target.qualname.removeprefix("tokenization_").removesuffix("_fast")

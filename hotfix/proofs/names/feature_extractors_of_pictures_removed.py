@@ -1,19 +1,14 @@
 """The proof: each class is imported in each way, and makes the pixels of 4.57.6."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.feature_extractors_of_pictures_removed import FIX, NAMES
 from hotfix.proofs.names.asking import same_when_pickled, words
 from hotfix.proofs.processing._pictures import PACKAGES
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import picture
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 # So that nothing is as large as it is by default, or asks for another program.
 EDGES = {"size": {"shortest_edge": 32, "longest_edge": 48}}
@@ -33,8 +28,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     import warnings
     from importlib import import_module
-
-    import torch
 
     model = next(
         one for one in NAMES if target.qualname in (f"feature_extraction_{one}", f"{NAMES[one]}FeatureExtractor")

@@ -1,17 +1,12 @@
 """The proof: frameworks take from the module what it took of flash-attn."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.flash_utils_names_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
@@ -27,23 +22,17 @@ def _first_axis(testbed: Testbed, index_first_axis: Any) -> dict[str, torch.Tens
 
 
 def _unpadded(testbed: Testbed, unpad_input: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     mask = torch.tensor([[1, 1, 0], [1, 1, 1]], device=testbed.device)
     tensors = unpad_input(testbed.randn(2, 3, 4, 8), mask)
     return {str(number): torch.as_tensor(one) for number, one in enumerate(tensors)}
 
 
 def _padded(testbed: Testbed, pad_input: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     indices = torch.tensor([0, 1, 3, 4, 5], device=testbed.device)
     return {"padded": pad_input(testbed.randn(5, 4, 8), indices, 2, 3)}
 
 
 def _attended(testbed: Testbed, flash_attn_func: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     states = [testbed.randn(2, 3, 4, 8, dtype=torch.bfloat16, seed=seed) for seed in range(3)]
     out = flash_attn_func(*states, causal=True)
     testbed.assert_flash("flash_attn_func")
@@ -51,8 +40,6 @@ def _attended(testbed: Testbed, flash_attn_func: Any) -> dict[str, torch.Tensor]
 
 
 def _attended_packed(testbed: Testbed, flash_attn_varlen_func: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     states = [testbed.randn(6, 4, 8, dtype=torch.bfloat16, seed=seed) for seed in range(3)]
     bounds = torch.tensor([0, 2, 6], dtype=torch.int32, device=testbed.device)
     out = flash_attn_varlen_func(*states, bounds, bounds, 4, 4, causal=True)
@@ -61,8 +48,6 @@ def _attended_packed(testbed: Testbed, flash_attn_varlen_func: Any) -> dict[str,
 
 
 def _prepared(testbed: Testbed, prepare_fa2_from_position_ids: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     positions = torch.tensor([[0, 1, 2, 0, 1], [0, 1, 0, 1, 2]], device=testbed.device)
     states = [testbed.randn(2, 5, 4, 8, seed=seed) for seed in range(3)]
     *flat, indices, bounds, longest = prepare_fa2_from_position_ids(*states, positions)
@@ -74,8 +59,6 @@ def _prepared(testbed: Testbed, prepare_fa2_from_position_ids: Any) -> dict[str,
 
 
 def _at_least(testbed: Testbed, is_flash_attn_greater_or_equal: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     versions = ("1.0", "2.1.0", "2.7.4", "99")
     return {
         "answers": torch.tensor([is_flash_attn_greater_or_equal(one) for one in versions]),
@@ -84,8 +67,6 @@ def _at_least(testbed: Testbed, is_flash_attn_greater_or_equal: Any) -> dict[str
 
 
 def _at_least_2_1(testbed: Testbed, is_flash_attn_greater_or_equal_2_10: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     return {
         "answer": torch.tensor(is_flash_attn_greater_or_equal_2_10()),
         "pickled": same_when_pickled(is_flash_attn_greater_or_equal_2_10),

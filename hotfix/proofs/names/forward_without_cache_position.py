@@ -1,23 +1,17 @@
 """The proof: a class in the manner of LLaVA, with a `forward` of its own, and a Llama as it is."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.forward_without_cache_position import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="TypeError: .*unexpected keyword argument 'cache_position'", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Tokens by greedy and by beam search, the first row padded on the left."""
-    import torch
     from transformers import LlamaForCausalLM
 
     class Llava(LlamaForCausalLM):

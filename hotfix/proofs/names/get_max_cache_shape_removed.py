@@ -1,17 +1,10 @@
 """The proof: a growing cache and one of a fixed size are asked by code of 2025."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.get_max_cache_shape_removed import FIX
 from hotfix.proofs.names.small_caches import dynamic, number, static
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: '(Dynamic|Static)Cache' object has no attribute '")
@@ -28,8 +21,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         }
     if name == "max_cache_len":
         return {"growing": number(growing.max_cache_len), "fixed": number(fixed.max_cache_len)}
-    import torch
-
     from hotfix.proofs.names.small_caches import HEADS, WIDTH
 
     for layer in fixed.layers:  # the rows are known with the first of them

@@ -1,23 +1,15 @@
 """The proof: the class is there, and none of the caches is one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.hybrid_cache_removed import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ask of caches whether they are of the class, as adapters do."""
-    import torch
     from transformers import Cache, DynamicCache, LlamaConfig, StaticCache
 
     cls = ask(target)

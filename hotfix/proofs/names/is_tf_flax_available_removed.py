@@ -1,26 +1,19 @@
 """The proof: older frameworks ask what there is, and import names of files."""
 
-from __future__ import annotations
-
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.names.is_tf_flax_available_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import one, and ask it."""
-    import torch
-
     found = ask(target)
     if isinstance(found, str):
         text = found if target.qualname != "TRANSFORMERS_CACHE" else f"{found == _cache()}"
@@ -40,8 +33,6 @@ def _cache() -> Any:
 
 
 def _addresses(is_remote_url: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     texts = ("https://example.org/a", "http://example.org", "ftp://example.org", "/a/b", "a/b", "", "httpsfolder")
     return {"answers": torch.tensor([is_remote_url(one) for one in texts])}
 
@@ -49,22 +40,16 @@ def _addresses(is_remote_url: Any) -> dict[str, torch.Tensor]:
 def _folders(working_or_temp_dir: Any) -> dict[str, torch.Tensor]:
     from pathlib import Path
 
-    import torch
-
     with working_or_temp_dir("here") as own, working_or_temp_dir("here", use_temp_dir=True) as other:
         seen = [own == "here", other == "here", Path(other).is_dir()]
     return {"seen": torch.tensor([*seen, Path(other).is_dir()])}
 
 
 def _same(found: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     return {"same": torch.tensor(found is getattr(import_module("huggingface_hub"), found.__name__))}
 
 
 def _offline(is_offline_mode: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     return {"answer": torch.tensor(bool(is_offline_mode()))}
 
 

@@ -1,25 +1,19 @@
 """The proof: lists of images, of other things, and none."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.is_valid_list_of_images_moved import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
 from hotfix.proofs.processing._pictures import PACKAGES
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What it says of each."""
     import numpy as np
-    import torch
     from PIL import Image
 
     check = ask(target)

@@ -1,23 +1,15 @@
 """The proof: the import, and a table of one's own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.llama_flash_attention2_removed import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Put the class into a table, as remote code does, and use another one of it."""
-    import torch
     from transformers.models.llama.modeling_llama import LlamaAttention
 
     cls = ask(target)

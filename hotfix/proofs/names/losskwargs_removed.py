@@ -1,18 +1,13 @@
 """The proof: remote code inherits from the class, together with that of FlashAttention."""
 
-from __future__ import annotations
-
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.names.losskwargs_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
@@ -20,7 +15,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Inherit, as remote code does, and annotate with it."""
     from typing import is_typeddict
 
-    import torch
     from transformers.modeling_flash_attention_utils import FlashAttentionKwargs
 
     cls = ask(target)

@@ -1,24 +1,15 @@
 """The proof: a file imports a table or a text, in the manner of FlagEmbedding, and looks what kinds there are."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.model_attention_classes_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The keys of a table; that a text is one, and can stand before the docstring of a class."""
-    import torch
-
     found = ask(target)
     if target.qualname.endswith("_DOCSTRING"):
         documented = "".join(["Ours. ", found, "More."])

@@ -1,18 +1,13 @@
 """The proof: a tiny T5 summarizes, translates and answers, and a tiny BERT finds answers, asked in the ways of old."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.names.pipelines_removed import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SPECIAL = ["<pad>", "</s>", "<unk>"]
 WORDS = ["a", "cat", "sat", "on", "the", "mat", "and", "slept", "summarize", "translate", "en", "fr", "de", ":", "."]
@@ -50,7 +45,6 @@ OF_TASKS = {
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What each task returns, as tokens and as text."""
-    import torch
     from transformers import pipeline, pipelines
 
     results = {}
@@ -90,7 +84,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def found_answers(testbed: Testbed) -> dict[str, torch.Tensor]:
     """Score, place and text of each answer: of one piece of a text and of several, alone and in a batch."""
-    import torch
     from transformers import pipeline
 
     long = " ".join([CONTEXT] * 3)
@@ -171,7 +164,5 @@ def save(testbed: Testbed, folder: str) -> None:
 
 def tokens_of(results: Any) -> torch.Tensor:
     """What a pipeline returned, each padded with -1."""
-    import torch
-
     rows = [ids for one in results for key, ids in one.items() if key.endswith("_token_ids")]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)

@@ -1,23 +1,17 @@
 """The proof: a model of one's own inside of another one, as in InternVL, and beam search with it."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.pretrainedmodel_no_generate import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="AttributeError: 'Talker' object has no attribute 'generate'", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A head of one's own on a small Llama, without a cache."""
-    import torch
     from transformers import LlamaPreTrainedModel
     from transformers.modeling_outputs import CausalLMOutputWithPast
 

@@ -1,17 +1,12 @@
 """The proof: a processor with options, and the names that its arguments inherit from."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.processor_optional_attributes_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '|TypeError: Unexpected keyword argument")

@@ -1,24 +1,17 @@
 """The proof: autoawq imports the class, and scales the activations of models that use it."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.pytorch_gelu_tanh_missing import FIX
 from hotfix.proofs.names.asking import ask, same_when_pickled
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import the class, build one and call it."""
-    import torch
-
     cls = ask(target)
     module = cls()
     hidden = testbed.randn(2, 5, 16, dtype=torch.float32)

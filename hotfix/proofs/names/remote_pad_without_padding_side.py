@@ -1,22 +1,16 @@
 """The proof: a tokenizer in the manner of GLM pads a text and a batch; one without an override, too."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.remote_pad_without_padding_side import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="TypeError: .*_pad\\(\\) got an unexpected keyword argument 'padding_side'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Pad as a collator and as a call does."""
-    import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

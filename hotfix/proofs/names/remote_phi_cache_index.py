@@ -1,18 +1,11 @@
 """The proof: a model in the manner of moondream's goes on from embeddings, and from tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.remote_phi_cache_index import FIX
 from hotfix.proofs.names.asking import remote
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 OLD = '''
 import torch
@@ -77,7 +70,6 @@ class Turning(PreTrainedModel, GenerationMixin):
 @FIX.case(raises="IndexError: index is out of bounds for dimension with size 0", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Tokens, the first row padded on the left."""
-    import torch
     import transformers
 
     config = llama(testbed, attn="eager", dtype=torch.float32).config

@@ -1,17 +1,12 @@
 """The proof: a class in the manner of Florence-2 is built with FlashAttention-2, and the model inside of it runs."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.remote_supports_flash_property import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(
@@ -21,7 +16,6 @@ if TYPE_CHECKING:
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of the model inside."""
-    import torch
     from transformers import PreTrainedModel
 
     small = llama(testbed, attn="flash_attention_2")

@@ -1,23 +1,17 @@
 """The proof: a class in the manner of Florence-2 is built, and asks the model inside of it after that."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.remote_supports_sdpa_property import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="AttributeError: 'Florence' object has no attribute '_supports_sdpa'", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A model inside of another one."""
-    import torch
     from transformers import PreTrainedModel
 
     small = llama(testbed, attn="sdpa", dtype=torch.float32)

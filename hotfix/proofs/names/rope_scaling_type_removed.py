@@ -1,17 +1,12 @@
 """The proof: the scaling of four configurations in the manner of InternLM2 and Phi-3, read as their models do."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.rope_scaling_type_removed import FIX
 from hotfix.proofs.names.asking import remote
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 OLD = """
 from transformers import PretrainedConfig
@@ -45,8 +40,6 @@ def kind(config):
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Built, and read back from a file."""
     import tempfile
-
-    import torch
 
     code = remote(OLD)
     results: dict[str, Any] = {}

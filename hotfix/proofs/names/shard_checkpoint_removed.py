@@ -1,24 +1,17 @@
 """The proof: several ways to spread tensors, among them shared, large and odd ones."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.shard_checkpoint_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name 'shard_checkpoint'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Spread a few tensors over files of several sizes."""
-    import torch
-
     shard_checkpoint = ask(target)
     large = testbed.randn(40, seed=1)
     state: dict[str, Any] = {

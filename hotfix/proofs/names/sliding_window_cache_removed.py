@@ -1,23 +1,15 @@
 """The proof: a cache of that name holds what a static one holds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.sliding_window_cache_removed import FIX
 from hotfix.proofs.names.asking import ask
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name 'SlidingWindowCache'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Build one and fill it."""
-    import torch
     from transformers import DynamicCache, LlamaConfig, StaticCache
 
     cls = ask(target)

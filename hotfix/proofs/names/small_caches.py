@@ -1,14 +1,11 @@
 """Caches for the cases of old names: empty, filled, and of a fixed size."""
 
-from __future__ import annotations
-
 import inspect
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Testbed
 
 LAYERS, HEADS, WIDTH = 2, 2, 4
 
@@ -46,6 +43,4 @@ def static(testbed: Testbed, length: int = 16, rows: int = 2) -> Any:
 
 def number(value: Optional[Any]) -> torch.Tensor:
     """An answer as a tensor; None is -100."""
-    import torch
-
     return torch.tensor(-100 if value is None else int(value))

@@ -1,17 +1,12 @@
 """The proof: each name is imported from the old module, and used."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.tokenization_utils_names_removed import FIX, OF_ALL
 from hotfix.proofs.names.asking import same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 CHARACTERS = "a9 \t\n\u00a0\u2003\u0000\u200b.,!-_~$`\u00bf\u3002\u4e2d"
 
@@ -20,8 +15,6 @@ CHARACTERS = "a9 \t\n\u00a0\u2003\u0000\u200b.,!-_~$`\u00bf\u3002\u4e2d"
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import one as a framework does."""
     from importlib import import_module
-
-    import torch
 
     name, namespace = target.qualname, dict[str, Any]()
     exec(f"from transformers.tokenization_utils import {name}", namespace)

@@ -1,18 +1,12 @@
 """The proof: texts, pairs and batches, with and without names for what is said."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.tokenizer_encode_plus_removed import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
+from hotfix.proofs.testbed import Target, Testbed
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat", "on", "the", "mat", "and", "slept"]
 ONE: tuple[dict[str, Any], ...] = (
@@ -32,7 +26,6 @@ MANY: tuple[dict[str, Any], ...] = (
 @FIX.case(raises="AttributeError: .* has no attribute '?(batch_)?encode_plus")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Encode in the ways that people do."""
-    import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 

@@ -1,17 +1,10 @@
 """The proof: the filters that people ask for."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.top_k_top_p_filtering_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name 'top_k_top_p_filtering'", tolerance={"float32": 0.0})

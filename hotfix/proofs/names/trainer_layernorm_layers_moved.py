@@ -1,23 +1,15 @@
 """The proof: the parameters that decay, as Trainers made from LLaVA's tell them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.trainer_layernorm_layers_moved import FIX
 from hotfix.proofs.names.asking import ask, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name 'ALL_LAYERNORM_LAYERS'", oracles={"*": "4.52.4"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What is in it, whose it is, and what does not decay by it."""
-    import torch
     from transformers import pytorch_utils
     from transformers.trainer import get_parameter_names
 

@@ -1,17 +1,12 @@
 """The proof: training scripts import from the module."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.transformers_deepspeed_module_removed import FIX, NAMES
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ModuleNotFoundError: No module named 'transformers.deepspeed'")
@@ -21,7 +16,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from importlib import import_module
     from importlib.util import find_spec
 
-    import torch
     import transformers
 
     namespace: dict[str, Any] = {}

@@ -1,19 +1,13 @@
 """The proof: greedy and beam search by a model in the manner of InternLM2, the first row padded on the left."""
 
-from __future__ import annotations
-
 import sys
 import types
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.names.tuple_model_given_a_cache import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 OLD = '''
 import torch
@@ -61,7 +55,6 @@ class Summing(PreTrainedModel, GenerationMixin):
 @FIX.case(raises="KeyError: |AttributeError: |TypeError: |IndexError: ", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Tokens."""
-    import torch
     import transformers
 
     config = llama(testbed, attn="eager", dtype=torch.float32).config  # a model that old has no sdpa

@@ -1,17 +1,12 @@
 """The proof: named, additional and doubled tokens, and what is known of each."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_all_special_tokens_extended_removed import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: .* has no attribute '?(all_special_tokens|special_tokens_map)_extended")

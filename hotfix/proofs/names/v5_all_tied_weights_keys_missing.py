@@ -1,16 +1,11 @@
 """The proof: a model without ``post_init()`` is saved and read back, its head tied."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_all_tied_weights_keys_missing import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
@@ -20,7 +15,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A wrapper around a whole Llama."""
     import tempfile
 
-    import torch
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
     class Tiny(PreTrainedModel):

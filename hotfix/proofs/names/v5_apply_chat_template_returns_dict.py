@@ -1,17 +1,10 @@
 """The proof: a prompt by code that says nothing, and by code that asks for a dictionary."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.v5_apply_chat_template_returns_dict import FIX
 from hotfix.proofs.names.asking import remote
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 WORDS = ["[UNK]", "user", "assistant", ":", "hello", "there"]
 TEMPLATE = "{% for m in messages %}{{ m['role'] }} : {{ m['content'] }} {% endfor %}"

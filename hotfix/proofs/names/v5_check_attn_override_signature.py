@@ -1,24 +1,18 @@
 """The proof: a model that allows only some kinds of attention, in its own words, and one that says nothing."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_check_attn_override_signature import FIX
 from hotfix.proofs.names.asking import words
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="TypeError: .*unexpected keyword argument 'allow_all_kernels'", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits, and what attention was chosen: when it is built, and when it is set."""
-    import torch
     from transformers import LlamaForCausalLM
 
     class Choosy(LlamaForCausalLM):

@@ -1,17 +1,10 @@
 """The proof: a configuration in the manner of Florence-2's, built, read from a file, copied and saved."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.v5_config_generation_defaults_removed import DEFAULTS, FIX
 from hotfix.proofs.names.asking import remote, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 OLD = """
 from transformers import PretrainedConfig

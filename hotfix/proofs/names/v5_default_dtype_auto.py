@@ -1,25 +1,16 @@
 """The proof: a checkpoint in bfloat16 is read without a word on its dtype, and with one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.v5_default_dtype_auto import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Embeddings of a text, in the dtype that comes of it."""
     import tempfile
-
-    import torch
 
     model = llama(testbed, attn="sdpa", dtype=torch.bfloat16)
     ids = testbed.randint(3, 60, 1, 5, seed=4)

@@ -1,24 +1,17 @@
 """The proof: a model prepares its inputs as remote code does, and generates from prompts of two lengths."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_generate_position_ids import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="RuntimeError: .*(must match|size)", oracles={"*": "4.57.6"}, packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """As it was written before 5.2.0, and one that leaves it to the library."""
-    import torch
-
     model = llama(testbed, attn="sdpa", dtype=torch.float32)
     library: Any = type(model)
 

@@ -1,23 +1,15 @@
 """The proof: the forward of a warped encoder, as GroundingDINO has it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.v5_get_head_mask_removed import FIX
 from hotfix.proofs.names.asking import ask
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="AttributeError: .* has no attribute '?get_head_mask")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ask models for the mask of no heads."""
-    import torch
     from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
     ask(target)

@@ -1,23 +1,17 @@
 """The proof: the frequencies of several configurations, among them one of remote code."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_rope_init_default_removed import FIX
 from hotfix.proofs.names.asking import ask
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="KeyError: 'default'", tolerance={"float32": 0.0})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Build the frequencies as a rotary embedding of remote code does."""
-    import torch
     from transformers import LlamaConfig, PretrainedConfig, StableLmConfig
 
     class RemoteConfig(PretrainedConfig):

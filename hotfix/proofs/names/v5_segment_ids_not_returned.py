@@ -1,17 +1,12 @@
 """The proof: two texts, and a batch, by a tokenizer that was told nothing and by one that was told what to return."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_segment_ids_not_returned import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 # By class: special tokens in the order of their numbers, what is put around one text and around two.
 BERT = ("[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
@@ -58,8 +53,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             found[f"{told}: keys"] = words(*sorted(pair), *tokenizer.model_input_names)
             for what, given in (("pair", pair), ("one", one), ("batch", batch)):
                 found[f"{told}: {what}"] = given.get("token_type_ids", [])
-    import torch
-
     return {what: torch.as_tensor(value) for what, value in found.items()}
 
 

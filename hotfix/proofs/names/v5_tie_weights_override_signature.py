@@ -1,17 +1,12 @@
 """The proof: a model with an override is built, saved and read back."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.v5_tie_weights_override_signature import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(
@@ -24,7 +19,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     from pathlib import Path
 
-    import torch
     from transformers import LlamaModel, LlamaPreTrainedModel
 
     config = llama(testbed, attn="sdpa", dtype=torch.float32).config

@@ -1,17 +1,12 @@
 """The proof: a model with a list is built, saved without its head, and read back."""
 
-from __future__ import annotations
+from typing import Any, ClassVar
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import torch
 
 from hotfix.names.v5_tied_weights_list import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="AttributeError: 'list' object has no attribute 'keys'", packages={"flash-attn": None})
@@ -21,7 +16,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from importlib import import_module
     from pathlib import Path
 
-    import torch
     from transformers import LlamaModel, LlamaPreTrainedModel
 
     config = llama(testbed, attn="sdpa", dtype=torch.float32).config

@@ -1,17 +1,12 @@
 """The proof: a processor is given images and text in either order."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.names.validate_images_text_order_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")

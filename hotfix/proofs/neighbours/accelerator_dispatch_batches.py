@@ -1,25 +1,18 @@
 """The proof: a step of training with accelerate 1.1.1, as it comes and with settings of the user's."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.accelerator_dispatch_batches import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import PACKAGES, one_step
 from hotfix.proofs.zoo import small_llama, texts
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(raises="TypeError: .*unexpected keyword argument '(dispatch|split|even)_batches'", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Loss and gradients of the step, and what Accelerate was told of the data loaders."""
-    import torch
-
     told = {}
     for way, options in (("as it comes", {}), ("split", {"split_batches": True})):
         trainers: list[Any] = []

@@ -4,20 +4,15 @@ Every release has all the types that are registered here, so that none can be th
 where the caller says that the type may be known.
 """
 
-from __future__ import annotations
-
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.neighbours.autoconfig_register_known_type import FIX
 from hotfix.proofs.names.asking import remote, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 OLD = """
 from transformers import PretrainedConfig, PreTrainedModel

@@ -1,16 +1,11 @@
 """The proof: the Trainer's part of a ZeRO-3 configuration is filled in, and checked as DeepSpeed checks it."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.deepspeed_prefetch_bucket_float import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 KEYS = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
@@ -20,7 +15,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Fill in "auto" for a hidden size whose nine tenths are no whole number, and leave numbers alone."""
     from types import SimpleNamespace
 
-    import torch
     from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig
 
     class Filled(HfTrainerDeepSpeedConfig):

@@ -1,16 +1,9 @@
 """The proof: two files of remote code, one of which imports the other, in folders with and without a dot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.neighbours.dynamic_module_dot_in_folder import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 FILES = {
     "helping.py": "FACTOR = 3\n",
@@ -24,7 +17,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     from pathlib import Path
 
-    import torch
     from transformers import dynamic_module_utils
 
     found = {}

@@ -1,16 +1,11 @@
 """The proof: remote code with a text part that the library does not know, and a model of the library's own."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.florence2_auto_text_config import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ValueError: Unrecognized configuration class")
@@ -18,7 +13,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Save both, and load them as any causal language model."""
     import tempfile
 
-    import torch
     from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, PretrainedConfig, PreTrainedModel
 
     class TextConfig(PretrainedConfig):

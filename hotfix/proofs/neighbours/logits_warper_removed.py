@@ -1,23 +1,17 @@
 """The proof: a class inherits from it, and is used in generation."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.logits_warper_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name 'LogitsWarper'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Inherit from it, draw with it, and call the abstract one."""
-    import torch
     from transformers import LogitsProcessorList
 
     cls = ask(target)

@@ -1,17 +1,12 @@
 """The proof: a layer that inherits from the class, trained with checkpoints and without."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.modeling_layers_missing import FIX
 from hotfix.proofs.names.asking import same_when_pickled, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ModuleNotFoundError: No module named 'transformers.modeling_layers'")
@@ -19,7 +14,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import it as peft does; count how often the layer is computed."""
     from functools import partial
 
-    import torch
     from torch.utils.checkpoint import checkpoint
     from transformers.modeling_layers import GradientCheckpointingLayer
 

@@ -1,16 +1,11 @@
 """The proof: one step of training and one evaluation beside an old accelerate."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.optimizer_train_old_accelerate import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
@@ -22,7 +17,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Train with torch's optimizer, and with one that wants to be told; evaluate with each."""
     import tempfile
 
-    import torch
     from packaging.version import Version
     from transformers import Trainer, TrainingArguments, __version__, default_data_collator
 

@@ -1,18 +1,11 @@
 """The proof: a Llama is trained for a step, beside an older Accelerate."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.neighbours.trainer_old_accelerate_parallelism import FIX
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._counted import padded_ways, whole_texts
 from hotfix.proofs.zoo import small_llama
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(

@@ -1,17 +1,12 @@
 """The proof: a Trainer is built with the new name, and with the old one."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.neighbours.trainer_processing_class_missing import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
@@ -23,7 +18,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     from dataclasses import replace
 
-    import torch
     from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, Trainer, default_data_collator
 
     class Processing:

@@ -1,22 +1,14 @@
 """The proof: a guard as other libraries have it, for a package that is here and one that nobody has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.neighbours.v5_is_package_available_tuple import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ask as a guard does, and with the version."""
-    import torch
     from transformers.utils.import_utils import _is_package_available
 
     results = {}

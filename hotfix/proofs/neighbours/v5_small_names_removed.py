@@ -1,24 +1,15 @@
 """The proof: a copy of `generate` looks for its end tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.neighbours.v5_small_names_removed import FIX
 from hotfix.proofs.names.asking import ask
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name 'isin_mps_friendly'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ask for two, and for one."""
-    import torch
-
     found = ask(target)
     ids, ends = testbed.randint(0, 8, 3, 5), torch.tensor([2, 5], device=testbed.device)
     return {"several": found(ids, ends), "one": found(ids, 3)}

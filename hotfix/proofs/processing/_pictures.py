@@ -1,13 +1,10 @@
 """What the cases of processors share: packages, sizes, and what becomes of a picture."""
 
-from __future__ import annotations
+from typing import Any, Optional
 
-from typing import TYPE_CHECKING, Any, Optional
+import torch
 
 from hotfix.proofs.zoo import picture
-
-if TYPE_CHECKING:
-    import torch
 
 # What the matrix runs the processors with: torchvision brings pillow, and the fast processors need it.
 PACKAGES: dict[str, Optional[str]] = {"torchvision": "0.28.0", "flash-attn": None}
@@ -23,8 +20,6 @@ def pixels(processor: Any, **arguments: Any) -> dict[str, torch.Tensor]:
 
 def edges(processor: Any) -> torch.Tensor:
     """The smallest and the largest number of pixels that a processor makes of a picture."""
-    import torch
-
     return torch.tensor([processor.size[name] for name in ("shortest_edge", "longest_edge")])
 
 

@@ -3,17 +3,12 @@
 What is asked for is harmless: a counter in an object of the messages, and a name that begins with an underscore.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.processing.chat_template_sandbox_escape import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 # Asked of the templates: whether the methods of an object that is among the messages can be called, and so on.
 _ASKING = (
@@ -51,7 +46,6 @@ _ORDINARY = (
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Whether each of those that ask gets something, and the text of each ordinary one, as bytes."""
     import jinja2
-    import torch
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 

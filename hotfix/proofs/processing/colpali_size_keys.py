@@ -1,17 +1,12 @@
 """A video by processors whose file has the limits in its size too, and by one whose file has not."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
 from hotfix.processing.colpali_size_keys import FIX
 from hotfix.proofs.processing._pictures import PACKAGES
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 LIMITS = {"min_pixels": 56 * 56, "max_pixels": 112 * 112}
 EDGES = {"shortest_edge": 56 * 56, "longest_edge": 112 * 112}
@@ -20,7 +15,6 @@ EDGES = {"shortest_edge": 56 * 56, "longest_edge": 112 * 112}
 @FIX.case(raises="ValueError: size must have one of the following set of keys", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Patches, and the size that is left."""
-    import torch
     from transformers.models.qwen2_vl.video_processing_qwen2_vl import Qwen2VLVideoProcessor
 
     video = testbed.randint(0, 256, 4, 3, 168, 224, seed=1).to(torch.uint8)

@@ -1,17 +1,11 @@
 """Pictures of some thousand sizes: how many features a processor expects, and how many the model makes."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+import torch
 
 from hotfix.processing.image_token_feature_count_anyres import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _GRIDS = ((1, 2), (2, 1), (2, 2), (1, 3), (3, 1))  # how many tiles, downwards and across
 _SIDES = sorted({*range(49, 1200, 49), *range(103, 1200, 103), *range(100, 1200, 71)})
@@ -21,8 +15,6 @@ _TILE = 24  # patches of a side
 @FIX.case(packages={"flash-attn": None}, raises="ValueError: Image features and image tokens do not match")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The number of features by grid and size of a picture, as the processor says it; the model must have as many."""
-    import torch
-
     model = target.module.split(".")[2]
     modeling, processing = (
         import_module(f"transformers.models.{model}.{one}_{model}") for one in ("modeling", "processing")

@@ -1,19 +1,14 @@
 """A processor of Qwen2.5-VL, saved, and loaded with an image processor or a tokenizer of one's own, and as it is."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.processing.processor_args_shift import FIX
 from hotfix.proofs.processing._pictures import PACKAGES, SMALL, tokens
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import qwen_processor
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(

@@ -1,18 +1,11 @@
 """A size that a processor is given, and what it makes of a picture."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.processing.qwen2vl_image_processor_size_discarded import FIX
 from hotfix.proofs.processing._pictures import PACKAGES, SMALL, edges, pixels
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=PACKAGES)

@@ -1,18 +1,11 @@
 """A limit of pixels for one processor or one call, and what others do afterwards."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.processing.qwen2vl_image_size_mutation import FIX, TABLE
 from hotfix.proofs.processing._pictures import PACKAGES, SMALL, edges, pixels
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(

@@ -1,25 +1,16 @@
 """A limit of pixels for one call, or at loading."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.processing.qwen2vl_max_pixels_ignored import FIX, TABLE
 from hotfix.proofs.processing._pictures import PACKAGES, SMALL, pixels
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=PACKAGES, oracles={"*": "5.18.0", TABLE[0][0]: "4.51.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Sizes that a processor goes by where a limit was given for one call, or at loading; Qwen2-VL with a picture."""
-    import torch
-
     cls = class_of(target)
     limit = SMALL["longest_edge"]
     if target.qualname.endswith(".preprocess"):

@@ -1,18 +1,11 @@
 """A limit of pixels for one call of a processor, and the next call without."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.processing.qwen2vl_processor_pixels_ignored import FIX
 from hotfix.proofs.processing._pictures import PACKAGES, SMALL, pixels, tokens
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of, qwen_processor
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=PACKAGES, oracles={"*": "4.50.2"})

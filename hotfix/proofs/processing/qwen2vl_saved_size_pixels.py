@@ -1,21 +1,16 @@
 """A processor that 4.45 to 4.48 have saved is loaded, and one that 4.50 has saved."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.processing.qwen2vl_saved_size_pixels import FIX
 from hotfix.proofs.processing._pictures import PACKAGES, SMALL, edges, pixels
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 _LEAST, _MOST = SMALL["shortest_edge"], SMALL["longest_edge"]
 _BESIDE = {"min_pixels": _LEAST, "max_pixels": _MOST}

@@ -3,20 +3,15 @@
 The last of them is GPT-2's own layout, in which nothing may change.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.processing.v5_byte_level_tokenizer_overridden import FIX
 from hotfix.proofs.processing._tokenizers import LAYOUTS, TEXTS, folder_of
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(packages={"flash-attn": None}, oracles={"*": "4.57.6"})
@@ -40,8 +35,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _encoded(tokenizer: Any) -> dict[str, torch.Tensor]:
-    import torch
-
     ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in TEXTS]
     decoded = [*"\0".join(tokenizer.decode(one) for one in ids).encode()]
     ends = [len(one) for one in ids]

@@ -1,16 +1,9 @@
 """A tokenizer that is made of a vocabulary: ids and types of a text, of a pair, and of a text alone, as before."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.processing.v5_debertav2_no_special_tokens import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _PIECES = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "▁hello", "▁world", "▁", "hello", "world", "[MASK]")
 
@@ -18,7 +11,6 @@ _PIECES = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "▁hello", "▁world", "▁", "h
 @FIX.case(packages={"flash-attn": None, "sentencepiece": ""})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ids and types."""
-    import torch
     from transformers.models.deberta_v2.tokenization_deberta_v2 import DebertaV2Tokenizer
 
     tokenizer = DebertaV2Tokenizer(vocab=[(piece, -float(number)) for number, piece in enumerate(_PIECES)])

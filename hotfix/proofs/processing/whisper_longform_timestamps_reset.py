@@ -1,20 +1,15 @@
 """What Whisper has written for one window, and for three, whose last words end with their window or before it."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.processing.whisper_longform_timestamps_reset import FIX
 from hotfix.proofs.processing._tokenizers import _model
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 _SPECIAL = ("<|endoftext|>", "<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|startofprev|>", "<|notimestamps|>")
 # What is said from when to when; a word may begin where the last one has ended.
@@ -26,8 +21,6 @@ _CUT_OFF = (("numbers", 0.0, 20.0), (" hello", 21.0, 26.0), "unfinished")
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Times of the chunks, and their texts, letter by letter."""
-    import torch
-
     told = {}
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = whisper(Path(folder))

@@ -1,17 +1,13 @@
 """Texts of different lengths, all of whose tokens are labels, in micro-batches and in one padded batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
+import torch
+
+from hotfix.proofs.testbed import Testbed
 from hotfix.proofs.training._steps import one_step
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.proofs.testbed import Testbed
 
 
 def padded_ways(
@@ -53,8 +49,6 @@ def padded(samples: Sequence[dict[str, Any]], pads: str = "right") -> dict[str, 
         samples: as in `padded_ways`.
         pads: on which side.
     """
-    import torch
-
     longest = max(len(one["input_ids"]) for one in samples)
 
     def column(name: str, filled: int) -> torch.Tensor:

@@ -1,14 +1,11 @@
 """DataParallel for proofs on the CPU: torch's own code, but that copies between devices are views."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
 
 @contextmanager
@@ -19,7 +16,6 @@ def replicas_for_devices() -> Iterator[None]:
     arguments of which there are too few parts. Replicas are the module itself, one after another: gradients add up in
     its parameters, as they do where replicas are copies.
     """
-    import torch
     from torch.nn.parallel import scatter_gather
 
     class TwoReplicas(torch.nn.DataParallel):
@@ -56,6 +52,4 @@ class _Gather:
 
     @staticmethod
     def apply(device: int, dim: int, *tensors: torch.Tensor) -> torch.Tensor:
-        import torch
-
         return torch.cat([one.reshape(1) if one.dim() == 0 else one for one in tensors], dim)

@@ -1,19 +1,16 @@
 """What the cases of the Trainer share: one optimizer step, in all its shapes."""
 
-from __future__ import annotations
-
 import os
 import socket
 import tempfile
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import Any, Callable, Optional
+
+import torch
 
 from hotfix.proofs.testbed import Testbed
-
-if TYPE_CHECKING:
-    import torch
 
 # What the matrix runs the Trainer with: the Accelerate of the day of transformers 4.46 and 4.47.
 PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.1.1", "flash-attn": None}
@@ -52,8 +49,6 @@ def compared(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -
         together as such a multiple, and 1 more than the distance of both, as part of that length. So all are 1 where
         the Trainer is right.
     """
-    import torch
-
     results = [
         one_step(make_model(), samples, prepare=_without_accelerate, **steps)
         for steps in ({"gradient_accumulation_steps": len(samples)}, {"per_device_train_batch_size": len(samples)})
@@ -91,7 +86,6 @@ def one_step(
     Returns:
         ``loss`` as reported, and ``gradient of NAME`` for each parameter.
     """
-    import torch
     from transformers import Trainer, TrainingArguments
 
     gradients: dict[str, torch.Tensor] = {}
@@ -129,7 +123,6 @@ def on_two_ranks(work: Callable[[int], dict[str, torch.Tensor]]) -> dict[str, to
     Raises:
         torch.multiprocessing.ProcessRaisedException: one of them has failed; with its traceback.
     """
-    import torch
     from torch.multiprocessing import start_processes
 
     import_module("transformers.trainer")  # once for both; and this process is the one that is asked what was done
@@ -142,8 +135,6 @@ def on_two_ranks(work: Callable[[int], dict[str, torch.Tensor]]) -> dict[str, to
 
 
 def _rank(rank: int, work: Callable[[int], dict[str, torch.Tensor]], folder: str, port: int) -> None:
-    import torch
-
     torch.set_num_threads(1)  # threads do not survive a fork
     job = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in job.items()}, MASTER_ADDR="127.0.0.1")

@@ -1,15 +1,12 @@
 """Small models that write what they see or hear, and what they are trained on."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Testbed
 
 _IDS = {"vocab_size": 48, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 _TEXT = {

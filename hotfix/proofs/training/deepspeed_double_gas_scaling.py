@@ -1,22 +1,17 @@
 """DeepSpeed's own engine, on the CPU."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import PACKAGES, free_port
 from hotfix.proofs.zoo import classified, small_bert, small_llama, texts
 from hotfix.training.deepspeed_double_gas_scaling import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={**PACKAGES, "deepspeed": "0.16.2"})
@@ -26,8 +21,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     Returns:
         For each, the length of all gradients together as a multiple of that of the batch: 1 if all is right.
     """
-    import torch
-
     samples = {"decoder": texts(testbed, (1, 1, 1, 1)), "encoder": classified(testbed)}
     makes = {"decoder": small_llama, "encoder": small_bert}
     job = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1, "LOCAL_WORLD_SIZE": 1, "MASTER_PORT": free_port()}
@@ -45,7 +38,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def _length_of_gradients(model: Any, samples: Sequence[dict[str, Any]], **steps: int) -> torch.Tensor:
     """Take one step of plain gradient descent under DeepSpeed, and see how far it went."""
-    import torch
     from transformers import Trainer, TrainingArguments
 
     engine: dict[str, Any] = dict.fromkeys(

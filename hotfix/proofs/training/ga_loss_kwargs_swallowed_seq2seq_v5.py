@@ -1,19 +1,13 @@
 """A tiny model of the target's class: four micro-batches of one sample, and one batch of four."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES, compared
 from hotfix.proofs.zoo import class_of, samples_for, trained
 from hotfix.training.ga_loss_kwargs_swallowed_seq2seq_v5 import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=LATER_PACKAGES, oracles={"*": "4.57.6"}, tolerance={"float64": 1e-4})

@@ -3,19 +3,12 @@
 Without labels nothing may change.
 """
 
-from __future__ import annotations
+import torch
 
-from typing import TYPE_CHECKING
-
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._writers import writer
 from hotfix.proofs.zoo import class_of
 from hotfix.training.labels_shifted_twice import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"flash-attn": None})

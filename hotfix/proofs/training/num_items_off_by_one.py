@@ -3,21 +3,16 @@
 Nothing may change for an encoder, whose labels are not moved: a BERT with a loss function that divides by the number.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._counted import padded_ways, whole_texts
 from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.proofs.zoo import classified, small_bert, small_llama
 from hotfix.training.num_items_off_by_one import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 # What else the micro-batches meet in some of the releases: each of these is wrong by a factor of four.
 _OTHERS = ("trainer-ga-multiplied-loss", "trainer-ga-num-items-dropped", "v5-trainer-ga-double-division")

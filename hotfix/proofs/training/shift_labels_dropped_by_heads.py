@@ -3,19 +3,14 @@
 Nothing may change for labels alone.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import class_of
 from hotfix.training.shift_labels_dropped_by_heads import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 _TEXT = {
     "vocab_size": 64,
@@ -49,8 +44,6 @@ _VISION = {
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The loss of the whole, of each part, and the gradients of both parts together."""
-    import torch
-
     model = _model(testbed, class_of(target)).train()
     ids = testbed.randint(3, 50, 1, 12, seed=1)
     labels = ids.clone()

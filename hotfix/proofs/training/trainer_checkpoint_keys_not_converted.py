@@ -1,22 +1,17 @@
 """Checkpoints with the names of the Hub are read by a Trainer: in one file, in two, and with nothing to translate."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.proofs.loading._llava import llava, named, save
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_checkpoint_keys_not_converted import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 _SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
 
@@ -50,7 +45,6 @@ def of_the_hub(model: Any) -> dict[str, Any]:
 @FIX.case(packages=LATER_PACKAGES, with_fixes=("accelerator-dispatch-batches",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The sum of all weights of a model of zeros, behind each way of reading; numbers that have no rounding."""
-    import torch
     from transformers import Trainer, TrainingArguments
 
     sums = {}
@@ -80,8 +74,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def counted(weight: torch.Tensor) -> torch.Tensor:
     """Whole numbers in the shape of a weight: releases that fuse experts fill them with other random numbers."""
-    import torch
-
     return (torch.arange(weight.numel()) % 7 + 1).reshape(weight.shape).to(weight.dtype)
 
 

@@ -3,21 +3,16 @@
 BERT comes first: 4.47.0 and 4.48.0 hand the number to models only that cannot use it.
 """
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._old_trainers import trained_with
 from hotfix.proofs.training._steps import LATER_PACKAGES, both_ways
 from hotfix.proofs.zoo import classified, small_bert, small_llama, texts
 from hotfix.training.trainer_compute_loss_arity import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(
@@ -57,7 +52,6 @@ def _of(model: str, results: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]
 
 
 def _evaluated(kind: Any, model: Any, samples: Any) -> dict[str, torch.Tensor]:
-    import torch
     from transformers import TrainingArguments
 
     with tempfile.TemporaryDirectory() as folder:

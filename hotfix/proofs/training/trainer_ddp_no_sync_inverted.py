@@ -1,18 +1,11 @@
 """Two ranks, with one micro-batch each, and with two."""
 
-from __future__ import annotations
+import torch
 
-from typing import TYPE_CHECKING
-
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import PACKAGES, on_two_ranks, one_step
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_ddp_no_sync_inverted import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=PACKAGES)

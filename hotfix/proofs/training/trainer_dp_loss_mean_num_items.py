@@ -1,20 +1,15 @@
 """Two replicas with two texts each, and one with all four."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._data_parallel import replicas_for_devices, two_devices
 from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_dp_loss_mean_num_items import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=LATER_PACKAGES)

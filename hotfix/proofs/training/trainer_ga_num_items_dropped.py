@@ -1,20 +1,14 @@
 """A Llama and whole texts of ten, four, seven and two tokens: four micro-batches, and one batch of all four."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._counted import padded_ways, whole_texts
 from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_ga_num_items_dropped import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 # What comes first in a text is counted in these releases, and in those which are the first to be right again.

@@ -1,19 +1,14 @@
 """The proof: a step with a method that generates texts, as that of TRL 0.11."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._old_trainers import trained_with
 from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_get_batch_samples_clash import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(

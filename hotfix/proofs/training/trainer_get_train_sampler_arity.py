@@ -1,19 +1,14 @@
 """The proof: texts are taken from the last to the first by an override of 4.51."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._old_trainers import trained_with
 from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_get_train_sampler_arity import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(

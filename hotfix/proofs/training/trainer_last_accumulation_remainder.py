@@ -3,19 +3,14 @@
 Nothing may change where the batches of an epoch fill its steps, and without accumulation.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_last_accumulation_remainder import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=LATER_PACKAGES, with_fixes=("trainer-ga-num-items-dropped", "trainer-ddp-no-sync-inverted"))
@@ -38,8 +33,6 @@ def two_epochs(testbed: Testbed, samples: int, batch: int, steps: int) -> dict[s
         batch: how many a micro-batch has.
         steps: how many micro-batches make a step.
     """
-    import torch
-
     trainers: list[Any] = []
     model = small_llama(testbed)
     seen: list[int] = []

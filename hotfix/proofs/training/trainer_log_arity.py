@@ -1,26 +1,19 @@
 """The proof: a step is logged by an override of 4.46."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._old_trainers import trained_with
 from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_log_arity import FIX
 
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
-
 
 @FIX.case(raises="TypeError: .*log\\(\\) takes 2 positional arguments but 3 were given", packages=LATER_PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What was logged, and that another override gets the time where the release has it."""
-    import torch
-
     logged: list[dict[str, float]] = []
 
     def old(trainer: Any) -> type:

@@ -1,21 +1,15 @@
 """A Trainer reads the random numbers that it has saved, and those of the other numpy."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import PACKAGES
 from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_rng_state_torch26_no_safe_globals import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(
@@ -26,7 +20,6 @@ if TYPE_CHECKING:
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The next numbers of all three, as they were saved, and after they were read."""
     import numpy
-    import torch
     from transformers import Trainer, TrainingArguments
 
     told = {}

@@ -3,25 +3,20 @@
 What is renamed takes a moment, as on a shared disk, so that the one process meets the other.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 from unittest.mock import patch
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import on_two_ranks
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_tmp_checkpoint_rename_race import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages={"accelerate": "0.33.0", "flash-attn": None})
@@ -37,7 +32,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def saved(testbed: Testbed, folder: str, machines: int, disks: int, rank: int) -> dict[str, torch.Tensor]:
     """Train for a step, and save."""
-    import torch
     from transformers import Trainer, TrainingArguments
 
     if machines == 2:

@@ -1,19 +1,14 @@
 """The proof: Trainers are made with a tokenizer, which pads their batches."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_tokenizer_kwarg_removed import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(
@@ -23,7 +18,6 @@ if TYPE_CHECKING:
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The batch that each makes of two texts."""
-    import torch
     import transformers
     from tokenizers import Tokenizer, models
 

@@ -1,18 +1,13 @@
 """The proof: arguments of a script of 2023, read back as what they do."""
 
-from __future__ import annotations
-
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.training.training_args_evaluation_strategy_removed import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 SCRIPT: dict[str, Any] = {
     "overwrite_output_dir": True,
@@ -34,7 +29,6 @@ SCRIPT: dict[str, Any] = {
 @FIX.case(raises="TypeError: .*__init__\\(\\) got an unexpected keyword argument", packages=LATER_PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Numbers, since the fields have other names in each release."""
-    import torch
     import transformers
 
     kind: Any = getattr(transformers, target.qualname.partition(".")[0])

@@ -3,24 +3,17 @@
 Nothing may change for a Llama.
 """
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._counted import padded_ways, whole_texts
 from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.training.num_items_off_by_one import summed
 from hotfix.proofs.zoo import samples_for, small_llama, trained
 from hotfix.training.v5_num_items_undercount_seq2seq import FIX
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=LATER_PACKAGES)

@@ -1,19 +1,13 @@
 """A Llama: four micro-batches of one text with 2, 5, 7 and 8 labels, and one batch of all four."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES, both_ways
 from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.v5_trainer_ga_double_division import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 
 @FIX.case(packages=LATER_PACKAGES)

@@ -3,17 +3,12 @@
 With reentrant checkpointing, and without, where nothing may change; and a tower in which nothing is trained.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import torch
 
+from hotfix.proofs.testbed import Target, Testbed
 from hotfix.training.vision_lora_checkpointing_no_grad import FIX
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
 
 _IMAGE = 60  # the token of an image
 
@@ -26,8 +21,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def trained(model: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
     """A step of training in each way, without the optimizer's part."""
-    import torch
-
     told = {}
     model.train().enable_input_require_grads()
     for way, checkpointed, tower in (
@@ -58,7 +51,6 @@ def llava(testbed: Testbed) -> tuple[Any, dict[str, Any]]:
     """The model, and two texts with an image each."""
     import inspect
 
-    import torch
     from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig, LlavaForConditionalGeneration
 
     sizes = {"intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}

@@ -1,0 +1,99 @@
+"""Results stay valid where only the digest of a fix has changed, not its code: ``python -m tools.moved REVISION``.
+
+The matrix and the deviations keep with each result the digest of the cure and of its case. If the way in which digests
+are taken changes (`hotfix.reports.digest`), so do the digests. This moves a result to today's digest if
+
+- its digest is that of the files of REVISION, taken in the way of REVISION, and
+- today's way gives the same for the files of REVISION and for those of today.
+
+What is not moved is run again by `tools.matrix`. After a merge, run it once for each parent that has results of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "docs" / "data"
+WAY = "hotfix/reports/digest.py"
+
+_ASK = """
+import json
+from tools import evidence, matrix
+
+modules = evidence.discover(lambda problem: None, proofs=True)
+print(json.dumps({fix.id: matrix._digest_of(module) for module, fix in modules.items()}))
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.moved", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("revision", help="a commit whose results are good")
+    parser.add_argument("--list", action="store_true", help="write nothing")
+    options = parser.parse_args(arguments)
+    now = digests(ROOT)
+    with TemporaryDirectory() as folder:
+        there = Path(folder)
+        _unpack(options.revision, there)
+        before = digests(there)
+        shutil.copy(ROOT / WAY, there / WAY)
+        same = digests(there)
+    moves = {id: (before[id], now[id]) for id in now if id in before and same[id] == now[id] != before[id]}
+    changed = sorted(id for id in now if id in before and same[id] != now[id])
+    count = 0 if options.list else move(moves, DATA)
+    print(f"{len(moves)} fixes have another digest and the same code; {count} results were moved.")
+    print(f"{len(changed)} have other code: {', '.join(changed) or 'none'}")
+    return 0
+
+
+def digests(tree: Path) -> dict[str, str]:
+    """The digest of each fix with its case, as a tree takes it.
+
+    Args:
+        tree: the root of a checkout.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    asked = subprocess.run(
+        [sys.executable, "-c", _ASK], cwd=tree, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+    found: dict[str, str] = json.loads(asked.stdout)
+    return found
+
+
+def move(moves: Mapping[str, tuple[str, str]], data: Path) -> int:
+    """Write new digests in place of old ones; returns how many.
+
+    Args:
+        moves: old and new digest by the id of the fix.
+        data: the folder of the results; each file in its folders is of one fix.
+    """
+    count = 0
+    for id, (old, new) in moves.items():
+        # A deviation has a digest of its own, behind that of the fix.
+        for file, ends in ((data / "matrix" / f"{id}.json", '"'), (data / "deviations" / f"{id}.json", " ")):
+            if file.is_file():
+                text = file.read_text(encoding="utf-8")
+                count += text.count(f'"{old}{ends}')
+                file.write_text(text.replace(f'"{old}{ends}', f'"{new}{ends}'), encoding="utf-8")
+    return count
+
+
+def _unpack(revision: str, folder: Path) -> None:
+    packed = subprocess.run(["git", "archive", revision, "hotfix", "tools"], cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
