@@ -221,6 +221,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.carry_over:
         print(f"{book.carry_over(chosen)} results carried over to today's text of the fixes")
         return 0
+    if options.stale:
+        first = {id(cell) for cell in slice_of(every)}
+        chosen = [cell for cell in chosen if book.entry(cell) or id(cell) in first]
     todo = [cell for cell in chosen if options.fresh or not book.is_done(cell)]
     print(f"{len(chosen)} cells, {len(chosen) - len(todo)} of them done")
     if options.list:
@@ -649,6 +652,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
     parser.add_argument("--target", default="", help="only targets whose name contains this")
     parser.add_argument("--slice", action="store_true", help="first and last broken release, and the one after it")
+    parser.add_argument(
+        "--stale", action="store_true", help="the slice, and entries of an earlier text: what the tests would run"
+    )
     parser.add_argument("--shard", default="", metavar="I/N", help="only the I-th of N parts")
     parser.add_argument(
         "--carry-over",
