@@ -1,7 +1,7 @@
 """Results stay valid where only the digest of a fix has changed, not its code: ``python -m tools.moved REVISION``.
 
-The matrix and the deviations keep with each result the digest of the cure and of its case. If the way in which digests
-are taken changes (`hotfix.reports.digest`), so do the digests. This moves a result to today's digest if
+The matrix and the deviations keep with each result the digest of the cure and of its case. If the way in which they are
+taken changes (`hotfix.reports.digest`), so do they all. This moves a result to today's digest if
 
 - its digest is that of the files of REVISION, taken in the way of REVISION, and
 - today's way gives the same for the files of REVISION and for those of today.
