@@ -246,7 +246,12 @@ def test_a_module_has_the_names_that_it_binds(qualname: str, expected: bool | No
 
 def test_for_a_name_that_stands_nowhere_nothing_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
-    monkeypatch.setattr(source, "parse", lambda text: parsed.append(text) or ast.parse(text))
+
+    def parse(text: str) -> ast.Module:
+        parsed.append(text)
+        return ast.parse(text)
+
+    monkeypatch.setattr(source, "parse", parse)
     memo.forget()
     assert [source.has_name(NAMES, one) for one in ("numb", "Class.inherit")] == [False, False]
     assert not parsed

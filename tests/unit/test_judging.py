@@ -362,7 +362,12 @@ def test_a_module_that_was_executed_is_python_and_not_parsed_to_see_whether_it_i
     fix.adds("transformers.toy:absent", "transformers.toy:lost")(absent)
     text = f"# absent, lost\n{TOY}"
     parsed = []
-    monkeypatch.setattr(source, "parse", lambda text: parsed.append(text) or ast.parse(text))
+
+    def parse(text):
+        parsed.append(text)
+        return ast.parse(text)
+
+    monkeypatch.setattr(source, "parse", parse)
 
     def judged(**how):
         parsed.clear()
