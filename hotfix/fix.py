@@ -157,6 +157,16 @@ class CaseSpec(NamedTuple):
     with_fixes: tuple[str, ...] = ()
 
 
+class _Given:
+    """The functions that decorators give a fix after it was made."""
+
+    def __init__(self) -> None:
+        self.clean_up: Optional[Callable[[], None]] = None
+        self.matcher: Optional[Callable[..., bool]] = None
+        self.case: Optional[Callable[..., Any]] = None
+        self.case_spec: Optional[CaseSpec] = None
+
+
 @dataclass(frozen=True, eq=False)
 class Fix:
     """One bug and its cure.
@@ -210,7 +220,7 @@ class Fix:
     exempt: Mapping[str, str] = field(default_factory=dict)
     targets: list[Target] = field(default_factory=list)
     companions: list[Target] = field(default_factory=list)
-    _parts: dict[str, Any] = field(default_factory=dict, repr=False)
+    _given: _Given = field(default_factory=_Given, repr=False)
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -429,13 +439,13 @@ class Fix:
         For classes and modules of the user's that it was asked to change. It is called without arguments whenever the
         last step of the fix has been taken out.
         """
-        self._parts["clean_up"] = function
+        self._given.clean_up = function
         return function
 
     @property
     def clean_up(self) -> Optional[Callable[[], None]]:
         """What undoes the changes to objects that are no targets, or None."""
-        return self._parts.get("clean_up")
+        return self._given.clean_up
 
     # -- what tells that it is needed ----------------------------------------------------------------------------------
 
@@ -444,7 +454,7 @@ class Fix:
 
         Without one, a definition is broken in which the rewrites of the fix find what they look for.
         """
-        self._parts["matcher"] = matcher
+        self._given.matcher = matcher
         return matcher
 
     def is_broken(self, *nodes: Any, target: Optional[Target] = None) -> bool:
@@ -454,7 +464,7 @@ class Fix:
             nodes: the syntax trees of what the verdict is made on.
             target: of which they are; any of them if None.
         """
-        matcher = self._parts.get("matcher")
+        matcher = self._given.matcher
         if matcher is not None:
             return bool(matcher(*nodes))
         targets = self.targets if target is None else [target]
@@ -465,14 +475,14 @@ class Fix:
         """Pieces of text of which every broken source contains one; empty where none can be told."""
         if self.prefilter:
             return (self.prefilter,)
-        if "matcher" in self._parts:
+        if self._given.matcher is not None:
             return ()
         texts = [one.implementation.prefilter for one in self.targets if isinstance(one.implementation, Rewrite)]
         return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) and all(texts) else ()
 
     def may_be_broken(self, text: str) -> bool:
         """Whether `is_broken` can say so of what a text is parsed to, as far as the names in it tell."""
-        if "matcher" in self._parts:
+        if self._given.matcher is not None:
             return True
         rewrites = {id(one.implementation): one.implementation for one in self.targets}
         return any(isinstance(one, Rewrite) and one.may_occur_in(text) for one in rewrites.values())
@@ -494,8 +504,8 @@ class Fix:
         """
 
         def decorate(function: _Function) -> _Function:
-            self._parts["case"] = function
-            self._parts["case_spec"] = CaseSpec(**how)
+            self._given.case = function
+            self._given.case_spec = CaseSpec(**how)
             return function
 
         return decorate if function is None else decorate(function)
@@ -503,12 +513,12 @@ class Fix:
     @property
     def proof(self) -> Optional[Callable[..., Any]]:
         """The case, or None. That of a fix of ours is there once its module in `hotfix.proofs` is imported."""
-        return self._parts.get("case")
+        return self._given.case
 
     @property
     def case_spec(self) -> CaseSpec:
         """How the case is run."""
-        return self._parts.get("case_spec") or CaseSpec()
+        return self._given.case_spec or CaseSpec()
 
     # ------------------------------------------------------------------------------------------------------------------
 

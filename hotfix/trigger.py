@@ -189,7 +189,7 @@ class Trigger:
     every: int = 1
     while_repaired: bool = True
     conditions: dict[str, Condition] = field(default_factory=dict)
-    _parts: dict[str, Any] = field(default_factory=dict, repr=False)
+    _files: list[Callable[[Any], Optional[bool]]] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         if (self.when is None) is not bool(self.why_not):
@@ -230,13 +230,13 @@ class Trigger:
 
         It returns True if the files say so, False if they exclude it, None if they do not tell.
         """
-        self._parts["files"] = question
+        self._files[:] = [question]
         return question
 
     @property
     def files(self) -> Optional[Callable[[Any], Optional[bool]]]:
         """What is asked of files, or None."""
-        return self._parts.get("files")
+        return self._files[0] if self._files else None
 
     def condition(self, target: str) -> Optional[Condition]:
         """What is asked of the calls of a function, or None where they are counted alone.

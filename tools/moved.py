@@ -1,12 +1,12 @@
 """Results stay valid where only the digest of a fix has changed, not its code: ``python -m tools.moved REVISION``.
 
-The matrix and the deviations keep with each result the digest of the cure and of its case. If the way in which digests
-are taken changes (`hotfix.reports.digest`), so do the digests. This moves a result to today's digest if
+The matrix and the deviations keep with each result the digest of the cure and of its case. If the way these are taken
+changes (`hotfix.reports.digest`), so does every digest. This moves a result to today's digest if
 
 - its digest is that of the files of REVISION, taken in the way of REVISION, and
 - today's way gives the same for the files of REVISION and for those of today.
 
-What is not moved is run again by `tools.matrix`. After a merge, run it once for each parent that has results of its own.
+What is not moved is run again by `tools.matrix`. After a merge, run it once for each parent with results of its own.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Applier:
 
     def judge(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
         """Judge the source of one target of a module that was imported. What has to change along is imported."""
-        judgement = judge(fix, target.in_module(module.__name__), partial(_read_live, module))
+        judgement = _judged(fix, target, module)
         if self._calls_for_a_change(judgement) and self._observer:
             self._observer.trigger_of(fix.id)  # imports its module
         if self._calls_for_a_change(judgement) and not self._policy.observes:
@@ -55,7 +55,7 @@ class Applier:
 
     def look(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
         """Judge what runs, and change and import nothing."""
-        judgement = judge(fix, target.in_module(module.__name__), partial(_read_live, module))
+        judgement = _judged(fix, target, module)
         return self._of_what_runs(target, judgement, module)
 
     def _of_what_runs(self, target: Target, judgement: Judgement, module: types.ModuleType) -> Judgement:
@@ -149,6 +149,10 @@ def _missing(target: Target, module: types.ModuleType) -> Optional[str]:
     if not imported or vars(module).get(target.qualname) is not None:
         return None
     return f"{module.__name__} could not import {target.qualname} and does without it."
+
+
+def _judged(fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
+    return judge(fix, target.in_module(module.__name__), partial(_read_live, module), executed=module.__name__)
 
 
 def _read_live(module: types.ModuleType, name: str) -> Optional[str]:

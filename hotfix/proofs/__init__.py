@@ -1,8 +1,8 @@
 """The proof of each fix: the smallest run that shows its bug, under the name that the fix has among its neighbours.
 
-``hotfix.proofs.models.some_bug`` belongs to ``hotfix.models.some_bug``. A process that uses a fix imports nothing from
-here; `hotfix verify`, the tests and the matrix do. Proofs import torch. `testbed` is what a case is given, `zoo` has the
-small models.
+``hotfix.proofs.models.some_bug`` belongs to ``hotfix.models.some_bug``. Proofs import torch. A process that uses a fix
+imports nothing from here; `hotfix verify`, the tests and the matrix do. `testbed` is what a case is given; the small
+models are in `zoo`.
 """
 
 from __future__ import annotations

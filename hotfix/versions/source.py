@@ -56,6 +56,7 @@ class Module:
     def __init__(self, text: str) -> None:
         self.text = text
         self._found: dict[str, Optional[Found]] = {}
+        self._members: dict[str, frozenset[str]] = {}
 
     def find(self, qualname: str) -> Optional[Found]:
         """As the function `find`."""
@@ -72,6 +73,13 @@ class Module:
     def bound(self) -> set[str]:
         """The names that its statements bind."""
         return set(_bound(self.outline))
+
+    def members(self, qualname: str) -> frozenset[str]:
+        """The names that the statements of a class in it bind; none where there is no such class."""
+        if qualname not in self._members:
+            found = self.find(qualname)
+            self._members[qualname] = frozenset(_bound(found.node) if found else ())
+        return self._members[qualname]
 
     @cached_property
     def strings(self) -> set[str]:
@@ -191,13 +199,13 @@ def has_name(text: str, qualname: str, module: Optional[Module] = None) -> Optio
     Returns:
         None where the class or the dictionary is not there.
     """
-    module = module or Module(text)
+    module = module or _module(text)
     *owner, name = parts(qualname)
     if qualname.endswith("]"):
         return _has_key(module.outline, owner[0], name)
     if owner:
         return _has_member(module, ".".join(owner), name)
-    if name not in text:  # most often; some packages have thousands of lines
+    if not _has_word(text, name):  # most often; some packages have thousands of lines
         return False
     # A lazy package names what it offers in strings.
     return name in module.bound or ("_LazyModule" in text and _is_quoted(module, name))
@@ -214,7 +222,7 @@ def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[M
     """
     if leaf is None or "define_import_structure(" not in package:
         return False
-    module = module or Module(leaf)
+    module = module or _module(leaf)
     return bool(has_name(leaf, name, module)) and _is_quoted(module, name)
 
 
@@ -226,6 +234,23 @@ def is_submodule(package: str, text: Optional[str]) -> bool:
         text: that of the module, or None where there is none.
     """
     return text is not None and "define_import_structure(" in package
+
+
+@recent(2)
+def _module(text: str) -> Module:
+    """A release lacks many names of one module: they are asked for in a row."""
+    return Module(text)
+
+
+def _has_word(text: str, name: str) -> bool:
+    """Whether a name stands anywhere in a text, and not as a part of another one."""
+    at = text.find(name)
+    while at >= 0:
+        around = text[max(at - 1, 0) : at], text[at + len(name) : at + len(name) + 1]
+        if not any(one and f"_{one}".isidentifier() for one in around):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def _is_quoted(module: Module, name: str) -> bool:
@@ -469,10 +494,12 @@ def _bound(scope: ast.AST) -> Iterator[str]:
 
 def _has_member(module: Module, owner: str, name: str) -> Optional[bool]:
     """Whether a class of a module has a member; None where there is no such class."""
+    if not _has_word(module.text, name) and _place(module.text, owner) is not None:
+        return False  # the class is there, and need not be parsed
     found = module.find(owner)
     if found is None:
         return None
-    if name in set(_bound(found.node)):
+    if name in module.members(owner):
         return True
     bases = found.node.bases if isinstance(found.node, ast.ClassDef) else []
     names = [base.id for base in bases if isinstance(base, ast.Name) and base.id != owner]

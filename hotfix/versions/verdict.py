@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from .._support.memo import memo
+from .._support.memo import memo, recent
 from .._support.words import parts
 from . import installed, ranges, source
 from .judgement import Judgement, Verdict
@@ -28,16 +28,19 @@ Reader = Callable[[str], Optional[str]]
 """Takes the name of a module and returns its source, or None."""
 
 
-def judge(fix: Fix, target: Target, read: Reader) -> Judgement:
+def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgement:
     """Judge one target.
 
     Args:
         fix: the fix.
         target: one of its targets.
         read: how to get the source of a module.
+        executed: name of a module whose source has just been executed, and so is Python. Python's import system still
+            marks it as being initialised while we are called.
     """
     if target.method == "add":
-        return _judge_addition(fix, target, read)
+        is_executed = target.module == executed or installed.is_executed(target.module)
+        return _judge_addition(fix, target, read, is_executed)
     package = target.module.partition(".")[0]
     found = []
     for module, qualname in target.fingerprint_names():
@@ -166,7 +169,7 @@ def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
     return evidence(evidence_file(fix)).get(target.key, {}).get(digest)
 
 
-def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
+def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -> Judgement:
     """A name is missing where the source does not have it, in a release that should: others may never have had it."""
     package = target.module.partition(".")[0]
     text = read(target.module)
@@ -174,8 +177,8 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
         return _without_source(package, target.module, target.qualname)
     leaf = target.implementation.leaf
     try:
-        if not installed.is_executed(target.module) and parts(target.qualname)[-1] in text:
-            source.parse(text)  # what runs is Python; what does not may be anything
+        if not is_executed and parts(target.qualname)[-1] in text:
+            _check_syntax(text)  # what runs is Python; what does not may be anything
         there = source.has_name(text, target.qualname)
         if not there and target.implementation.is_module:
             there = source.is_submodule(text, read(f"{target.module}.{target.qualname}"))
@@ -203,6 +206,11 @@ def _judge_addition(fix: Fix, target: Target, read: Reader) -> Judgement:
     if lacking:
         return Judgement(Verdict.UNAFFECTED, lacking, digest)
     return Judgement(Verdict.BROKEN, f"{_release(package)} lacks {target.qualname} in {target.module}.", digest)
+
+
+@recent(2)
+def _check_syntax(text: str) -> None:
+    source.parse(text)
 
 
 def _is_among(package: str, releases: str) -> bool:

@@ -8,6 +8,7 @@ import warnings
 
 import pytest
 
+from hotfix._support import memo
 from hotfix.versions import source
 
 SAMPLE = '''
@@ -232,10 +233,30 @@ class Itself(Itself): ...
         ("TABLE['linear']", True),
         ("TABLE['default']", False),
         ("NOTHING['default']", None),
+        ("numb", False),
+        ("ber", False),
+        ("Class.inherit", False),
+        ("Nothing.inherit", None),
+        ("Foreign.inherit", None),
     ],
 )
 def test_a_module_has_the_names_that_it_binds(qualname: str, expected: bool | None) -> None:
     assert source.has_name(NAMES, qualname) is expected
+
+
+def test_for_a_name_that_stands_nowhere_nothing_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def parse(text: str) -> ast.Module:
+        parsed.append(text)
+        return ast.parse(text)
+
+    monkeypatch.setattr(source, "parse", parse)
+    memo.forget()
+    assert [source.has_name(NAMES, one) for one in ("numb", "Class.inherit")] == [False, False]
+    assert not parsed
+    assert source.has_name(NAMES, "Class.own")
+    assert parsed
 
 
 def test_a_lazy_package_has_what_it_names_or_what_its_modules_export() -> None:

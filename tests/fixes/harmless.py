@@ -426,7 +426,8 @@ def a_llama_whose_names_nobody_translates(testbed: Any, target: Any) -> dict[str
         trainer.state.best_model_checkpoint = folder
         trainer._load_from_checkpoint(folder)
         trainer._load_best_model()
-    return model.state_dict()
+    weights: dict[str, Any] = model.state_dict()
+    return weights
 
 
 @of("v5-umt5-config-unties-encoder")

@@ -5,6 +5,7 @@ The same through imports is in tests/engine/test_verdict.py.
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import replace
 from typing import Any, Optional
@@ -354,3 +355,27 @@ def test_what_is_installed_is_judged_without_importing_it(lab: Lab) -> None:
     assert "toys.toy" not in verdict.sys.modules
     assert verdict.read_installed("toys.toy") == (lab.folder / "toys" / "toy.py").read_text()
     assert verdict.read_installed("toys.nothing") is None
+
+
+def test_a_module_that_was_executed_is_python_and_not_parsed_to_see_whether_it_is(lab, monkeypatch):
+    fix = Fix(id="names", title="names", kind="removed-api")
+    fix.adds("transformers.toy:absent", "transformers.toy:lost")(absent)
+    text = f"# absent, lost\n{TOY}"
+    parsed = []
+
+    def parse(text):
+        parsed.append(text)
+        return ast.parse(text)
+
+    monkeypatch.setattr(source, "parse", parse)
+
+    def judged(**how):
+        parsed.clear()
+        memo.forget()
+        for target in fix.targets:
+            found = verdict.judge(fix, target, {"transformers.toy": text}.get, **how)
+            assert found.verdict is Verdict.BROKEN
+        return parsed.count(text)
+
+    assert judged(executed="transformers.toy") == 0
+    assert judged() == 1  # once for both
