@@ -75,7 +75,7 @@ def whole_and_resumed(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def parts_of_ones_own(testbed: Any, target: Any) -> dict[str, Any]:
-    """Weights of a LLaVA before it is saved, and behind reading them: with parts that its configuration does not tell."""
+    """Weights of a LLaVA before it is saved, and read again: with parts that its configuration does not tell."""
     import torch
 
     states = {}
