@@ -113,9 +113,12 @@ def _sources(model: Any, names: Iterable[str]) -> Iterator[tuple[str, tuple[str,
     steps = later.get_model_conversion_mapping(model)
     renamings = [step for step in steps if isinstance(step, loading.WeightRenaming)]
     converters = [step for step in steps if isinstance(step, loading.WeightConverter)]
+    known = dict.fromkeys(model.state_dict(), True)
     by_pattern = {pattern: step for step in converters for pattern in step.source_patterns}
     for name in sorted(names, key=loading.dot_natural_key):  # experts are stacked in this order
         new, pattern = loading.rename_source_key(name, renamings, converters)
+        if new != name and new not in known:  # 5.4 and 5.5 leave the prefix of the model inside to what reads the file
+            new, pattern = loading.rename_source_key(name, renamings, converters, model.base_model_prefix, known)
         yield new, (name, pattern or "", by_pattern.get(pattern))
 
 
