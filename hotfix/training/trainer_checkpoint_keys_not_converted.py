@@ -115,9 +115,13 @@ def _sources(model: Any, names: Iterable[str]) -> Iterator[tuple[str, tuple[str,
     converters = [step for step in steps if isinstance(step, loading.WeightConverter)]
     known = dict.fromkeys(model.state_dict(), True)
     by_pattern = {pattern: step for step in converters for pattern in step.source_patterns}
-    for name in sorted(names, key=loading.dot_natural_key):  # experts are stacked in this order
-        new, pattern = loading.rename_source_key(name, renamings, converters)
-        if new != name and new not in known:  # 5.4 and 5.5 leave the prefix of the model inside to what reads the file
+    ordered = sorted(names, key=loading.dot_natural_key)  # experts are stacked in this order
+    plain = {name: loading.rename_source_key(name, renamings, converters) for name in ordered}
+    is_translated = any(new != name for name, (new, _) in plain.items())
+    for name, (new, pattern) in plain.items():
+        if (
+            is_translated and new not in known
+        ):  # 5.4 and 5.5 leave the prefix of the model inside to what reads the file
             new, pattern = loading.rename_source_key(name, renamings, converters, model.base_model_prefix, known)
         yield new, (name, pattern or "", by_pattern.get(pattern))
 
