@@ -9,7 +9,6 @@ decide if all of them are library code. A loss that neither explains is the user
 
 from __future__ import annotations
 
-import re
 from typing import Any, Optional
 
 from hotfix.patching import scope
@@ -33,7 +32,7 @@ def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
         loss: what its ``compute_loss`` has returned, a tensor without axes.
         number: of labels in the step, as the loss was told it: an int, a tensor, or None.
     """
-    return kind_of(fix, trainer, loss, number) == MEAN
+    return kind_of(fix, trainer, loss, number) == MEAN and not _passed_on.is_gradient_scaled(fix, trainer)
 
 
 def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bool) -> bool:
@@ -50,6 +49,8 @@ def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bo
         is_divided: whether the Trainer itself has divided the loss by the number of micro-batches by now. Then the
             question is what it has divided: a mean that the program multiplied by their number must be divided twice.
     """
+    if _passed_on.is_gradient_scaled(fix, trainer):
+        return False
     if is_divided:
         below = _below_the_division(trainer, loss)
         return below is not None and _kind_of_result(fix, trainer, below, number) == MEAN
@@ -134,7 +135,7 @@ def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
         scope._reason(hook, "", "transformers") for hook in model._forward_hooks.values()
     ):
         return UNKNOWN
-    if not _passed_on.is_library_path(fix, model, "forward") or not scope.is_own(fix, model, "_loss_function"):
+    if not _passed_on.is_library_path(fix, model, "forward") or not _passed_on.is_library_loss(fix, model):
         return UNKNOWN
     takes = trainer.model_accepts_loss_kwargs and number is not None
     return BY_NUMBER if takes and not _swallowed._class_swallows(kind) else MEAN
@@ -150,10 +151,7 @@ def _names_the_steps(trainer: Any) -> bool:
         getattr(model, "forward", None),
         vars(model).get("_loss_function"),
     ]
-    return any(_passed_on.says(one, _OF_STEPS) for one in made_by if scope._reason(one, "", "transformers"))
-
-
-_OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
+    return any(_passed_on.says(one, _passed_on._OF_STEPS) for one in made_by if scope._reason(one, "", "transformers"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

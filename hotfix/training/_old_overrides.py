@@ -23,7 +23,7 @@ def takes(method: Any, positional: int = 0, name: str = "") -> bool:
         name: and with which argument by name; empty for none.
     """
     try:
-        parameters = list(_parameters(getattr(method, "__func__", method), hasattr(method, "__self__")))
+        parameters = list(_parameters_of(method))
     except (TypeError, ValueError):  # no signature can be told
         return True
     if name and not any(one.name == name or one.kind is one.VAR_KEYWORD for one in parameters):
@@ -95,7 +95,7 @@ def fetches_no_batches(trainer: Any) -> bool:
     method = trainer.get_batch_samples
     if not is_override(method):
         return False
-    first = next(iter(_parameters(method.__func__, True)), None)
+    first = next(iter(_parameters_of(method)), None)
     generates = first is not None and first.name == "model" and "generate" in _names(method)
     return generates or lacks(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
 
@@ -110,7 +110,7 @@ def batches(trainer: Any, *arguments: Any) -> Any:
     from transformers.trainer import Trainer  # by its own module: TRL and others put theirs in place of exported names
 
     method = trainer.get_batch_samples
-    if next(iter(_parameters(method.__func__, True))).name == "model":
+    if next(iter(_parameters_of(method))).name == "model":
         return Trainer.get_batch_samples(trainer, *arguments)
     return with_as_many(method, *arguments)
 
@@ -120,6 +120,11 @@ def batches(trainer: Any, *arguments: Any) -> Any:
 
 def _without(method: Callable[..., Any], *args: Any, num_items_in_batch: Any = None, **kwargs: Any) -> Any:
     return method(*args, **kwargs)
+
+
+def _parameters_of(method: Any) -> tuple[inspect.Parameter, ...]:
+    """Of a method, or of a function that was put on the instance."""
+    return _parameters(getattr(method, "__func__", method), hasattr(method, "__self__"))
 
 
 @cache

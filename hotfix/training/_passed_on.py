@@ -11,9 +11,10 @@ import ast
 import functools
 import inspect
 import re
+import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Optional
 
 from hotfix.patching import scope
@@ -21,6 +22,8 @@ from hotfix.patching.scope import _reason
 from hotfix.versions import source
 
 _NUMBER = "num_items_in_batch"
+_OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
+_OF_GRADIENTS = re.compile("^grad$")
 # Packages that put a forward of theirs in place of the library's which does with labels and number what that does.
 _LIKE_THE_LIBRARY = ("liger_kernel",)
 
@@ -78,10 +81,92 @@ def is_given_the_number(fix: str, model: Any) -> bool:
     return _NUMBER in (*code.co_varnames, *code.co_consts) or "loss_function" in code.co_names
 
 
+def is_library_loss(fix: str, model: Any) -> bool:
+    """Whether the ``loss_function`` of a model is the library's."""
+    function = loss_function_of(model)
+    package = str(getattr(_function(function), "__module__", "")).partition(".")[0]
+    return package in _LIKE_THE_LIBRARY or scope.is_own(fix, function)
+
+
+def loss_function_of(model: Any) -> Any:
+    """The ``loss_function`` of a model, or None. The library's property is not read: it warns of unknown models."""
+    declared = inspect.getattr_static(model, "loss_function", None)
+    losses = sys.modules.get("transformers.loss.loss_utils")
+    if losses is None or not isinstance(declared, property) or _reason(declared.fget, "", "transformers"):
+        return getattr(model, "loss_function", None)
+    given = getattr(model, "_loss_function", None)
+    return given if given is not None else losses.LOSS_MAPPING.get(loss_type_of(model), losses.ForCausalLMLoss)
+
+
+def loss_type_of(model: Any) -> Optional[str]:
+    """The name under which the library knows the loss of a model; None where it is not known by its name."""
+    losses = sys.modules["transformers.loss.loss_utils"]
+    library = [one.__name__ for one in type(model).__mro__ if one.__module__.startswith("transformers.")]
+    name = next(iter(library), type(model).__name__)
+    told = getattr(model, "loss_type", None) or getattr(getattr(model, "config", None), "loss_type", None)
+    kind = told if isinstance(told, str) else name
+    found = [kind] if kind in losses.LOSS_MAPPING else re.findall("|".join(losses.LOSS_MAPPING), kind)
+    return found[0] if found else None
+
+
+def is_number_named(function: Any) -> bool:
+    """Whether a function of the user's names the number of labels, as an argument or as a text."""
+    code = getattr(_function(function), "__code__", None)
+    return code is not None and _NUMBER in (*code.co_varnames, *code.co_consts)
+
+
+def is_output_passed_on(fix: str, model: Any) -> bool:
+    """Whether the hooks of a model leave what it is called with and what it returns as they are."""
+    hooks = [
+        hook
+        for kind in ("_forward_hooks", "_forward_pre_hooks")
+        for hook in (getattr(model, kind, None) or {}).values()
+        if _reason(hook, "", "transformers") and not _only_reads(hook)
+    ]
+    return not hooks or scope.leave_alone(fix, f"{_name_of(hooks[0])}, a hook of the model, is your own")
+
+
+def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) -> bool:
+    """Whether a callback of the user's changes gradients by the number of micro-batches.
+
+    Args:
+        fix: id of the fix that asks, for the report.
+        trainer: with its callbacks.
+        callbacks: further ones, of a Trainer that has none yet.
+    """
+    for callback in (*callbacks, *getattr(getattr(trainer, "callback_handler", None), "callbacks", ())):
+        for event in ("on_pre_optimizer_step", "on_substep_end"):
+            method = getattr(callback, event, None)
+            if method is None or not _reason(method, "", "transformers"):
+                continue
+            if says(method, _OF_STEPS) and says(method, _OF_GRADIENTS):
+                scope.leave_alone(fix, f"{_name_of(method)} is your own, and changes gradients")
+                return True
+    return False
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(_function(function), "__qualname__", type(function).__name__))
+
+
 def moves_labels(function: Any) -> bool:
     """Whether a function of the user's leaves out the first label of each text: it has ``labels[..., 1:]``."""
     code = getattr(_function(function), "__code__", None)
-    definition = _definition(code) if code is not None else None
+    return code is not None and _code_moves_labels(code)
+
+
+def may_move_labels(function: Any, owner: Any = None) -> bool:
+    """As `moves_labels`, of a function or one that it calls; `owner` has the methods that it may call.
+
+    Functions of the library are not looked into.
+    """
+    if function is None or not _reason(function, "", "transformers"):
+        return False
+    return any(_code_moves_labels(code) for code in _codes(function, owner))
+
+
+def _code_moves_labels(code: types.CodeType) -> bool:
+    definition = _definition(code)
     return definition is not None and any(_leaves_out_the_first(node) for node in ast.walk(definition))
 
 
@@ -90,9 +175,20 @@ def says(function: Any, pattern: re.Pattern[str]) -> bool:
 
     Functions within it are looked into, those that it holds, and those of its own module.
     """
+    return any(
+        isinstance(word, str) and pattern.search(word)
+        for code in _codes(function)
+        for word in (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_consts)
+    )
+
+
+def _codes(function: Any, owner: Any = None) -> Iterator[types.CodeType]:
+    """The code of a function, of those within it, those that it holds, those of its module, and methods of `owner`."""
     functions, seen = [_function(function)], set()
     while functions:
         found: Any = functions.pop()
+        while isinstance(found, functools.partial):
+            found = _function(found.func)
         found = (
             found if isinstance(found, types.FunctionType) else inspect.getattr_static(type(found), "__call__", None)
         )
@@ -103,14 +199,14 @@ def says(function: Any, pattern: re.Pattern[str]) -> bool:
         held = [cell.cell_contents for cell in found.__closure__ or () if _is_full(cell)]
         codes = [code]
         for one in codes:
-            words = (*one.co_names, *one.co_varnames, *one.co_freevars, *one.co_consts)
-            if any(isinstance(word, str) and pattern.search(word) for word in words):
-                return True
+            yield one
             codes += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
             held += [found.__globals__.get(name) for name in one.co_names]
+            if owner is not None:
+                methods = (inspect.getattr_static(type(owner), name, None) for name in one.co_names)
+                held += [one for one in map(_function, methods) if isinstance(one, types.FunctionType)]
         here = found.__globals__.get("__name__")
         functions += [_function(one) for one in held if getattr(_function(one), "__module__", None) == here]
-    return False
 
 
 def _is_full(cell: Any) -> bool:
@@ -139,6 +235,38 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+
+
+def _only_reads(hook: Any) -> bool:
+    """Whether a hook returns nothing, and assigns nothing to what it was given."""
+    function = _function(hook)
+    definition = _definition(function.__code__) if isinstance(function, types.FunctionType) else None
+    if definition is None:
+        return False
+    arguments = {one.arg for one in definition.args.args}
+    return not any(
+        (isinstance(node, ast.Return) and getattr(node.value, "value", node.value) is not None)
+        or (isinstance(node, ast.Call) and _first_name(node.func) in arguments and _is_in_place(node.func))
+        or (
+            isinstance(node, (ast.Attribute, ast.Subscript))
+            and not isinstance(node.ctx, ast.Load)
+            and _first_name(node) in arguments
+        )
+        for node in ast.walk(definition)
+    )
+
+
+def _is_in_place(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and (
+        function.attr.endswith("_") or function.attr in ("pop", "update", "setdefault", "clear")
+    )
+
+
+def _first_name(node: ast.AST) -> str:
+    """The variable in front of attributes and items: ``output`` of ``output["loss"].data``."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return getattr(node, "id", "")
 
 
 def _returns_the_result(function: types.FunctionType, name: str, owner: Any) -> bool:

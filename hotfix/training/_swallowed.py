@@ -88,7 +88,7 @@ class _Answer:
         return False
 
     def _is_asked_by_a_trainer(self, model: Any) -> bool:
-        trainer = _asking_trainer()
+        trainer, callbacks = _asking_trainer()
         if trainer is None or getattr(trainer, "compute_loss_func", None) is not None:
             return False
         forward = next((one for one in type(model).__mro__ if "forward" in vars(one) and _is_of_library(one)), None)
@@ -96,6 +96,9 @@ class _Answer:
             forward is self.owner
             and _passed_on.is_library_path(_ID, model, "forward")
             and _passed_on.is_library_path(_ID, trainer, "compute_loss")
+            and _passed_on.is_library_loss(_ID, model)
+            and _passed_on.is_output_passed_on(_ID, model)
+            and not _passed_on.is_gradient_scaled(_ID, trainer, callbacks)
         )
 
 
@@ -133,16 +136,16 @@ def _is_of_library(kind: Any) -> bool:
     return str(kind.__module__).partition(".")[0] == "transformers"
 
 
-def _asking_trainer() -> Any:
-    """The Trainer in whose constructor this thread is, or None."""
+def _asking_trainer() -> tuple[Any, Any]:
+    """The Trainer in whose constructor this thread is, or None, and the callbacks that it was given."""
     frame = sys._getframe(2)
     for _ in range(_DEPTH):
         if frame.f_code.co_name == "__init__" and frame.f_globals.get("__name__") == "transformers.trainer":
-            return frame.f_locals.get("self")
+            return frame.f_locals.get("self"), frame.f_locals.get("callbacks") or ()
         if frame.f_back is None:
             break
         frame = frame.f_back
-    return None
+    return None, ()
 
 
 @cache

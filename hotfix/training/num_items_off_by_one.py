@@ -19,7 +19,6 @@ Here      The Trainer counts what the loss takes: all labels but the first of ea
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +104,7 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
     config = getattr(model, "config", None)
     if config is None or getattr(config, "is_encoder_decoder", False):
         return False
-    loss_function = getattr(model, "loss_function", None)
+    loss_function = _passed_on.loss_function_of(model)
     if not _passed_on.is_library_path(FIX.id, model, "forward"):  # a model of one's own
         calls_the_library = loss_function is losses.ForCausalLMLoss and _passed_on.names(model.forward, "loss_function")
         return calls_the_library or _passed_on.moves_labels(model.forward)
@@ -113,9 +112,8 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
         return _passed_on.moves_labels(loss_function)
     library = [one.__name__ for one in type(model).__mro__ if one.__module__.startswith("transformers.")]
     name = next(iter(library), type(model).__name__)
-    kind = getattr(model, "loss_type", None) or getattr(config, "loss_type", None) or name
-    known = [kind] if kind in losses.LOSS_MAPPING else re.findall("|".join(losses.LOSS_MAPPING), kind)
+    known = _passed_on.loss_type_of(model)
     if known:
-        return bool(losses.LOSS_MAPPING[known[0]] is losses.ForCausalLMLoss)
+        return bool(losses.LOSS_MAPPING[known] is losses.ForCausalLMLoss)
     # Of a model that is not known by its name, the loss of a causal language model is the default.
     return name in names.values() or loss_function is losses.ForCausalLMLoss

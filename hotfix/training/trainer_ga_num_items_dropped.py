@@ -64,7 +64,7 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
     """
     steps = trainer.args.gradient_accumulation_steps
     has_function = trainer.compute_loss_func is not None
-    if number is None or is_divided_later or _is_composed(trainer):
+    if number is None or is_divided_later or _is_composed(trainer) or _passed_on.is_gradient_scaled(FIX.id, trainer):
         return trainer.compute_loss(model, inputs)
     if steps <= 1 and not trainer.args.average_tokens_across_devices:
         return _without(trainer, model, inputs, number) if has_function else trainer.compute_loss(model, inputs)
@@ -86,7 +86,10 @@ def _takes_the_number(trainer: Any) -> bool:
         return False
     if not _passed_on.is_library_path(FIX.id, trainer, "compute_loss"):
         return False
-    return _passed_on.is_given_the_number(FIX.id, _loss_path.model_of(trainer))
+    model = _loss_path.model_of(trainer)
+    if not _passed_on.is_given_the_number(FIX.id, model) or not _passed_on.is_output_passed_on(FIX.id, model):
+        return False
+    return _passed_on.is_library_loss(FIX.id, model) or _passed_on.is_number_named(_passed_on.loss_function_of(model))
 
 
 def _without(trainer: Any, model: Any, inputs: Any, number: Any) -> Any:

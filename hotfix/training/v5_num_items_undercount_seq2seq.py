@@ -7,8 +7,9 @@ Cause     Since 5.10.1 ``num_items_in_batch`` leaves out the first label of each
 Releases  5.10.1 to 5.14.1
 Upstream  transformers#46903 (fixed in 5.15.0)
 Here      All labels of an encoder-decoder of the library are counted. Equal to 5.15.0. One with a forward of the
-          user's may move its labels: it is counted as before, and so are a ``compute_loss`` and a ``compute_loss_func``
-          that leave the first label out (``labels[..., 1:]``).
+          user's may move its labels: it is counted as before, and so are a ``training_step``, a ``compute_loss``, a
+          ``compute_loss_func`` and a ``loss_function`` that leave the first label out (``labels[..., 1:]``), or call
+          what does.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ FIX.edits(
         self._loss_shifts_labels = {_CAUSAL} and not (
             getattr(getattr(model_to_inspect, 'config', None), 'is_encoder_decoder', False)
             and _passed_on.is_library_path('v5-num-items-undercount-seq2seq', model_to_inspect, 'forward')
-            and not _passed_on.moves_labels(compute_loss_func)
-            and not _passed_on.moves_labels(self.compute_loss)
+            and not _passed_on.may_move_labels(compute_loss_func)
+            and not _passed_on.may_move_labels(_passed_on.loss_function_of(model_to_inspect))
+            and not _passed_on.may_move_labels(self.compute_loss, self)
+            and not _passed_on.may_move_labels(self.training_step, self)
         )
     """,
 )

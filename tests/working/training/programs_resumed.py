@@ -74,6 +74,66 @@ def whole_and_resumed(testbed: Any, target: Any) -> dict[str, Any]:
     return states
 
 
+def parts_of_ones_own(testbed: Any, target: Any) -> dict[str, Any]:
+    """Weights of a LLaVA before it is saved, and read again: with parts that its configuration does not tell."""
+    import torch
+
+    states = {}
+    for name, change in _CHANGES.items():
+        for size in ("1GB", "8KB"):
+            model = llava(testbed)
+            change(model)
+            with tempfile.TemporaryDirectory() as folder:
+                model.save_pretrained(folder, max_shard_size=size)
+                saved = {key: _readable(value) for key, value in model.state_dict().items()}
+                with torch.no_grad():
+                    for weight in model.parameters():
+                        weight.copy_(torch.zeros_like(weight))
+                trainer = _trainer(model, folder)
+                torch.manual_seed(11)
+                trainer._load_from_checkpoint(folder)
+                states[f"{name}, {size}: random"] = torch.rand(2)
+                read = {key: _readable(value) for key, value in model.state_dict().items()}
+            states.update({f"{name}, {size}: saved: {key}": value for key, value in saved.items()})
+            states.update({f"{name}, {size}: read: {key}": value for key, value in read.items()})
+    return states
+
+
+def _with_another_head(model: Any) -> None:
+    import torch
+
+    inner = model.get_output_embeddings()
+    model.set_output_embeddings(torch.nn.Linear(inner.in_features, inner.out_features + 3))
+
+
+def _with_another_projection(model: Any) -> None:
+    """In the part of it whose names the release translates."""
+    import torch
+
+    layer = next(one for name, one in model.named_modules() if name.endswith("mlp") and "language" in name)
+    layer.up_proj = torch.nn.Linear(layer.up_proj.in_features, 5)
+    layer.down_proj = torch.nn.Linear(5, layer.down_proj.out_features)
+
+
+def _with_eight_bits(model: Any) -> None:
+    import torch
+
+    model.scales = torch.nn.Parameter(torch.ones(4).to(torch.float8_e4m3fn), requires_grad=False)
+
+
+_CHANGES = {
+    "another head": _with_another_head,
+    "another projection": _with_another_projection,
+    "eight bits": _with_eight_bits,
+}
+
+
+def _readable(value: Any) -> Any:
+    import torch
+
+    return value.detach().float().clone() if value.dtype == torch.float8_e4m3fn else value.detach().clone()
+
+
 def _trainer(model: Any, folder: str, samples: Any = None, **options: Any) -> Any:
     from transformers import Trainer, TrainingArguments
 

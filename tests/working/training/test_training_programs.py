@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.working.training import programs_own
+from tests.working.training import programs_own, programs_steps
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.testbed
 LOSSES = "tests.working.training.programs:every_loss"
 MODELS = "tests.working.training.programs_models"
 OWN = "tests.working.training.programs_own"
+STEPS = "tests.working.training.programs_steps"
 
 
 @cache
@@ -110,14 +111,31 @@ PROGRAMS = (
     ("parts_that_embed_pixels", "4.57.6", "1.15.0", "vision-lora-checkpointing-no-grad"),
     ("a_writer_that_reads_embeddings", "4.50.3", "1.1.1", "labels-shifted-twice"),
     ("a_writer_that_reads_embeddings", "4.57.6", "1.15.0", "labels-shifted-twice"),
+    ("hooks_of_a_mamba", "4.57.6", "1.15.0", "ga-loss-kwargs-swallowed-vlm"),
+    ("hooks_of_a_llama", "4.48.0", "1.1.1", "trainer-ga-num-items-dropped"),
+    ("a_callback_that_divides", "4.46.1", "1.1.1", "trainer-ga-multiplied-loss"),
+    ("a_callback_that_multiplies", "5.2.0", "1.15.0", "v5-trainer-ga-double-division"),
+    ("losses_that_call_one_without_the_first_label", "5.12.1", "1.15.0", "v5-num-items-undercount-seq2seq"),
 )
+
+
+PLACES = ((programs_own, OWN), (programs_steps, STEPS))
 
 
 @pytest.mark.parametrize(("program", "release", "accelerate", "fix"), PROGRAMS)
 def test_a_program_that_is_right_stays_as_it_is(program, release, accelerate, fix):
-    module = OWN if hasattr(programs_own, program) else MODELS
+    module = next((place for one, place in PLACES if hasattr(one, program)), MODELS)
     stock, armed = both(f"{module}:{program}", release, fix, accelerate)
     assert differences(stock, armed) == []
+
+
+def test_the_loss_of_a_model_is_asked_for_without_a_warning():
+    """The library's property warns of models that it does not know, and the release does not read it for these."""
+    how = {"transformers": "4.57.6", "flash_attn": None, "extras": ["accelerate==1.15.0"]}
+    stock = run(f"{MODELS}:own_classes", hotfix=False, **how).require()
+    armed = run(f"{MODELS}:own_classes", env={"HOTFIX_ONLY": "num-items-off-by-one"}, **how).require()
+    assert "loss_type" not in stock.stderr
+    assert "loss_type" not in armed.stderr
 
 
 def test_a_model_that_ignores_the_number_stays_repaired():
@@ -125,6 +143,12 @@ def test_a_model_that_ignores_the_number_stays_repaired():
     for way in ("plain: ", "passing: "):
         assert factor(stock, way) == pytest.approx(4, rel=1e-5)
         assert factor(armed, way) == pytest.approx(1, rel=1e-5)
+
+
+def test_a_model_that_ignores_the_number_stays_repaired_with_a_hook_that_only_reads():
+    stock, armed = both(f"{STEPS}:a_watched_mamba", "4.57.6", "ga-loss-kwargs-swallowed-vlm", "1.15.0")
+    assert factor(stock, "watched: ") == pytest.approx(4, rel=1e-5)
+    assert factor(armed, "watched: ") == pytest.approx(1, rel=1e-5)
 
 
 def test_a_wrapper_that_refuses_the_number_runs_and_is_divided():
@@ -202,3 +226,15 @@ def test_a_vision_language_model_that_stock_begins_again_is_resumed(release):
     stock, armed = both(f"{RESUMED}:whole_and_resumed", release, fix, "1.12.0")
     assert any("resumed" in name for name in differences(stock, armed))
     assert all(same(armed[name], armed[name.replace("whole", "resumed")]) for name in armed if "whole" in name)
+
+
+@pytest.mark.parametrize(("release", "accelerate"), [("4.57.6", "1.15.0"), ("5.23.0", "1.12.0")])
+def test_a_checkpoint_of_a_model_with_parts_of_ones_own_ends_no_run(release, accelerate):
+    """The configuration does not tell what the model is: stock goes on, and what it has read stays as it is."""
+    fix = "trainer-checkpoint-keys-not-converted"
+    stock, armed = both(f"{RESUMED}:parts_of_ones_own", release, fix, accelerate)
+    for name, value in stock.items():
+        saved = stock.get(name.replace(": read: ", ": saved: "))
+        if saved is None or same(value, saved):
+            assert same(armed[name], value), name
+        assert saved is None or same(armed[name], saved), name

@@ -1,0 +1,170 @@
+"""Programs that divide by the number of micro-batches where no fix looks at the loss: in hooks, callbacks, losses of a
+model; and losses that leave out the first label in a function that they call.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from hotfix.proofs.zoo import classified, small_bert, small_llama, texts
+from tests.working.training.programs import cross_entropy, step
+from tests.working.training.programs_models import _mamba
+
+_STEPS = {"gradient_accumulation_steps": 4}
+
+
+def _hooked(model: Any, prepare: Any = None) -> Any:
+    """A model whose loss is divided by a hook."""
+
+    def divided(module, inputs, output):
+        output["loss"] = output["loss"] / _STEPS["gradient_accumulation_steps"]
+        return output
+
+    model.register_forward_hook(divided)
+    return model
+
+
+def _watched(model: Any) -> Any:
+    """A model whose loss is kept by a hook."""
+    seen = []
+
+    def kept(module, inputs, output):
+        seen.append(output["loss"].detach())
+
+    model.register_forward_hook(kept)
+    return model
+
+
+def _scaled_by(factor: Any) -> Any:
+    """What gives a Trainer a callback that multiplies gradients by a function of its arguments."""
+    from transformers import Trainer, TrainerCallback
+
+    class Scaling(TrainerCallback):
+        def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
+            for weight in model.parameters():
+                if weight.grad is not None:
+                    weight.grad.mul_(factor(args.gradient_accumulation_steps))
+
+    def make(base):
+        class Own(base):
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, callbacks=[Scaling()], **kwargs)
+
+        return Own
+
+    assert issubclass(make(Trainer), Trainer)
+    return make
+
+
+def hooks_of_a_mamba(testbed, target):
+    """A model that ignores the number: its hook, or a callback, divides."""
+    samples = texts(testbed, (7, 4, 2, 1))
+    told = {f"hook: {name}": value for name, value in step(_hooked(_mamba(testbed)), samples, **_STEPS)}
+    make = _scaled_by(lambda steps: 1 / steps)
+    told.update({f"callback: {name}": value for name, value in step(_mamba(testbed), samples, make=make, **_STEPS)})
+    return told
+
+
+def a_watched_mamba(testbed, target):
+    """Micro-batches and the batch, of a model whose hook changes nothing."""
+    told = {}
+    for way, arguments in (("micro", _STEPS), ("whole", {"per_device_train_batch_size": 4})):
+        values = step(_watched(_mamba(testbed)), texts(testbed, (1, 1, 1, 1)), **arguments)
+        told.update({f"watched: {way} {name}": value for name, value in values})
+    return told
+
+
+def hooks_of_a_llama(testbed, target):
+    """A model that takes the number, which the release keeps back: a hook, a callback, or a loss of its own divides."""
+    from transformers import LlamaForCausalLM
+
+    class Own(LlamaForCausalLM):
+        """Its loss takes what the release hands on."""
+
+        @property
+        def loss_function(self):
+            return _loss_by_steps
+
+    samples = texts(testbed, (7, 4, 2, 1))
+    told = {f"hook: {name}": value for name, value in step(_hooked(small_llama(testbed)), samples, **_STEPS)}
+    make = _scaled_by(lambda steps: 1 / steps)
+    values = step(small_llama(testbed), samples, make=make, **_STEPS)
+    told.update({f"callback: {name}": value for name, value in values})
+    model = testbed.fill(Own(small_llama(testbed).config))
+    told.update({f"loss: {name}": value for name, value in step(model, samples, **_STEPS)})
+    return told
+
+
+def _loss_by_steps(logits, labels, vocab_size):
+    return cross_entropy({"logits": logits}, labels) / _STEPS["gradient_accumulation_steps"]
+
+
+def a_callback_that_divides(testbed, target):
+    """For a model that takes no loss arguments."""
+    make = _scaled_by(lambda steps: 1 / steps)
+    return dict(step(small_bert(testbed), classified(testbed), make=make, **_STEPS))
+
+
+def a_callback_that_multiplies(testbed, target):
+    """For a release that divides twice."""
+    make = _scaled_by(lambda steps: float(steps))
+    return dict(step(small_llama(testbed), texts(testbed, (1, 1, 1, 1)), make=make, **_STEPS))
+
+
+def losses_that_call_one_without_the_first_label(testbed, target):
+    """The first label of each text is given: it is not scored, by a function that the loss calls."""
+    import torch
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    class Loss:
+        def __call__(self, outputs, labels, num_items_in_batch=None):
+            return _without_the_first(outputs["logits"], labels) / num_items_in_batch
+
+    def by_a_method(base):
+        class Own(base):
+            def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+                return self.scored(model(**inputs), inputs["labels"]) / num_items_in_batch
+
+            def scored(self, outputs, labels):
+                return _without_the_first(outputs.logits, labels)
+
+        return Own
+
+    def by_the_step(base):
+        class Own(base):
+            def training_step(self, model, inputs, num_items_in_batch=None):
+                model.train()
+                inputs = self._prepare_inputs(inputs)
+                loss = _without_the_first(model(**inputs).logits, inputs["labels"]) / num_items_in_batch
+                self.accelerator.backward(loss)
+                return loss.detach()
+
+        return Own
+
+    def function(outputs, labels, num_items_in_batch=None, scale=1.0):
+        return scale * _without_the_first(outputs["logits"], labels) / num_items_in_batch
+
+    width = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "vocab_size": 32}
+    depth = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    config = BartConfig(**width, **depth, pad_token_id=0, decoder_start_token_id=2, max_position_embeddings=32)
+    ids = testbed.randint(3, 32, 4, 6, seed=1).cpu()
+    samples = [{"input_ids": one, "labels": one} for one in ids]
+    told = {"samples": torch.stack([one["labels"] for one in samples])}
+    for way, options in (
+        ("object", {"function": Loss()}),
+        ("partial", {"function": partial(function, scale=1.0)}),
+        ("helper", {"function": function}),
+        ("method", {"make": by_a_method}),
+        ("step", {"make": by_the_step}),
+    ):
+        model = testbed.fill(BartForConditionalGeneration(config))
+        told.update({f"{way}: {name}": value for name, value in step(model, samples, **options, **_STEPS)})
+    return told
+
+
+def _without_the_first(logits, labels):
+    import torch
+
+    logits, labels = logits[:, 1:].flatten(0, 1), labels[:, 1:].flatten()
+    return torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
