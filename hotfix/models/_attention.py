@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from hotfix.patching import scope
@@ -9,6 +10,9 @@ from hotfix.patching import scope
 if TYPE_CHECKING:
     import torch
 
+# The arguments by which lengths of packed sequences are passed on, and which module of a model's names them.
+_LENGTHS = frozenset({"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k"})
+_readers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 COMMON = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
 
 
@@ -47,6 +51,27 @@ def is_repaired_flash(fix: str, implementation: str) -> bool:
     if library._flash_attention_forward is not utils._flash_attention_forward:
         return scope.leave_alone(fix, "_flash_attention_forward is your own")
     return scope.is_in_place(fix, COMMON)
+
+
+def are_read_in_layers(fix: str, model: Any, positions: Any) -> bool:
+    """Whether a module of the program's own names the lengths of packed sequences, which `generate` computes.
+
+    Args:
+        fix: id of the fix that asks.
+        model: what generates; its modules are looked at in the first step with several tokens, and then remembered.
+        positions: of the tokens of this step, or None.
+    """
+    if not hasattr(model, "modules"):
+        return False
+    if model not in _readers or getattr(positions, "shape", (2,))[-1] > 1:
+        own = (one for one in model.modules() if scope._reason(one, "forward", "transformers"))
+        _readers[model] = next((type(one).__qualname__ for one in own if _names_lengths(one.forward)), "")
+    return bool(_readers[model]) and not scope.leave_alone(fix, f"{_readers[model]} is your own, and reads lengths")
+
+
+def _names_lengths(forward: Any) -> bool:
+    code = getattr(getattr(forward, "__func__", forward), "__code__", None)
+    return code is not None and not _LENGTHS.isdisjoint((*code.co_varnames, *code.co_consts))
 
 
 def are_all_tokens(positions: Any, mask: Any) -> bool:

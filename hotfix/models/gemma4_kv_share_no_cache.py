@@ -13,7 +13,7 @@ Here      Without a cache, what is shared is handed from layer to layer, in an o
 
 from __future__ import annotations
 
-import types
+import collections
 from typing import Any
 
 from hotfix.fix import Fix
@@ -113,7 +113,7 @@ class States:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return types.SimpleNamespace, ()
+        return collections.OrderedDict, ()  # which torch.load(weights_only=True) reads
 
 
 def is_shared_by(layers: Any) -> bool:
