@@ -109,7 +109,7 @@ def _reason(owner: Any, name: str, library: str) -> str:
     """Why a participant is not the library's own; empty where it is."""
     if not name:
         return _foreign(owner if callable(owner) and not isinstance(owner, type) else type(owner), library)
-    namespace = getattr(owner, "__dict__", ())
+    namespace: Any = getattr(owner, "__dict__", {})
     return _foreign(namespace[name] if name in namespace else getattr(type(owner), name, None), library)
 
 
