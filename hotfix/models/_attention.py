@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from hotfix.patching import scope
@@ -9,6 +10,9 @@ from hotfix.patching import scope
 if TYPE_CHECKING:
     import torch
 
+# The arguments by which lengths of packed sequences are passed on, and which module of a model's names them.
+_LENGTHS = frozenset({"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k"})
+_readers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 COMMON = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
 
 
@@ -27,7 +31,8 @@ def is_flash_of_library(fix: str, implementation: str, attentions: Any) -> bool:
     function = getattr(function, "func", function)  # a kernel of the hub is a partial object
     if function is library.flash_attention_forward:
         return True
-    return scope.leave_alone(fix, f"the attention {implementation} is not the library's flash attention")
+    scope.is_own(fix, function)  # for the report: one of the user's own is left alone, and sdpa has no such bug
+    return False
 
 
 def is_repaired_flash(fix: str, implementation: str) -> bool:
@@ -48,6 +53,27 @@ def is_repaired_flash(fix: str, implementation: str) -> bool:
     return scope.is_in_place(fix, COMMON)
 
 
+def are_read_in_layers(fix: str, model: Any, positions: Any) -> bool:
+    """Whether a module of the program's own names the lengths of packed sequences, which `generate` computes.
+
+    Args:
+        fix: id of the fix that asks.
+        model: what generates; its modules are looked at in the first step with several tokens, and then remembered.
+        positions: of the tokens of this step, or None.
+    """
+    if not hasattr(model, "modules"):
+        return False
+    if model not in _readers or getattr(positions, "shape", (2,))[-1] > 1:
+        own = (one for one in model.modules() if scope._reason(one, "forward", "transformers"))
+        _readers[model] = next((type(one).__qualname__ for one in own if _names_lengths(one.forward)), "")
+    return bool(_readers[model]) and not scope.leave_alone(fix, f"{_readers[model]} is your own, and reads lengths")
+
+
+def _names_lengths(forward: Any) -> bool:
+    code = getattr(getattr(forward, "__func__", forward), "__code__", None)
+    return code is not None and not _LENGTHS.isdisjoint((*code.co_varnames, *code.co_consts))
+
+
 def are_all_tokens(positions: Any, mask: Any) -> bool:
     """Whether the positions of a step of generation are those of one token, or of all tokens up to here.
 
@@ -66,9 +92,14 @@ def are_lengths_of(states: torch.Tensor, ends: torch.Tensor, longest: Any) -> bo
     Args:
         states: queries or keys, of shape (batch, tokens, heads, head width).
         ends: cumulative lengths, of shape (sequences + 1,).
-        longest: the longest length; if it is a tensor, it is not read.
+        longest: the longest length. A tensor is read, as the kernel does; it is not while code is compiled, which
+            cannot pass it to the kernel.
     """
     if not isinstance(longest, int):
-        return True
+        import torch
+
+        if torch.compiler.is_compiling():
+            return False
+        longest = int(longest)
     tokens = states.shape[0] * states.shape[1]
     return bool(longest <= tokens <= longest * (ends.shape[0] - 1))

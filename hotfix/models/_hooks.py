@@ -1,27 +1,39 @@
-"""Whether the forward hooks of a module may change what it returns."""
+"""Whether hooks may change what a module is given, or what it returns."""
 
 from __future__ import annotations
 
 import dis
+import sys
 import types
-from functools import cache
 from typing import Any
 
 from hotfix.patching import scope
 
+_codes: dict[types.CodeType, bool] = {}
+
 
 def only_read(module: Any, fix: str = "") -> bool:
-    """Whether the output of a module is what its forward returned, as far as forward hooks go.
+    """Whether a module is given what its caller has, and returns what its forward does, as far as hooks go.
 
-    Hooks that return nothing leave it as it is. So do those of packages that pass calls through: DeepSpeed's engine
-    at stage 3 has two on every module, which return its output with a node for the backward pass.
+    Hooks that return nothing leave both as they are. So do those of packages that pass calls through: DeepSpeed's
+    engine at stage 3 has two on every module, which return its output with a node for the backward pass, and
+    accelerate has hooks of another kind, which move them.
 
     Args:
         module: a ``torch.nn.Module``.
-        fix: id of the fix that asks; the report names the first hook that may change the output.
+        fix: id of the fix that asks; the report names the first hook that may change something.
     """
-    hooks = module._forward_hooks
-    return not hooks or all(_returns_nothing(hook) or scope.is_own(fix, hook) for hook in hooks.values())
+    of_all: Any = sys.modules["torch.nn.modules.module"]
+    for hooks in (
+        module._forward_hooks,
+        module._forward_pre_hooks,
+        of_all._global_forward_hooks,
+        of_all._global_forward_pre_hooks,
+    ):
+        if hooks and not all(_returns_nothing(hook) or scope.is_own(fix, hook) for hook in hooks.values()):
+            return False
+    moves = module.__dict__.get("_hf_hook")
+    return all(scope.is_class_of(fix, one, "accelerate") for one in (moves, *getattr(moves, "hooks", ())))
 
 
 def _returns_nothing(hook: Any) -> bool:
@@ -29,13 +41,24 @@ def _returns_nothing(hook: Any) -> bool:
     return isinstance(function, types.FunctionType) and _has_no_value(function.__code__)
 
 
-@cache
+@scope.settled
 def _has_no_value(code: types.CodeType) -> bool:
+    known = _codes.get(code)
+    if known is None:
+        known = _codes[code] = _returns_only_none(code)
+    return known
+
+
+def _returns_only_none(code: types.CodeType) -> bool:
     before: Any = None
     for instruction in dis.get_instructions(code):
         if instruction.opname == "RETURN_CONST" and instruction.argval is not None:
             return False
-        if instruction.opname == "RETURN_VALUE" and not (before.opname == "LOAD_CONST" and before.argval is None):
-            return False
+        if instruction.opname == "RETURN_VALUE":
+            is_none = before.opname == "LOAD_CONST" and before.argval is None
+            if (
+                not is_none or instruction.is_jump_target
+            ):  # else another value may come here: `x if condition else None`
+                return False
         before = instruction
     return True

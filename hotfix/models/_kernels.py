@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
 from hotfix.patching import scope
 
+_FLASH_ATTN = re.compile(r"(vllm_)?flash_attn(_?[23])?(_interface)?(_[0-9a-f]+)?")
 _KINDS = ("flash_attn_func", "flash_attn_varlen_func")
 _NAMES = (
     *_KINDS,
@@ -24,11 +26,16 @@ def are_own(fix: str, *functions: Any) -> bool:
     """
     for function in functions:
         # Not `__module__`, which functools.wraps copies.
-        home = str(getattr(function, "__globals__", {}).get("__name__")).partition(".")[0]
-        # A kernel of the Hub has the hash of its file behind its name.
-        if function is not None and home != "transformers" and not home.startswith(("flash_attn", "vllm_flash_attn")):
+        if function is not None and not _is_home(str(getattr(function, "__globals__", {}).get("__name__"))):
             return scope.leave_alone(fix, f"{getattr(function, '__qualname__', function)} is not flash-attn's")
     return True
+
+
+@scope.settled
+def _is_home(module: str) -> bool:
+    """Whether a module is the library's or flash-attn's: as installed, or of the Hub, with a hash behind its name."""
+    package = module.partition(".")[0]
+    return package == "transformers" or _FLASH_ATTN.fullmatch(package) is not None
 
 
 def are_own_in(fix: str, module: str) -> bool:

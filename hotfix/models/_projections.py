@@ -1,9 +1,10 @@
-"""Whether a projection is computed by code that is known, or by a class or a function of the program's own."""
+"""Whether a projection is computed by code that is known, or by a class, a function or a hook of the program's own."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from hotfix.models import _hooks
 from hotfix.patching import scope
 
 _QUANTIZERS = frozenset(
@@ -11,12 +12,22 @@ _QUANTIZERS = frozenset(
 )
 
 
-def is_known(fix: str, module: Any) -> bool:
-    """Whether a projection is torch's, the library's, an adapter of PEFT or of a package that quantizes weights.
+def are_known(fix: str, *modules: Any) -> bool:
+    """Whether projections are torch's, the library's, adapters of PEFT or of packages that quantize weights.
 
     Args:
         fix: id of the fix that asks.
-        module: a ``torch.nn.Module``. A class or a forward of the user's may compute anything.
+        modules: objects of ``torch.nn.Module``. A class, a forward, a hook or a parametrization of the user's may
+            compute anything.
     """
+    return all(_is_known(fix, module) and _hooks.only_read(module, fix) for module in modules)
+
+
+def _is_known(fix: str, module: Any) -> bool:
     package = type(module).__module__.partition(".")[0]
-    return scope.is_own(fix, module, "forward", package if package in _QUANTIZERS else "transformers")
+    if not scope.is_own(fix, module, "forward", package if package in _QUANTIZERS else "transformers"):
+        return False
+    parametrized = module._modules.get("parametrizations")
+    if parametrized is None:
+        return True
+    return all(scope.is_class_of(fix, one, "torch") for of_one in parametrized.values() for one in of_one)

@@ -11,23 +11,27 @@ FLASH = "transformers.integrations.flash_attention"
 """The module of the function that all versions of FlashAttention share."""
 
 
-def is_own(fix: str, config: Any) -> bool:
+def is_own(fix: str, config: Any, eager: Any) -> bool:
     """Whether the attention that a configuration names is the library's own: eager, or registered by the library.
 
     Args:
         fix: id of the fix that asks.
         config: has ``_attn_implementation``; a function that the program has registered under that name counts.
+        eager: what the model's module has as ``eager_attention_forward``; a function that the program has put there
+            counts.
     """
-    if config._attn_implementation == "eager":
-        return True
     function = registered(config)
+    if config._attn_implementation == "eager":
+        return scope.is_own(fix, eager) and scope.is_own(fix, function)
     return function is not None and scope.is_own(fix, function)
 
 
 def is_flash(config: Any) -> bool:
     """Whether a configuration names FlashAttention, by the function and not by the name."""
     function = registered(config)
-    return getattr(getattr(function, "func", function), "__module__", None) == FLASH
+    function = getattr(function, "func", function)
+    # Not `__module__`, which functools.wraps copies.
+    return getattr(function, "__globals__", {}).get("__name__") == FLASH
 
 
 def registered(config: Any) -> Any:

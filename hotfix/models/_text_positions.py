@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def of(fix: str, positions: torch.Tensor, config: Any) -> torch.Tensor:
+def of(fix: str, positions: torch.Tensor, config: Any, eager: Any = None) -> torch.Tensor:
     """The positions that decide which tokens are of one sequence, of shape (batch, tokens).
 
     They are the temporal ones, as in the release, for every row of tokens in which those say where sequences begin: for
@@ -22,11 +22,12 @@ def of(fix: str, positions: torch.Tensor, config: Any) -> torch.Tensor:
         fix: id of the fix that asks.
         positions: time, row and column, of shape (3, batch, tokens).
         config: of the decoder.
+        eager: its eager attention.
     """
     import torch
 
     temporal = positions[0]
-    if not _registered.is_own(fix, config):
+    if not _registered.is_own(fix, config, eager):
         return temporal
     begins = (positions == 0).all(0)
     if _registered.is_flash(config):

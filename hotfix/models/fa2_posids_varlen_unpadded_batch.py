@@ -13,10 +13,11 @@ Upstream  transformers#39474, transformers#39653, transformers#39814, transforme
           `generate` transformers#40029, transformers#40161 (fixed in 4.55.3)
 Here      The zeros are counted only where there is a position for each query and key, and every row starts at 0: then
           the release is right. `generate` computes no lengths, except for a batch of one in which they are right. What
-          else computes or reads them is left alone: an attention of your own under a name with "flash" in it, or a copy
-          of the common function, which would be without lengths here. Bitwise equal to 4.55.1 and, for `generate`, to
-          4.55.3. Packed rows are kept apart in a batch of several, too, as in the releases that are repaired; and
-          three rows of positions, as Qwen2-VL has them, are not taken for packed sequences.
+          else computes or reads them is left alone: an attention of your own under a name with "flash" in it, modules
+          of your own that name them, or a copy of the common function, which would be without lengths here. Bitwise
+          equal to 4.55.1 and, for `generate`, to 4.55.3. Packed rows are kept apart in a batch of several, too, as in
+          the releases that are repaired; and three rows of positions, as Qwen2-VL has them, are not taken for packed
+          sequences.
 """
 
 from __future__ import annotations
@@ -97,4 +98,6 @@ def are_left(model: Any, positions: Any, mask: Any) -> bool:
     """
     if _attention.are_all_tokens(positions, mask) and positions.shape[0] == 1:
         return True
-    return not _attention.is_repaired_flash(FIX.id, model.config._attn_implementation)
+    if not _attention.is_repaired_flash(FIX.id, model.config._attn_implementation):
+        return True
+    return _attention.are_read_in_layers(FIX.id, model, positions)

@@ -12,7 +12,8 @@ Upstream  transformers#34093 (fixed in 4.46.0); the crash of 4.36.0 in 4.36.2
 Here      Nothing is cut. The window is kept by the kernel, which is told of it, as in a forward without a cache, and
           what is computed is bitwise the same. Bitwise equal to 4.46.1. A cache that keeps fewer keys than it was given
           (`SinkCache`, or one of your own) is left alone, and so is one that the program itself has cut: there the
-          columns that are cut may be those of its keys.
+          columns that are cut may be those of its keys; and so is a function of your own in place of that which calls
+          the kernel, which may cut the keys to the mask.
 
 Not here  Idefics2's perceiver has a block like this one, and has neither a cache nor a sliding window. Jamba cuts the
           mask in its `prepare_inputs_for_generation`, too (4.40.0 to 4.42.4), under every attention; its checkpoints
@@ -34,13 +35,18 @@ FIX = Fix(
         "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
     ),
     when="""
+import hotfix.patching.scope as _scope
 import transformers.cache_utils as _caches
-isinstance(past_key_value, _caches.DynamicCache) and (
-    attention_mask is None
-    or attention_mask.shape[-1] == past_key_value.get_seq_length(self.layer_idx) + hidden_states.shape[1]
+(
+    isinstance(past_key_value, _caches.DynamicCache)
+    and (
+        attention_mask is None
+        or attention_mask.shape[-1] == past_key_value.get_seq_length(self.layer_idx) + hidden_states.shape[1]
+    )
+    and _scope.is_own("fa2-sliding-window-mask-slicing", globals().get("_flash_attention_forward"))
 )
 """,
-    own=("past_key_value.update",),
+    own=("past_key_value.update", "self._flash_attention_forward"),
     prefilter="slicing_tokens",
 )
 

@@ -10,7 +10,8 @@ Releases  4.43.0 to 4.46.3
 Upstream  transformers#32522 (window, fixed in 4.44.1), transformers#35681 (mask, fixed in 4.48.2)
 Here      The window is passed, and the mask keeps at least a column for each query. Bitwise equal to 4.48.2. There, as
           here, the window is one key too wide, which ``fa-sliding-window-off-by-one`` repairs. An attention with
-          ``is_causal = False`` gets no window, and the mask for an attention of your own is cut as in the release.
+          ``is_causal = False`` gets no window, nor does a function of your own in place of the common one, and the
+          mask for an attention of your own is cut as in the release.
 
 Not here  `generate` in 4.43.0 to 4.44.0 prepares a mask that FlashAttention-2 cannot take. In 4.42 and 4.47 Gemma2
           cannot run under it at all, or runs without soft cap. In 4.48.0 and 4.48.1 the cache is not told of the
@@ -44,7 +45,10 @@ FIX.edits(
     old=_CALL.format(""),
     new=_CALL.format(", sliding_window=self.sliding_window"),
     beside="self.sliding_window",
-    when="self.is_causal",
+    when="""
+        import hotfix.patching.scope as _scope
+        self.is_causal and _scope.is_own("gemma2-fa2-no-window", _flash_attention_forward)
+    """,
 )
 
 _CUT = "attention_mask = attention_mask[:, -{}:]"

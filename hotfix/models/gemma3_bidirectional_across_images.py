@@ -20,7 +20,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#38053", "transformers#38080"),
     fixed_in="4.52.1",
-    everyone="only rows whose images all have the number 1: the new code tests it",
+    everyone="only rows with several images that all have the number 1: the new code tests it",
 )
 
 FIX.edits(
@@ -28,8 +28,9 @@ FIX.edits(
     old="token_type_mask = token_type_ids.unsqueeze(1) == token_type_ids.unsqueeze(2)",
     new=f"""
     from {_gemma3.__name__} import image_numbers
-    is_numbered = (token_type_ids > 1).any(dim=-1, keepdim=True)
-    image_numbers = torch.where(is_numbered, token_type_ids, image_numbers(token_type_ids))
+    is_numbered = ((token_type_ids != 0) & (token_type_ids != 1)).any(dim=-1, keepdim=True)
+    is_one = (token_type_ids == 1).sum(dim=-1, keepdim=True) <= self.config.mm_tokens_per_image
+    image_numbers = torch.where(is_numbered | is_one, token_type_ids, image_numbers(token_type_ids))
     token_type_mask = image_numbers.unsqueeze(1) == image_numbers.unsqueeze(2)
     """,
     # In releases that are right, the comparison is not the last word.

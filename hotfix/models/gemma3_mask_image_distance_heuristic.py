@@ -7,8 +7,9 @@ Cause     Attention is bidirectional between image tokens that are no further ap
           asks the wrong variable for the types of tokens, and finds none.
 Releases  4.53.0 to 4.53.3; 4.52 had it right.
 Upstream  transformers#39389, transformers#39396 (fixed in 4.54.0)
-Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images; what a cache
-          has room for behind the prompt is of no image. `generate` hands the types on for a prompt with images that
+Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images; where a row
+          has no more of them than one image has, they are compared as in the release. What a cache has room for behind
+          the prompt is of no image. `generate` hands the types on for a prompt with images that
           nothing precedes in the cache (4.54.0 raises an IndexError for a later turn), to Gemma 3's own mask and while
           that is repaired. Bitwise equal to 4.54.0.
 """
@@ -49,7 +50,7 @@ def token_type_ids_mask_function(
 
     Args:
         token_type_ids: 1 for tokens of images, int64, of shape (batch, tokens); or None.
-        tokens_per_image: not needed.
+        tokens_per_image: how many an image has.
 
     Returns:
         A function of the indices of batch, head, query and key, int64, to bool; or None if there are no types.
@@ -59,11 +60,14 @@ def token_type_ids_mask_function(
     from hotfix.models._gemma3 import image_numbers
 
     numbers = image_numbers(token_type_ids)
+    # A row with one image is read as in the release: other tokens may stand between the rows of its patches.
+    is_one = (numbers > 0).sum(dim=-1) <= tokens_per_image
 
     def of_one_image(batch_idx: Any, head_idx: Any, q_idx: Any, kv_idx: Any) -> Any:
         known = kv_idx < numbers.shape[1]
-        number = numbers[batch_idx, torch.where(known, kv_idx, 0)]
-        return known & (number > 0) & (number == numbers[batch_idx, q_idx])
+        number, other = numbers[batch_idx, torch.where(known, kv_idx, 0)], numbers[batch_idx, q_idx]
+        is_near = is_one[batch_idx] & (torch.abs(kv_idx - q_idx) <= tokens_per_image)
+        return known & (number > 0) & (other > 0) & (is_near | (number == other))
 
     return of_one_image
 

@@ -13,6 +13,7 @@ Here      Without a cache, what is shared is handed from layer to layer, in an o
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 from hotfix.fix import Fix
@@ -98,10 +99,21 @@ class States:
     """Keys and values that later layers use as well, by number of the layer, in one forward of a model.
 
     It is neither a dict nor a mapping: hooks, such as those of accelerate and of FSDP, rebuild these for each layer.
+    A hook that keeps a copy of a layer's arguments gets this object, since tensors in a graph cannot be copied; what it
+    saves of it names no package and shares nothing.
     """
 
     def __init__(self) -> None:
         self.of_layers: dict[int, Any] = {}
+
+    def __copy__(self) -> States:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> States:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return collections.OrderedDict, ()  # which torch.load(weights_only=True) reads
 
 
 def is_shared_by(layers: Any) -> bool:

@@ -5,7 +5,8 @@ Cause     ``head_dim ** 0.5`` in place of ``head_dim ** -0.5``.
 Releases  4.54.0 to 4.55.0
 Upstream  transformers#40041, transformers#38635 (fixed in 4.55.1)
 Here      The sign of the exponent, where the scores are scaled. Equal to 4.55.1. Where ``scaling`` of a layer was set
-          to another number, and under an attention of the user's own, nothing changes.
+          to another number, where a hook or a projection of the user's own changes queries or keys, and under an
+          attention of the user's own, nothing changes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ FIX = Fix(
     fixed_in="4.55.1",
     when="""
 import hotfix.models._registered as _registered
-self.scaling == self.head_dim**0.5 and _registered.is_own("gptbigcode-inverse-scale", self.config)
+import hotfix.models._projections as _projections
+(
+    self.scaling == self.head_dim**0.5
+    and _projections.are_known("gptbigcode-inverse-scale", self.c_attn)
+    and _registered.is_own("gptbigcode-inverse-scale", self.config, eager_attention_forward)
+)
 """,
 )
 

@@ -8,9 +8,10 @@ Cause     Where a patch lies in the image is a fraction that often falls on the 
 Releases  4.55.0 to 5.20.2; Phi-4-multimodal 5.0.0 to 5.20.2. The factor is gone in 5.0.0, where float32 is right. The
           rounding is there in all of them but 4.55.1 to 4.55.4, in which all dtypes are as wrong as float32.
 Upstream  transformers#40360, transformers#41190, transformers#41374, transformers#47133 (fixed in 5.21.0)
-Here      The fractions are computed in float32, without the factor, and stay in it. Bitwise equal to 5.21.0: with P
-          positions a side, row r of R has floor(r * P / R). With 26, 27 and 32 a side that holds for all R up to P;
-          with others float32 is too coarse for a few images, such as those of 25, 49, 50 and 55 rows with 70.
+Here      With P positions a side, row r of R has floor(r * P / R), computed with whole numbers. Bitwise equal to
+          5.21.0, whose float32 is too coarse for a few images, such as those of 25, 49, 50 and 55 rows with 70
+          positions; and to the release where that is right, as in bfloat16 for some images, and for others where
+          ``torch.set_default_dtype`` makes borders and fractions agree.
 """
 
 from __future__ import annotations
@@ -40,17 +41,25 @@ _TARGETS = tuple(
 
 _WITH_A_FACTOR = "fractional_coords_{side} = {side}_indices / nb_patches_{side} * (1 - 1e-06)"  # 4.x
 _ROUNDED = "fractional_coords_{side} = fractional_coords_{side}.to(pixel_values.dtype)"  # 5.x
-# As 5.21.0 does it, since the last bit decides: times the inverse, not divided. In 4.55.0 the borders are on the CPU,
-# wherever the mask is.
-_IN_FLOAT32 = """
-fractional_coords_{side} = torch.arange(nb_patches_{side}, device=boundaries.device, dtype=torch.float32)
-fractional_coords_{side} = fractional_coords_{side} * (1.0 / nb_patches_{side}.to(boundaries.device))
+# The position as whole numbers have it, and of it the middle, which no rounding moves over a border. In 4.55.0 the
+# borders are on the CPU, wherever the mask is.
+_EXACT = """
+fractional_coords_{side} = torch.arange(nb_patches_{side}, device=boundaries.device) * self.num_patches_per_side
+fractional_coords_{side} = fractional_coords_{side} // nb_patches_{side}.to(boundaries.device)
+fractional_coords_{side} = (fractional_coords_{side}.to(torch.float32) + 0.5) / self.num_patches_per_side
+"""
+# Rows and columns of padding, which are not read, have the last position, as in the release.
+_EXACT_FOR_A_BATCH = """
+fractional_coords_{side} = {side}_indices.long()[None, :] * self.num_patches_per_side
+fractional_coords_{side} = fractional_coords_{side} // nb_patches_{side}.clamp(min=1)[:, None]
+fractional_coords_{side} = fractional_coords_{side}.clamp(max=self.num_patches_per_side - 1)
+fractional_coords_{side} = (fractional_coords_{side}.to(torch.float32) + 0.5) / self.num_patches_per_side
 """
 
 FIX.edits(
     *_TARGETS,
     old=[form.format(side=side) for form in (_WITH_A_FACTOR, _ROUNDED) for side in "hw"],
-    new=[form.format(side=side) for form in (_IN_FLOAT32, "") for side in "hw"],
+    new=[form.format(side=side) for form in (_EXACT, _EXACT_FOR_A_BATCH) for side in "hw"],
     alternatives=True,
     count=2,
 )

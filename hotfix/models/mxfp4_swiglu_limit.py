@@ -6,7 +6,8 @@ Cause     The fused kernel is given no limit; the model was trained with one of 
 Releases  4.55.0 to 4.55.3
 Upstream  fixed in 4.55.4
 Here      The kernel is given ``swiglu_limit`` of the configuration, by default 7, as in 4.55.4. Experts that were made
-          without the limit, by an ``__init__`` of the user's own or before hotfix was armed, run as before.
+          without the limit, by an ``__init__`` of the user's own or before hotfix was armed, run as before, and a
+          ``limit`` of a subclass keeps its own meaning.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ FIX.edits(
     old="self.alpha = __A",
     new="""
         self.alpha = __A
-        self.limit = getattr(config, "swiglu_limit", 7.0)
+        self._hotfix_limit = getattr(config, "swiglu_limit", 7.0)
         """,
     beside=_LIMIT_MISSING,
     fingerprint_of=("Mxfp4GptOssExperts.__init__", "Mxfp4GptOssExperts.forward"),
 )
-FIX.edits((f"{_EXPERTS}.forward", _RELEASES), old=_LIMIT_MISSING, new="(self.alpha, getattr(self, 'limit', None))")
+FIX.edits(
+    (f"{_EXPERTS}.forward", _RELEASES), old=_LIMIT_MISSING, new="(self.alpha, getattr(self, '_hotfix_limit', None))"
+)

@@ -5,8 +5,8 @@ Cause     The queries are multiplied by ``head_dim ** -0.5``, and the attention 
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38277, transformers#38290 (fixed in 4.52.4)
 Here      The attention function does not scale. Equal to 4.52.4. Where ``scaling`` of a layer was set to another
-          number, where a forward hook or a projection of the user's own changes the queries, and under an attention
-          of the user's own, nothing changes.
+          number, where a hook or a projection of the user's own changes queries or keys, and under an attention of
+          the user's own, nothing changes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ FIX.edits(
     beside="self.q_proj(hidden_states) * self.scaling",
     when=f"""
 import hotfix.models._registered as _registered
-import hotfix.models._hooks as _hooks
 import hotfix.models._projections as _projections
 (
     self.scaling == self.head_dim**-0.5
-    and _hooks.only_read(self.q_proj, {FIX.id!r})
-    and _projections.is_known({FIX.id!r}, self.q_proj)
-    and _registered.is_own({FIX.id!r}, self.config)
+    and _projections.are_known({FIX.id!r}, self.q_proj, self.k_proj)
+    and _registered.is_own({FIX.id!r}, self.config, eager_attention_forward)
 )
 """,
 )

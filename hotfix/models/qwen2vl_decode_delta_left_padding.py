@@ -9,12 +9,16 @@ Upstream  transformers#40490 (fixed in 4.57.0)
 Here      The padding on the left is added to the positions first. Bitwise equal to 4.57.1, except behind padding that
           is in the middle of a row, as where answers of several lengths are followed by a next turn: that is not
           counted, as in the release, and as in the same row without it. A ``get_rope_index`` of the user's own may
-          count without the padding: its deltas are added as before.
+          count without the padding: its deltas are added as before. So are deltas where a subclass puts the positions
+          right that this method has prepared.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Qwen2-VL and Qwen2.5-VL generate with wrong positions for prompts that are padded on the left",
@@ -35,5 +39,25 @@ FIX.edits(
         model_inputs['position_ids'] + (attention_mask.cumsum(-1) == 0).sum(-1, keepdim=True)
     )[None, ...]
     """,
+    when=f"import {__name__} as _own; _own.is_last_word(self)",
     own=("self.model.get_rope_index",),
 )
+
+
+def is_last_word(model: Any) -> bool:
+    """Whether the library's method prepares positions, and no override puts them right afterwards.
+
+    An override that does not name positions passes them on.
+
+    Args:
+        model: what generates.
+    """
+    for holder in (model, *type(model).__mro__):
+        override = vars(holder).get("prepare_inputs_for_generation")
+        if override is None:
+            continue
+        if not scope._reason(override, "", "transformers"):
+            return True
+        if "position_ids" in getattr(getattr(override, "__code__", None), "co_consts", ("position_ids",)):
+            return scope.leave_alone(FIX.id, f"{getattr(override, '__qualname__', override)} sets positions")
+    return True

@@ -12,18 +12,32 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from .. import asking
 from . import live
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Wrappers of these packages only pass calls through; what they wrap decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
 
 _OURS = str(Path(__file__).parents[1])  # a repaired function may have code of ours
 
+
+def settled(function: _Function) -> _Function:
+    """Mark a function whose result is a constant of a graph that ``torch.compile`` makes.
+
+    Its arguments have to be names, classes or code. It is called while the graph is made, and not traced: what it
+    reads and keeps would break the graph, or have it made once more. ``torch.compiler.assume_constant_result`` sets the
+    same attribute, and would import torch.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return function
+
+
 _left_alone: dict[str, str] = {}
-_of_classes: dict[tuple[type, str], tuple[Any, str]] = {}
+_of_classes: dict[tuple[type, str, str], tuple[Any, str]] = {}
 _places: dict[str, tuple[Any, str, Any, Any, Any]] = {}
 
 
@@ -32,6 +46,7 @@ def left_alone() -> dict[str, str]:
     return dict(_left_alone)
 
 
+@settled
 def leave_alone(fix: str, reason: str) -> bool:
     """Record that a repair leaves a call alone.
 
@@ -49,6 +64,8 @@ def leave_alone(fix: str, reason: str) -> bool:
 
 def undecided(fix: str, error: Exception) -> bool:
     """Record that the condition of a repair could not be evaluated. Returns False."""
+    if _is_compiling():  # the text of an error cannot be traced
+        return leave_alone(fix, "its condition cannot be checked while it is compiled")
     return leave_alone(fix, f"its condition cannot be checked here ({type(error).__name__}: {error})")
 
 
@@ -73,26 +90,27 @@ def is_own(fix: str, owner: Any, name: str = "", library: str = "transformers") 
     """
     if owner is None:
         return True
-    kind = type(owner)
-    known = _of_classes.get((kind, name))
-    if known is not None and known[0] is getattr(kind, name, None) and name not in owner.__dict__:
-        return not known[1] or leave_alone(fix, known[1])
+    if name and name not in getattr(owner, "__dict__", ()):
+        return _is_own_class(fix, type(owner), name, library)
     reason = _reason(owner, name, library)
     return not reason or leave_alone(fix, reason)
+
+
+@settled
+def _is_own_class(fix: str, kind: type, name: str, library: str) -> bool:
+    """Whether what a class has under a name is the library's own."""
+    known, value = _of_classes.get((kind, name, library)), getattr(kind, name, None)
+    if known is None or known[0] is not value:
+        known = _of_classes[kind, name, library] = value, _foreign(value, library)
+    return not known[1] or leave_alone(fix, known[1])
 
 
 def _reason(owner: Any, name: str, library: str) -> str:
     """Why a participant is not the library's own; empty where it is."""
     if not name:
         return _foreign(owner if callable(owner) and not isinstance(owner, type) else type(owner), library)
-    kind, namespace = type(owner), getattr(owner, "__dict__", None)
-    if namespace is not None and name in namespace:
-        return _foreign(namespace[name], library)
-    value = getattr(kind, name, None)
-    reason = _foreign(value, library)
-    if namespace is not None:
-        _of_classes[kind, name] = value, reason
-    return reason
+    namespace: Any = getattr(owner, "__dict__", {})
+    return _foreign(namespace[name] if name in namespace else getattr(type(owner), name, None), library)
 
 
 def is_class_of(fix: str, thing: Any, library: str = "transformers") -> bool:
@@ -149,7 +167,13 @@ def _is_from(function: types.FunctionType, packages: Any) -> bool:
 
 
 def _your_own(function: types.FunctionType) -> str:
-    return f"{function.__qualname__} is your own"
+    # In code that is compiled, the other attribute is a descriptor.
+    return f"{function.__name__ if _is_compiling() else function.__qualname__} is your own"
+
+
+def _is_compiling() -> bool:
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and bool(torch.compiler.is_compiling())
 
 
 def _root(module: Any) -> str:
@@ -170,6 +194,7 @@ def take_out(place: str) -> None:
     _places.pop(place, None)
 
 
+@settled
 def is_in_place(fix: str, place: str) -> bool:
     """Whether the repair of another place still runs there.
 
@@ -202,8 +227,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bo
         fix: id of the fix.
         patterns: ``TypeName: message``; ``…`` stands for any text.
     """
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and torch.compiler.is_compiling():
+    if _is_compiling():
         return True  # the class of the error has to do: its text and the stack cannot be traced
     if not any(_matches(error, pattern) for pattern in patterns):
         return False

@@ -34,13 +34,13 @@ def _wrong(side: int, dtype: Any, by_a_factor: bool, device: Any) -> Any:
     borders = torch.arange(1 / side, 1.0, 1 / side)
     found = [False]
     for number in range(1, side + 1):
-        exact = torch.arange(number, dtype=torch.float32) * (1.0 / torch.tensor(number))
+        right = torch.arange(number) * side // number
         if by_a_factor:
             # Of 4.55.1 to 4.55.4 the indices are whole numbers, whatever the dtype of the pixels.
             kind = torch.int64 if release() in ("4.55.1", "4.55.2", "4.55.3", "4.55.4") else dtype
             shares = torch.arange(number, dtype=kind) / torch.tensor(number) * (1 - 1e-6)
         else:
+            exact = torch.arange(number, dtype=torch.float32) * (1.0 / torch.tensor(number))
             shares = exact.clamp(max=1.0 - 1e-6).to(dtype)
-        right, here = (torch.bucketize(one, borders, right=True) for one in (exact, shares))
-        found.append(not torch.equal(right, here))
+        found.append(not torch.equal(right, torch.bucketize(shares, borders, right=True)))
     return torch.tensor(found, device=device)

@@ -115,6 +115,22 @@ def attention_that_reads_lengths(testbed, target):
     return {**made, "lengths": torch.cat(seen)}
 
 
+def layers_that_read_lengths(testbed, target):
+    """FlashAttention-2, and attention modules of one's own that need the lengths that `generate` computes."""
+    model, seen = llama(testbed), []
+
+    class Mine(type(model.model.layers[0].self_attn)):
+        def forward(self, *args, **kwargs):
+            seen.append(kwargs["cu_seq_lens_q"])
+            return super().forward(*args, **kwargs)
+
+    for layer in model.model.layers:
+        layer.self_attn.__class__ = Mine
+    ids = testbed.randint(3, 64, 2, 7, seed=1)
+    given = {"attention_mask": torch.ones_like(ids), "do_sample": False, "pad_token_id": 0, "eos_token_id": None}
+    return {"tokens": model.generate(ids, max_new_tokens=1, **given), "lengths": torch.stack(seen)}
+
+
 # -- fa2-varlen-kwargs-ignored, fa-peft-dtype-check, fa-sliding-window-off-by-one --------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import io
 from collections.abc import Mapping
 from importlib import import_module
 
@@ -122,6 +124,28 @@ def hooks_without_a_cache(testbed, target):
         for layer in model.model.layers:
             layer.register_forward_pre_hook(lambda _, args, given: rebuilt((args, given)), with_kwargs=True)
         return {"difference": (model(ids, use_cache=False).logits - without_hooks).abs().max()}
+
+
+def hooks_that_keep_arguments(testbed, target):
+    """Hooks that copy what each layer is given in training, and that save what it is given in evaluation."""
+    model, kept, saved = gemma4(testbed), [], []
+
+    def copied(_, args, given):
+        kept.append(copy.deepcopy(given))
+
+    def written(_, args, given):
+        file = io.BytesIO()
+        torch.save(given, file)
+        file.seek(0)
+        saved.append(torch.load(file, weights_only=True)["position_ids"] is not None)
+
+    ids = testbed.randint(3, 60, 2, 9, seed=1)
+    for hook, is_trained in ((copied, True), (written, False)):
+        added = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in model.model.layers]
+        model.train(is_trained)(ids, labels=ids, use_cache=False).loss.backward()
+        for one in added:
+            one.remove()
+    return {"kept": torch.tensor(len(kept)), "saved": torch.tensor(saved)}
 
 
 def gemma4_layers_by_themselves(testbed, target):

@@ -44,8 +44,9 @@ def test_a_copy_of_the_common_function_keeps_the_lengths_of_generate(program, re
     ("release", "fix"),
     [("4.55.0", "fa2-posids-varlen-unpadded-batch"), ("4.55.2", "generate-fa2-nameerror")],
 )
-def test_an_attention_of_ones_own_gets_the_lengths_of_generate(release, fix):
-    assert differences("attention_that_reads_lengths", release, fix) == []
+@pytest.mark.parametrize("program", ["attention_that_reads_lengths", "layers_that_read_lengths"])
+def test_an_attention_of_ones_own_gets_the_lengths_of_generate(program, release, fix):
+    assert differences(program, release, fix) == []
 
 
 @pytest.mark.parametrize("release", ["4.47.1", "4.52.4"])

@@ -39,6 +39,10 @@ def test_a_mask_of_ones_own_gets_what_the_release_passes():
     assert differences("mask_of_ones_own", "4.53.0", "gemma3-mask-image-distance-heuristic") == []
 
 
+def test_hooks_that_keep_arguments_of_gemma4_can_copy_and_save_them():
+    assert differences("hooks_that_keep_arguments", "5.5.1", "gemma4-kv-share-no-cache") == []
+
+
 @pytest.mark.parametrize(
     "program", ["hooks_that_rebuild", "gemma4_layers_by_themselves", "layers_with_fixed_arguments"]
 )
