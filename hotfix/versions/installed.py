@@ -67,6 +67,9 @@ def normal(distribution: str) -> str:
 def is_executed(module: str) -> bool:
     """Whether a module was imported and has got its functions: not one that is being executed."""
     loaded = sys.modules.get(module)
+    util = sys.modules.get("importlib.util")
+    if util is not None and type(loaded) is getattr(util, "_LazyModule", None):
+        return False  # nobody has used it yet; to look at it would execute it
     return loaded is not None and not getattr(getattr(loaded, "__spec__", None), "_initializing", False)
 
 
