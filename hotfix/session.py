@@ -255,7 +255,10 @@ class Session:
     def module_imported(self, name: str, late: bool = False) -> None:
         """A module that fixes aim at was executed, or was found loaded."""
         module = sys.modules.get(name)
-        if module is None or (late and not installed.is_executed(name)):
+        if module is None:
+            return
+        if late and not installed.is_executed(name):
+            self._await(name)
             return
         try:
             if "." not in name:
@@ -305,6 +308,7 @@ class Session:
                 self._settled[name] = ids, _execution_of(name)
         for name in found:
             if not installed.is_executed(name):
+                self._await(name)
                 continue
             module = sys.modules[name]
             if isinstance(module, ModuleType):
@@ -403,12 +407,21 @@ class Session:
         if not self.repairs.is_handled(entry, module):
             return False
         # A finder that answers first, or a program, may have executed it once more: then its functions are other ones.
-        is_another = module in self._handled and self._handled[module] is not _execution_of(module)
+        # A module without a spec is nothing that was executed from a file.
+        execution = _execution_of(module)
+        is_another = execution is not None and self._handled.get(module, execution) is not execution
         return not (is_another and any(one.target.startswith(f"{module}:") for one in self.repairs.lost()))
 
     def _is_settled(self, module: str, ids: frozenset[str]) -> bool:
         selected, execution = self._settled.get(module, (None, None))
         return selected is ids and execution is _execution_of(module)
+
+    def _await(self, name: str) -> None:
+        """Be told when a lazy module is executed that another finder gave: it is as its first user wants it then."""
+        if installed.is_lazy(sys.modules.get(name)):
+            for finder in sys.meta_path:
+                if getattr(finder, "is_hotfix", False):
+                    finder.watch(_execution_of(name))  # type: ignore[attr-defined]
 
     def _set_aside(self, name: str) -> None:
         """Record that something is in the place of a module that is none."""
