@@ -364,9 +364,7 @@ class Session:
                 lost[key] = outcome
         everything = policy.pin or (policy.strict and not policy.observes)
         return [
-            f"{one.fix}: {one.target}: {one.reason}"
-            for one in lost.values()
-            if everything or policy.requires(one.fix)
+            f"{one.fix}: {one.target}: {one.reason}" for one in lost.values() if everything or policy.requires(one.fix)
         ]
 
     def _other_digest(self, digest: str) -> str:

@@ -126,7 +126,7 @@ def _formatter() -> Any:
 
 
 def _nowhere() -> Any:
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
+    return open(os.devnull, "w", encoding="utf-8")  # until the process ends
 
 
 def _shortened(text: str) -> str:

@@ -1,7 +1,8 @@
 """A guard looks at what runs, at each of its looks and until the process ends, not at what was once repaired.
 
 - A repair that another tool has replaced or undone since stops the program at the next report, digest or
-  `assert_uniform`, and at the end of the process. What was only put around it, or is gone from ``sys.modules``, does not.
+  `assert_uniform`, and at the end of the process. What was only put around it does not, nor what has left
+  ``sys.modules``.
 - A module that was executed again past hotfix is repaired late by whatever looks, like one that was loaded past it.
 - A pin is compared, and a guard with an unusual value holds, although no import ever reached hotfix.
 - A process of multiprocessing that arms hotfix itself is guarded, with each start method.
