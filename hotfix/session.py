@@ -583,7 +583,7 @@ def _execution_of(module: str) -> object:
     loaded = sys.modules.get(module)
     if not issubclass(type(loaded), ModuleType):
         return loaded
-    return ModuleType.__getattribute__(loaded, "__dict__").get("__spec__")  # type: ignore[arg-type]
+    return ModuleType.__getattribute__(loaded, "__dict__").get("__spec__")
 
 
 def _served_as(module: str) -> str:
