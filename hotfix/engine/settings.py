@@ -55,7 +55,7 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
 def may_have_guards(environment: Mapping[str, str]) -> bool:
     """Whether a file that cannot be read as settings asks to be stopped, as far as its text says.
 
-    The keys of a TOML document decide; of what is none, any occurrence of a guard's name does.
+    The keys of a TOML document decide, at its top as well; of what is none, any occurrence of a guard's name does.
     """
     import re
 
@@ -67,8 +67,9 @@ def may_have_guards(environment: Mapping[str, str]) -> bool:
         return False
     words = set(re.findall(rb"[a-z-]+", text))
     with suppress(PolicyError):
-        table = _table(_document(path))
-        words = {key.encode() for key in table} if isinstance(table, dict) else set()
+        document = _document(path)
+        table = _table(document)
+        words = {key.encode() for key in (*document, *(table if isinstance(table, dict) else ()))}
     return not words.isdisjoint(guard.encode() for guard in _GUARDS)
 
 
