@@ -107,7 +107,7 @@ def report() -> Report:
     if watch.is_automatic():
         here.ensure_selected()  # nothing watched may have been imported yet
     here.catch_up()
-    here.check_artifacts()
+    here.check()
     return here.report()
 
 

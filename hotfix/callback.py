@@ -57,7 +57,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Take what was counted."""
-        self.observed = api.report().observed
+        self.observed = session.current().report().observed  # a guard has looked, and looks again at the end
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero and self.observed:
             struck = {one.fix: 0 for one in self.observed}
@@ -69,7 +69,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         """Put a lock file into the checkpoint."""
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}")
         if state.is_world_process_zero and folder.is_dir():
-            (folder / lock.FILE).write_text(lock.describe(api.report()), encoding="utf-8")
+            (folder / lock.FILE).write_text(lock.describe(session.current().report()), encoding="utf-8")
 
     def _compare(self, args: Any, state: Any, model: Any) -> None:
         """Say once what is otherwise here than where a checkpoint was trained."""

@@ -76,7 +76,10 @@ class Session:
         self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
         self._roots: dict[str, int] = {}
         self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that nothing looked at before the end
-        self._settled: dict[str, frozenset[str]] = {}  # the modules that are done with, and what was selected then
+        # The modules that are done with: what was selected then, and which execution of the module it was.
+        self._settled: dict[str, tuple[frozenset[str], object]] = {}
+        self._handled: dict[str, object] = {}  # which execution of a module was handled last
+        self._pinned = False  # whether the pin was compared
 
         if (switches.observes or switches.counts) and switches.enabled and not switches.problem:
             self.repairs.observe(self._counted)
@@ -252,11 +255,17 @@ class Session:
     def module_imported(self, name: str, late: bool = False) -> None:
         """A module that fixes aim at was executed, or was found loaded."""
         module = sys.modules.get(name)
-        if module is None or (late and not installed.is_executed(name)):
+        if module is None:
+            return
+        if late and not installed.is_executed(name):
+            self._await(name)
             return
         try:
             if "." not in name:
                 self._roots[name] = id(module)
+            if not isinstance(module, ModuleType):
+                self._set_aside(name)
+                return
             self._handle(module, late)
             original = sys.modules.get(_served_as(name) or name)
             if original is not None and original is not module:
@@ -271,7 +280,7 @@ class Session:
     def _handle_again(self, root: str) -> None:
         """Handle a package anew that has put another module into its own place: transformers executes itself twice."""
         module = sys.modules.get(root)
-        if module is None or self._roots.get(root) in (None, id(module)):
+        if not isinstance(module, ModuleType) or self._roots.get(root) in (None, id(module)):
             return
         self._roots[root] = id(module)
         self._handle(module, late=False)
@@ -291,15 +300,21 @@ class Session:
         ids, names, _ = self._aimed()
         found = []
         for name in names & sys.modules.keys():
-            if self._settled.get(name) is ids:
+            if self._is_settled(name, ids):
                 continue
             if self.matters(name) and any(self._is_left(entry, name) for entry in self._selected_for(name)):
                 found.append(name)
             else:
-                self._settled[name] = ids
+                self._settled[name] = ids, _execution_of(name)
         for name in found:
-            if installed.is_executed(name):
-                self._handle(sys.modules[name], late=True)
+            if not installed.is_executed(name):
+                self._await(name)
+                continue
+            module = sys.modules[name]
+            if isinstance(module, ModuleType):
+                self._handle(module, late=True)
+            else:
+                self._set_aside(name)
         return bool(found)
 
     def look_at_the_end(self) -> None:
@@ -307,33 +322,56 @@ class Session:
         for name in self._aimed_at_loaded():
             entries = [entry for entry in self._selected_for(name) if self._is_left(entry, name)]
             if entries and installed.is_executed(name):
-                self.repairs.overlooked(entries, sys.modules[name])
+                module = sys.modules[name]
+                if isinstance(module, ModuleType):
+                    self.repairs.overlooked(entries, module)
+                else:
+                    self.repairs.set_aside(entries, name, type(module).__name__, at_the_end=True)
                 self._overlooked.update((entry.id, name) for entry in entries)
 
     def overlooked(self) -> list[str]:
         """What a guard asks for and was not in place while the process ran, in sentences."""
-        policy = self.policy
-        if policy.observes or not policy.is_guarded:
+        if not self.policy.is_guarded:
             return []
         self.look_at_the_end()
-        sentences = self._unchecked_artifacts()
-        for (id, _), outcome in self.outcomes().items():
-            module = outcome.target.partition(":")[0]
-            wanted = policy.strict or policy.pin or policy.requires(id)
-            if wanted and outcome.state.value == "failed" and (id, module) in self._overlooked:
-                sentences.append(f"{id}: {outcome.target}: {outcome.reason}")
+        sentences = [*self._unchecked_artifacts(), *self._missing()]
+        if self.policy.pin and not self._pinned and not sentences:  # nothing that was imported ever reached hotfix
+            digest = self.report().digest
+            if digest != self.policy.pin:
+                sentences.append(self._other_digest(digest))
         if sentences:
             self.publish()
         return sentences
 
-    def check_artifacts(self) -> None:
-        """With a guard on, accept no artifact that may have been compiled from unrepaired functions.
+    def check(self) -> None:
+        """With a guard on, accept no repair that was replaced, and no artifact that may have been compiled without.
 
         Raises:
             HotfixError: there is one.
         """
-        for sentence in self._unchecked_artifacts():
+        for sentence in (*self._unchecked_artifacts(), *self._missing()):
             raise HotfixError(sentence)
+
+    def _missing(self) -> list[str]:
+        """What a guard asks for and is not in place: it was overlooked until the end, or replaced since its repair."""
+        policy = self.policy
+        if self._repairs is None or not policy.is_guarded:
+            return []
+        lost = {(one.fix, one.target): one for one in self._repairs.lost()}
+        for key, outcome in self.outcomes().items():
+            module = outcome.target.partition(":")[0]
+            if outcome.state.value == "failed" and (outcome.fix, module) in self._overlooked:
+                lost[key] = outcome
+        everything = policy.pin or (policy.strict and not policy.observes)
+        return [
+            f"{one.fix}: {one.target}: {one.reason}" for one in lost.values() if everything or policy.requires(one.fix)
+        ]
+
+    def _other_digest(self, digest: str) -> str:
+        return (
+            f"HOTFIX_PIN={self.policy.pin}, but the patch set of this process is {digest}. `hotfix lock --check` "
+            "says what has changed since hotfix.lock was written."
+        )
 
     def _unchecked_artifacts(self) -> list[str]:
         if self.policy.observes or not self.policy.is_guarded or "torch" not in sys.modules:
@@ -353,23 +391,52 @@ class Session:
         return [
             name
             for name in list(sys.modules)
-            if self._settled.get(name) is not ids
+            if not self._is_settled(name, ids)
             and (name in names or any(covers(pattern, name) for pattern in patterns))
             and self.matters(name)
         ]
 
     def _is_left(self, entry: Entry, module: str) -> bool:
         """Whether a fix still has something to do in a module."""
-        return not (self._is_known_good(entry, module) or self.repairs.is_handled(entry, module))
+        return not self._is_known_good(entry, module) and not self._is_done(entry, module)
+
+    def _is_done(self, entry: Entry, module: str) -> bool:
+        """Whether it is known what became of a fix in a module, and that is of what is loaded now."""
+        if not self.repairs.is_handled(entry, module):
+            return False
+        # A finder that answers first, or a program, may have executed it once more: then its functions are other ones.
+        # A module without a spec is nothing that was executed from a file.
+        execution = _execution_of(module)
+        is_another = execution is not None and self._handled.get(module, execution) is not execution
+        return not (is_another and any(one.target.startswith(f"{module}:") for one in self.repairs.lost()))
+
+    def _is_settled(self, module: str, ids: frozenset[str]) -> bool:
+        selected, execution = self._settled.get(module, (None, None))
+        return selected is ids and execution is _execution_of(module)
+
+    def _await(self, name: str) -> None:
+        """Be told when a lazy module is executed that another finder gave: it is as its first user wants it then."""
+        if installed.is_lazy(sys.modules.get(name)):
+            for finder in sys.meta_path:
+                if getattr(finder, "is_hotfix", False):
+                    finder.watch(_execution_of(name))  # type: ignore[attr-defined]
+
+    def _set_aside(self, name: str) -> None:
+        """Record that something is in the place of a module that is none."""
+        entries = [entry for entry in self._selected_for(name) if self._is_left(entry, name)]
+        self._settled[name] = self.selection.ids, _execution_of(name)
+        if entries:
+            self.repairs.set_aside(entries, name, type(sys.modules.get(name)).__name__)
 
     def _handle(self, module: ModuleType, late: bool) -> None:
         name, ids = module.__name__, self.selection.ids
         entries = [entry for entry in self._selected_for(name) if not self._is_known_good(entry, name)]
         if late:
-            entries = [entry for entry in entries if not self.repairs.is_handled(entry, name)]
+            entries = [entry for entry in entries if not self._is_done(entry, name)]
+        execution = _execution_of(name)
         if entries:
             self.repairs.handle(entries, module, late)
-        self._settled[name] = ids
+        self._settled[name], self._handled[name] = (ids, execution), execution
         if self.observer:
             self.observer.module_loaded(module)
             self._say_at_exit()
@@ -419,7 +486,7 @@ class Session:
     def _hint(self, name: str) -> None:
         """Have a module say of the names that it lacks which fix gives them back."""
         module = sys.modules.get(name)
-        if module is None or is_hinting(module) or self.selection.is_empty:
+        if not isinstance(module, ModuleType) or is_hinting(module) or self.selection.is_empty:
             return
         aiming = self.catalogue.aiming_at(name)
         waiting = [one for one in aiming if self._is_waiting(one)]
@@ -478,10 +545,8 @@ class Session:
             self.log.fail_once(f"no record of this process ({type(error).__name__}: {error})")
             return
         if pin and pinned and report.digest != pin:
-            raise HotfixError(
-                f"HOTFIX_PIN={pin}, but the patch set of this process is {report.digest}. `hotfix lock --check` "
-                "says what has changed since hotfix.lock was written."
-            )
+            raise HotfixError(self._other_digest(report.digest))
+        self._pinned = self._pinned or pinned
 
     def _publish_at_exit(self) -> None:
         self.look_at_the_end()
@@ -511,6 +576,14 @@ class Session:
     def is_in_place(self, fix: Fix, target: Target) -> bool:
         """Whether this target of this fix is repaired in this process."""
         return self.journal.is_in_place(target)
+
+
+def _execution_of(module: str) -> object:
+    """What is another object once a module was executed again: its spec. Nothing is asked of a lazy module."""
+    loaded = sys.modules.get(module)
+    if not issubclass(type(loaded), ModuleType):
+        return loaded
+    return ModuleType.__getattribute__(loaded, "__dict__").get("__spec__")
 
 
 def _served_as(module: str) -> str:

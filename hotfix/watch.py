@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOTS = frozenset({"transformers"})
 TAILS = frozenset({"basic_var"})
-GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
+_AUDIT = "hotfix/commands/startup_audit"  # the folder of `hotfix audit`
 
 
 class Watcher:
@@ -48,6 +48,7 @@ class Watcher:
         armed: False once it was taken out; not where somebody else dropped it from ``sys.meta_path``.
         asks_at_exit: what `at_exit` asks: `overlooked` of each copy of `hotfix.session`, as a program may drop modules
             and import them again.
+        finalizer: what calls `at_exit` in a child of multiprocessing.
     """
 
     is_hotfix = True
@@ -59,10 +60,14 @@ class Watcher:
         self.searching: "set[tuple[int, int, str]]" = set()
         self.armed = True
         self.asks_at_exit: "list[Any]" = []
+        self.finalizer: "Any" = None
         # Not at the top: the finder outlives its module at exit, and would keep `os` for a second round of clearing.
         from os import environ
 
         self.environment = {name: environ[name] for name in environ if name.startswith("HOTFIX")}
+        if _AUDIT in environ.get("PYTHONPATH", "").replace("\\", "/"):
+            # Part of an audit, also where Python does not look at PYTHONPATH, or the variables were dropped.
+            self.environment["HOTFIX_MODE"] = "observe"
         self.guarded = _has_guards(self.environment) or "HOTFIX_CONFIG" in self.environment
 
     def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
@@ -116,7 +121,7 @@ class Watcher:
         It is called after what the program has registered to be called at its end. An exception would not change the
         exit status.
         """
-        if not self.armed or (ROOTS.isdisjoint(sys.modules) and not any(map(_has_tail, list(sys.modules)))):
+        if not self.armed or not any(_is_aimed_at(name) for name in list(sys.modules)):
             return
         self.guarded = False  # from here on, what this imports needs no look
         try:
@@ -251,11 +256,16 @@ def _give_up(error: Exception) -> None:
         # The watcher stays: a program may try the import again. No ImportError, with which programs do without.
         raise RuntimeError(f"hotfix can do nothing in this process ({why})") from error
     disarm()
-    sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")
+    try:
+        sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")
+    except (AttributeError, OSError, ValueError):
+        return  # it is closed, or there is none
 
 
 def _has_guards(switches: "dict[str, str]") -> bool:
-    return any(switches.get(name, "").strip() not in ("", "0") for name in GUARDS)
+    """As `hotfix.engine.policy.asks_to_be_stopped`, which may not be imported here."""
+    strict, required = switches.get("HOTFIX_STRICT", "").strip(), switches.get("HOTFIX_REQUIRE", "").strip()
+    return strict not in ("", "0") or required != "" or "HOTFIX_PIN" in switches
 
 
 def _is_at_work(name: str) -> bool:
@@ -269,8 +279,8 @@ def _is_at_work(name: str) -> bool:
     return name.startswith(f"{__package__}.")
 
 
-def _has_tail(name: str) -> bool:
-    return name.rpartition(".")[2] in TAILS
+def _is_aimed_at(name: str) -> bool:
+    return name.partition(".")[0] in ROOTS or name.rpartition(".")[2] in TAILS
 
 
 def _call_at_exit(watcher: Watcher) -> None:
@@ -280,6 +290,11 @@ def _call_at_exit(watcher: Watcher) -> None:
     atexit.register(watcher.at_exit)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _call_when_a_child_ends(watcher))
+    # It may be a child itself that arms: while it imports its main module, or later.
+    _call_when_a_child_ends(watcher)
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        _finalize(watcher)
 
 
 def _call_when_a_child_ends(watcher: Watcher) -> None:
@@ -287,7 +302,14 @@ def _call_when_a_child_ends(watcher: Watcher) -> None:
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         # What is to be done at the end is forgotten when a child begins; then the first of these is called.
-        util.register_after_fork(watcher, lambda one: util.Finalize(None, one.at_exit, exitpriority=-1))
+        util.register_after_fork(watcher, _finalize)
+
+
+def _finalize(watcher: Watcher) -> None:
+    from multiprocessing import util  # it is loaded
+
+    if watcher.finalizer is None or not watcher.finalizer.still_active():
+        watcher.finalizer = util.Finalize(None, watcher.at_exit, exitpriority=-1)
 
 
 def _fail(problems: "list[str]") -> None:

@@ -67,7 +67,15 @@ def environment(current: Mapping[str, str], audit: bool = False) -> dict[str, st
     Args:
         current: those of this process.
         audit: whether its processes may only observe; what is started inside of an audit belongs to it.
+
+    Raises:
+        HotfixError: hotfix lies in a folder that PYTHONPATH cannot have.
     """
+    if os.pathsep in str(FOLDER):
+        raise HotfixError(
+            f"PYTHONPATH cannot have {FOLDER}, which has a {os.pathsep!r} in it: no process would be armed; install "
+            "hotfix elsewhere, or transformers-hotfix-autoload into the environment"
+        )
     ours = (str(FOLDER), str(AUDIT_FOLDER))
     folders = [folder for folder in current.get("PYTHONPATH", "").split(os.pathsep) if folder]
     first = AUDIT_FOLDER if audit or str(AUDIT_FOLDER) in folders else FOLDER
@@ -81,10 +89,15 @@ def environment(current: Mapping[str, str], audit: bool = False) -> dict[str, st
 
 def _settings(folder: Path, variables: Mapping[str, str]) -> list[str]:
     """The entry of PYTHONPATH that carries the settings, if there are any; read by ``startup/sitecustomize.py``."""
-    settings = {name: value for name, value in sorted(variables.items()) if name.startswith("HOTFIX")}
+    settings = {name: value for name, value in sorted(variables.items()) if _is_ours(name)}
     if not settings:
         return []
     return [os.path.join(folder, "with", "/".join(f"{name}={_encoded(value)}" for name, value in settings.items()))]
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a variable may be a switch; one whose name is no word would be another entry of PYTHONPATH."""
+    return name.startswith("HOTFIX") and name.isidentifier() and name.isascii()
 
 
 def _encoded(value: str) -> str:

@@ -47,6 +47,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     Returns:
         The exit status: 0, 1 where something was found that the user asked for, 2 for bad input.
     """
+    # A job that was started with closed streams (`>&-`, some daemons) has none.
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     words = list(sys.argv[1:] if arguments is None else arguments)
     first = next((word for word in words if word != "--debug"), "")
     chosen = build_parser([first] if first in COMMANDS else COMMANDS).parse_args(words)
@@ -63,8 +65,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except Exception as error:
         if chosen.debug:
             raise
-        if isinstance(error, OSError) and error.filename and error.strerror:  # of a file that the user has named
-            _print_error(f"{_shortened(str(error.filename))}: {error.strerror}")
+        if isinstance(error, OSError) and error.strerror:  # of a file that the user has named, or of a full disk
+            _print_error(f"{_shortened(str(error.filename or 'output'))}: {error.strerror}")
             return 2
         ours = isinstance(error, HotfixError)
         text = " ".join(str(error).split())
@@ -121,6 +123,10 @@ def _formatter() -> Any:
             return argparse.RawDescriptionHelpFormatter
         return RawDescriptionRichHelpFormatter
     return argparse.RawDescriptionHelpFormatter
+
+
+def _nowhere() -> Any:
+    return open(os.devnull, "w", encoding="utf-8")  # until the process ends
 
 
 def _shortened(text: str) -> str:

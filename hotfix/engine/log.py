@@ -10,11 +10,15 @@ import logging
 import socket
 import sys
 import time
+from contextlib import suppress
 
 from .._support.locks import Lock
 from ..errors import HotfixError
 from . import job
 from .policy import Policy
+
+# What writing raises in a daemon that has closed its streams, or has none.
+_NO_STREAM = (AttributeError, OSError, ValueError)
 
 _LEVELS = {"quiet": logging.ERROR, "info": logging.INFO, "debug": logging.DEBUG}
 
@@ -104,8 +108,9 @@ class _JsonLines(logging.Handler):
             "host": socket.gethostname(),
             "pid": record.process,
         }
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
+        with suppress(*_NO_STREAM):
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
 
 
 class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
@@ -114,4 +119,5 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
             self.stream = sys.stderr  # `setStream` would flush the last one, which may be closed
-            super().emit(record)
+            with suppress(*_NO_STREAM):
+                super().emit(record)

@@ -133,6 +133,8 @@ class Policy:
         for kind in kinds:
             if kind not in KINDS:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
+        if get("HOTFIX_REQUIRE") and not _split(get("HOTFIX_REQUIRE")):
+            raise PolicyError(f"HOTFIX_REQUIRE={get('HOTFIX_REQUIRE')}: this names no fix")
         if "HOTFIX_PIN" in values and not get("HOTFIX_PIN"):
             raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(
@@ -166,11 +168,7 @@ class Policy:
         except PolicyError as error:
             from . import settings
 
-            if (
-                any(environment.get(name, "").strip() not in ("", "0") for name in GUARDS)
-                or "HOTFIX_PIN" in environment
-                or settings.may_have_guards(environment)
-            ):
+            if asks_to_be_stopped(environment) or settings.may_have_guards(environment):
                 raise
             return cls(problem=str(error), record=_record(environment), environment=_ours(environment))
 
@@ -249,6 +247,12 @@ class Policy:
     def insists_on(self, fix_id: str) -> bool:
         """Whether it names this fix with a ``!``."""
         return _matches(fix_id, [one[:-1] for one in self.require if one.endswith("!")])
+
+
+def asks_to_be_stopped(environment: Mapping[str, str]) -> bool:
+    """Whether a variable is a guard, or was meant as one: strict mode, required fixes, a pin, even an empty one."""
+    strict, required = environment.get("HOTFIX_STRICT", "").strip(), environment.get("HOTFIX_REQUIRE", "").strip()
+    return strict not in ("", "0") or required != "" or "HOTFIX_PIN" in environment
 
 
 def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy:

@@ -6,6 +6,7 @@ that it imports never loads what judges, changes and keeps the books.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Callable, Optional
@@ -98,6 +99,29 @@ class Repairs:
             if warning:
                 self._log.warn_or_raise(warning)
 
+    def set_aside(self, entries: Iterable[Entry], module: str, kind: str, at_the_end: bool = False) -> None:
+        """Record that ``sys.modules`` has something that is no module in the place of one: a mock, for instance.
+
+        Args:
+            entries: fixes that aim at the module.
+            module: its name.
+            kind: the type of what is in its place.
+            at_the_end: whether the process ends, so that nothing is logged or raised.
+
+        Raises:
+            HotfixError: one of the fixes is required.
+        """
+        reason = f"In sys.modules, a {kind} is in its place, which is not a module."
+        for entry in entries:
+            state = State.FAILED if at_the_end and self._policy.requires(entry.id) else State.SKIPPED
+            for key in entry.targets:
+                pattern, _, qualname = key.partition(":")
+                if covers(pattern, module):
+                    outcome = Outcome(entry.id, f"{module}:{qualname}", Verdict.UNKNOWN, state, True, reason)
+                    self.ledger.keep(outcome._replace(harmless=True))
+            if self._policy.requires(entry.id) and not at_the_end:
+                self._check_required(entry.id, module)
+
     def overlooked(self, entries: Iterable[Entry], module: types.ModuleType) -> None:
         """Record what was not in place in a module that nothing looked at while the process ran. Nothing is changed."""
         applier = Applier(self._policy, self.journal)
@@ -142,10 +166,8 @@ class Repairs:
                 continue
             if outcome.state is not State.APPLIED or outcome.fix not in self._selection:
                 continue
-            module, _, qualname = outcome.target.partition(":")
-            targets = self._catalogue.entry(outcome.fix).load().targets
-            target = next(one for one in targets if one.qualname == qualname and one.covers(module))
-            reason = self.journal.replaced_since(target, module)
+            target = self._target_of(outcome)
+            reason = self.journal.replaced_since(target, outcome.target.partition(":")[0])
             if reason:
                 found[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
             elif self.journal.is_scripted(target):
@@ -155,6 +177,21 @@ class Repairs:
                 )
                 found[key] = outcome._replace(state=State.FAILED, reason=reason)
         return found
+
+    def lost(self) -> list[Outcome]:
+        """What was repaired in modules that are loaded, and is not any more.
+
+        A name that was added is there as well if it is another object since.
+        """
+        applied = [one for one in self.ledger.outcomes().values() if one.state is State.APPLIED]
+        now = self.outcomes() if applied else {}
+        return [
+            now[one.fix, one.target]
+            for one in applied
+            if now[one.fix, one.target].state is State.FAILED
+            and one.target.partition(":")[0] in sys.modules
+            and self._target_of(one).method != "add"
+        ]
 
     def left_alone(self, ids: Collection[str]) -> dict[str, str]:
         """Why repairs left calls to the release's own code, by id of the fix."""
@@ -197,6 +234,11 @@ class Repairs:
             outcome = applier.apply(fix, target, judgement, module, late)
             self.ledger.keep(outcome)
         self.ledger.say(outcome)
+
+    def _target_of(self, outcome: Outcome) -> Target:
+        module, _, qualname = outcome.target.partition(":")
+        targets = self._catalogue.entry(outcome.fix).load().targets
+        return next(one for one in targets if one.qualname == qualname and one.covers(module))
 
     def _check_required(self, id: str, module: str) -> None:
         in_place = [Verdict.FIXED, Verdict.ABSENT]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..errors import PolicyError
@@ -37,8 +38,9 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
     if not path:
         return {}
     document = _document(path)
-    tool = document.get("tool")
-    table = tool.get("hotfix", {}) if isinstance(tool, dict) else document
+    table = _table(document)
+    if not isinstance(table, dict):
+        raise PolicyError(f"{VARIABLE}={path}: tool.hotfix must be a table")
     names = {key_of(variable): variable for variable in variables if variable != VARIABLE}
     found = {}
     for key, value in table.items():
@@ -51,13 +53,24 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
 
 
 def may_have_guards(environment: Mapping[str, str]) -> bool:
-    """Whether a file that cannot be read as settings asks to be stopped, as far as its text says."""
+    """Whether a file that cannot be read as settings asks to be stopped, as far as its text says.
+
+    The keys of a TOML document decide, at its top as well; of what is none, any occurrence of a guard's name does.
+    """
+    import re
+
+    path = environment.get(VARIABLE, "").strip()
     try:
-        with open(environment.get(VARIABLE, "").strip(), encoding="utf-8", errors="replace") as file:
-            text = file.read(1024 * 1024)
+        with open(path, "rb") as file:
+            text = file.read(1024 * 1024).replace(b"\0", b"")  # of UTF-16, the letters are left
     except OSError:
         return False
-    return any(line.split("=")[0].strip() in _GUARDS for line in text.splitlines())
+    words = set(re.findall(rb"[a-z-]+", text))
+    with suppress(PolicyError):
+        document = _document(path)
+        table = _table(document)
+        words = {key.encode() for key in (*document, *(table if isinstance(table, dict) else ()))}
+    return not words.isdisjoint(guard.encode() for guard in _GUARDS)
 
 
 def _document(path: str) -> dict[str, Any]:
@@ -74,12 +87,18 @@ def _document(path: str) -> dict[str, Any]:
             ) from None
     try:
         with open(path, "rb") as file:
-            document: dict[str, Any] = tomllib.load(file)
+            # Editors on Windows put a byte order mark before it.
+            document: dict[str, Any] = tomllib.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
         raise PolicyError(f"{VARIABLE}={path}: {error.strerror}") from error
     except ValueError as error:  # not TOML, not UTF-8
         raise PolicyError(f"{VARIABLE}={path}: not TOML: {error}") from error
     return document
+
+
+def _table(document: dict[str, Any]) -> object:
+    tool = document.get("tool")
+    return tool.get("hotfix", {}) if isinstance(tool, dict) else document
 
 
 def _text(value: object, where: str) -> str:

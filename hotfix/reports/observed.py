@@ -152,6 +152,10 @@ def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
 
 
+# States of a function that has a counter, and is not in its place any more.
+_NOT_COUNTED = ("skipped", "failed")
+
+
 def _missing(record: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
     """Why calls of a function are not among those that a process has counted, in sentences."""
     sentences = []
@@ -159,6 +163,11 @@ def _missing(record: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
         sentences.append("It was compiled by torch.compile, and calls of a graph are not counted.")
     elif isinstance(record.get("beyond_reach"), str):
         sentences.append(record["beyond_reach"])
+    sentences += [
+        outcome["reason"]
+        for outcome in record.get("outcomes") or ()
+        if (outcome["fix"], outcome["target"]) == (one["fix"], one["place"]) and outcome["state"] in _NOT_COUNTED
+    ]
     # The first call and the first strike are written at once: a function without a call was not called.
     if one["calls"] and not one["struck"] and not record.get("ended", True):
         sentences.append("A process that called it ended from outside, by os._exit or a crash.")

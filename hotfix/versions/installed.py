@@ -67,7 +67,15 @@ def normal(distribution: str) -> str:
 def is_executed(module: str) -> bool:
     """Whether a module was imported and has got its functions: not one that is being executed."""
     loaded = sys.modules.get(module)
-    return loaded is not None and not getattr(getattr(loaded, "__spec__", None), "_initializing", False)
+    if loaded is None or is_lazy(loaded):
+        return False
+    return not getattr(getattr(loaded, "__spec__", None), "_initializing", False)
+
+
+def is_lazy(module: object) -> bool:
+    """Whether a module is one of `importlib.util.LazyLoader` that nobody has used: to look into it would execute it."""
+    util = sys.modules.get("importlib.util")
+    return util is not None and type(module) is getattr(util, "_LazyModule", None)
 
 
 @memo

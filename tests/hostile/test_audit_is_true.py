@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -146,3 +147,56 @@ def test_a_generator_that_was_made_before_a_revert_runs_after_it(world: World) -
     plant(world, targets=["generator"])
     code = CALLS + "import hotfix\nbegun = kinds.generator(2)\nhotfix.revert()\nprint(list(begun))\n"
     assert world.run(code, **OBSERVE).stdout == "[0, 1]\n"
+
+
+FRESH = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("transformers.kinds", kinds.__file__)
+again = sys.modules["transformers.kinds"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(again)
+again.Layer.halve(5)
+"""
+RELOADED = """
+import importlib, sys
+from importlib.machinery import PathFinder
+class Ahead:
+    find_spec = staticmethod(lambda name, path=None, target=None: PathFinder.find_spec(name, path))
+sys.meta_path.insert(0, Ahead)
+again = importlib.reload(kinds)
+again.Layer.halve(5)
+"""
+LOST = {
+    "another module in its place": FRESH,
+    "reloaded past hotfix": RELOADED,
+    "code put back": "old = (lambda x: x - 2).__code__\nkinds.Layer.halve.__code__ = old\nkinds.Layer.halve(5)\n",
+    "replaced": "kinds.Layer.halve = staticmethod(lambda x: x - 2)\nkinds.Layer.halve(5)\n",
+}
+
+
+@pytest.mark.parametrize("calls", [CALLS, CALLED], ids=["not called before", "called before"])
+@pytest.mark.parametrize("how", LOST)
+def test_a_function_that_is_not_observed_any_more_is_not_known(world: World, how: str, calls: str) -> None:
+    plant(world, targets=["Layer.halve"])
+    clean, state, lines = audited(world, calls + LOST[how])
+    assert world.ended[0] == 0, world.ended[2]
+    assert not clean
+    if "called before" in calls:
+        assert state == "not known"
+    assert state not in ("never reached", "harmless"), lines
+
+
+OTHERS = {
+    "exec": "import os, sys\nos.execv(sys.executable, [sys.executable, '-c', ''])\n",
+    "a fork without exec": "import os\nif not os.fork():\n    kinds.Layer.halve(5)\n    os._exit(0)\nos.wait()\n",
+    "a fork that returns": "import os\nif os.fork():\n    os.wait()\nelse:\n    kinds.Layer.halve(5)\n",
+    "streams closed": "import sys\nsys.stderr.close(); sys.stdout.close()\nkinds.Layer.halve(5)\n",
+    "the switch changed": "import os\nos.environ['HOTFIX_MODE'] = 'repair'\nkinds.Layer.halve(5)\n",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork, and another exec")
+@pytest.mark.parametrize("how", OTHERS)
+def test_an_unusual_process_is_known_or_not_known(world: World, how: str) -> None:
+    plant(world, targets=["Layer.halve"])
+    clean, state, _ = audited(world, CALLS + ("kinds.Layer.halve(5)\n" if how == "exec" else "") + OTHERS[how])
+    assert (clean, state in ("struck", "not known")) == (False, True)

@@ -26,6 +26,7 @@ from pathlib import Path
 import pytest
 
 from hotfix.commands import launch
+from hotfix.errors import HotfixError
 from tests.cluster import environments, toy
 from tests.engine.conftest import ROOT, _site_packages
 from tools.testbed import overlay
@@ -139,6 +140,30 @@ def test_what_carries_the_settings_means_nothing_to_a_shell_and_is_not_on_the_pa
     assert re.fullmatch(r"[\w/.+=-]+", entry, re.ASCII)
     code = "import sys; print([one for one in sys.path if 'startup' in one])"
     assert installed.run("-m", "hotfix", "run", "--", installed.python, "-c", code, env=values).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("flag", ["-S", "-I", "-E"])
+def test_a_child_that_switches_hotfix_on_itself_is_part_of_the_audit(installed, flag):
+    """Python does not look at PYTHONPATH there, and the start-up files of the wheel have no other variable."""
+    code = f"import sys; sys.path.append({str(installed.site_packages)!r}); import hotfix.auto\n{toy.SAY}"
+    child = shlex.join([str(installed.python), flag, "-c", code])
+    inner = f'env -i PYTHONPATH="$PYTHONPATH" {child}'
+    done = installed.run("-m", "hotfix", "audit", "--", "sh", "-c", inner, check=False)
+    assert done.stdout.splitlines()[0] == "broken", done.stderr
+    assert installed.run("-m", "hotfix", "run", "--", "sh", "-c", inner).stdout == "fixed\n"
+
+
+def test_a_variable_whose_name_is_no_word_is_not_carried():
+    path = launch.environment({"HOTFIX_A:b/c": "1", "HOTFIX_SKIP": "x"})["PYTHONPATH"]
+    assert "b/c" not in path
+    assert "HOTFIX_SKIP=x" in path
+
+
+@pytest.mark.parametrize("audit", [False, True])
+def test_a_folder_that_pythonpath_cannot_have_is_an_error(monkeypatch, audit):
+    monkeypatch.setattr(launch, "FOLDER", Path(f"/a{os.pathsep}b/hotfix/commands/startup"))
+    with pytest.raises(HotfixError, match="PYTHONPATH cannot have"):
+        launch.environment({}, audit=audit)
 
 
 def test_another_module_that_is_called_hotfix_does_not_switch_a_guard_off(installed, tmp_path):
