@@ -41,6 +41,12 @@ def test_messages_in_any_container_give_the_same_text(release):
     assert differences(*both("chat", release, "chat-template-sandbox-escape")) == {}
 
 
+@pytest.mark.parametrize("release", ["4.44.2", "5.2.0"])
+def test_values_of_any_class_give_the_same_text(release):
+    """A missing date raised a TypeError; operators and mappings of the program's own were those of Python's types."""
+    assert differences(*both("chat_of_odd_values", release, "chat-template-sandbox-escape")) == {}
+
+
 @pytest.mark.parametrize("release", ["4.50.3", "4.57.6"])
 def test_the_size_of_the_caller_is_not_written_to(release):
     """Number 49: the second processor got the limit of the first; a size without numbers was kept as it is."""
