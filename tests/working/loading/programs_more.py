@@ -253,3 +253,24 @@ def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
             config = cls.from_dict({"rope_parameters": {"rope_theta": 7.0, "rope_type": "linear", "factor": 2.0}})
             told[cls.__name__] = shown(sorted(config.to_diff_dict()))
     return {**told, "said": shown([line for line in said.getvalue().splitlines() if "is not that of the file" in line])}
+
+
+def a_template_file_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
+    """A tokenizer class that asks for chat_template.jinja itself, as a work-around for releases that do not."""
+    from pathlib import Path
+
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    class Own(PreTrainedTokenizerFast):  # type: ignore[misc]
+        vocab_files_names = {**PreTrainedTokenizerFast.vocab_files_names, "chat_template_file": "chat_template.jinja"}
+
+        def __init__(self, *args: Any, chat_template_file: Any = None, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.chat_template = Path(chat_template_file).read_text() + "{# read by Own #}"
+
+    words = Tokenizer(models.WordLevel({"<unk>": 0}, unk_token="<unk>"))
+    with TemporaryDirectory() as folder:
+        PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
+        Path(folder, "chat_template.jinja").write_text("{{ messages }}")
+        return {"template": shown(Own.from_pretrained(folder).chat_template)}

@@ -25,6 +25,7 @@ PROGRAMS = [
     ("rope_of_a_part", "4.49.0", "v5-rope-parameters-ignored-by-v4"),
     ("rope_of_a_part", "4.57.6", "v5-rope-parameters-ignored-by-v4"),
     ("rope_of_a_model_without", "4.57.6", "v5-rope-parameters-ignored-by-v4"),
+    ("a_template_file_of_its_own", "4.44.2", "chat-template-jinja-file-ignored"),
     ("a_dtype_of_its_own", "4.56.0", "pipeline-torch-dtype-ignored"),
 ]
 

@@ -349,6 +349,32 @@ def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
     return told
 
 
+def byte_level_with_a_blank_in_its_settings(testbed: Any, target: Any) -> dict[str, Any]:
+    """GPT-2's class whose settings put a blank in front of each text, and whose file has one step, of bytes."""
+    import json
+    import tempfile
+    from pathlib import Path
+
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import AutoTokenizer
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = {word: number for number, word in enumerate([*letters, "<|endoftext|>", "\u0120a"])}
+    words = Tokenizer(models.BPE(vocab, [("\u0120", "a")]))
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    told = {}
+    for blank in (True, False):
+        with tempfile.TemporaryDirectory() as folder:
+            words.save(str(Path(folder, "tokenizer.json")))
+            tokens = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>")
+            settings = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": blank, **tokens}
+            Path(folder, "tokenizer_config.json").write_text(json.dumps(settings))
+            Path(folder, "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+            told[f"{blank}"] = torch.tensor(AutoTokenizer.from_pretrained(folder)("a b").input_ids)
+    return told
+
+
 def size_of_a_subclass(testbed: Any, target: Any) -> dict[str, Any]:
     """Subclasses whose class attribute ``size`` is a dict of another type, or None because nothing is resized."""
     import numpy

@@ -91,6 +91,13 @@ def test_what_the_caller_wants_of_a_byte_level_tokenizer_is_done(release):
     assert differences(*both("byte_level_as_the_caller_wants", release, "v5-byte-level-tokenizer-overridden")) == {}
 
 
+@pytest.mark.parametrize("release", ["5.2.0", "5.23.0"])
+def test_a_blank_in_front_that_the_settings_ask_for_is_put_there(release):
+    """It was that of tokenizer.json, which stock and 4.57.6 do not go by."""
+    program = "byte_level_with_a_blank_in_its_settings"
+    assert differences(*both(program, release, "v5-byte-level-tokenizer-overridden")) == {}
+
+
 @pytest.mark.parametrize("release", ["5.3.0", "5.23.0"])
 def test_a_tokenizer_class_of_the_program_cuts_text_as_it_says(release):
     """The file won over the program's own class."""
