@@ -60,7 +60,7 @@ def was_written_since(config: Mapping[str, Any], first: Version, form: bool = Fa
 
 
 def _release_of_the_whole() -> Optional[str]:
-    """The release that a file names of which a part is being read; None where no file is being read, or it names none."""
+    """The release that a file names of which a part is being read; None where there is no file, or it names none."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         if frame.f_code.co_name == "from_dict" and _is_of_transformers(frame):

@@ -7,8 +7,8 @@ Cause     The sandbox knows the dangers of Python's own objects only; messages a
 Releases  4.36.0 to 5.22.1
 Upstream  fixed in 5.22.2
 Here      As there, a template cannot call anything of the objects in the messages: dictionaries, lists, texts, numbers
-          and dates are rebuilt as such, and any other object is wrapped. A wrapped object has the operators of its class
-          and its data attributes, and a mapping its ``get``, ``items``, ``keys`` and ``values``, so that messages in an
+          and dates are rebuilt as such, and any other object is wrapped. It keeps the operators of its class and its
+          data attributes, and a mapping its ``get``, ``items``, ``keys`` and ``values``, so that messages in an
           array, a named tuple, a dataclass or a class of your own, numbers of numpy and dates of pandas give the text
           that they give without hotfix. ``dict`` makes dictionaries and no more, and a namespace takes no name that
           begins with an underscore. What the program itself passes to ``apply_chat_template`` by name and can be called

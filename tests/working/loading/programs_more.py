@@ -240,7 +240,7 @@ def rope_of_a_part(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
-    """A program keeps ``rope_parameters`` on the configuration of BERT, for a model of its own; nothing is said of it."""
+    """A program keeps ``rope_parameters`` on the configuration of BERT, for a model of its own."""
     import contextlib
     import io
 
@@ -263,12 +263,11 @@ def a_template_file_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
     from transformers import PreTrainedTokenizerFast
 
     class Own(PreTrainedTokenizerFast):  # type: ignore[misc]
-        vocab_files_names = {**PreTrainedTokenizerFast.vocab_files_names, "chat_template_file": "chat_template.jinja"}
-
         def __init__(self, *args: Any, chat_template_file: Any = None, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self.chat_template = Path(chat_template_file).read_text() + "{# read by Own #}"
 
+    Own.vocab_files_names = {**PreTrainedTokenizerFast.vocab_files_names, "chat_template_file": "chat_template.jinja"}
     words = Tokenizer(models.WordLevel({"<unk>": 0}, unk_token="<unk>"))
     with TemporaryDirectory() as folder:
         PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)

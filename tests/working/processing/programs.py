@@ -536,7 +536,7 @@ def chat_of_odd_values(testbed: Any, target: Any) -> dict[str, Any]:
         "row": "{{ row.role }} {{ row['content'] }} {{ row | length }} {{ row is mapping }} {{ row | list }}",
         "count": "{{ count.a }} {{ count['z'] }} {{ count.items() | list }}",
         "markup": "{{ markup + '<b>' }} {{ markup | e }} {{ '<' + markup }} {{ markup is escaped }}",
-        "array": "{{ array > 0 }} {{ array == array }} {{ 1 + array }} {{ array // 2 }} {{ array % 2 }} {{ array ** 2 }}",
+        "array": "{{ array > 0 }} {{ array == array }} {{ 1 + array }} {{ array // 2 }} {{ array % 2 }}",
         "keys": "{{ keys is sequence }} {{ keys | list }} {{ keys | length }}",
         "users": "{{ users.role }} {{ users.items() | list }} {{ users.get('name', 'none') }} {{ users }}",
         "calls": "{% if call(1) %}{% endif %}{{ calls | length }} {{ calls }}",
