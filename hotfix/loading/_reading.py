@@ -7,6 +7,7 @@ defines itself (`is_of_the_library`). What the program passes, and the dictionar
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Optional, TypeVar
@@ -43,15 +44,36 @@ def was_written_since(config: Mapping[str, Any], first: Version, form: bool = Fa
         config: what the file says.
         first: the first release that writes such files; its development versions count.
         form: whether the installed release cannot have written this form. It decides where the file names no release:
-            of a part of a configuration, or of a file that another program wrote.
+            of a file that another program wrote. A part of a configuration is as old as the file that it is read from.
     """
     written = config.get("transformers_version")
     if written is None:
-        return form
+        if not form:
+            return False
+        written = _release_of_the_whole()
+        if written is None:
+            return True
     try:
         return Version(str(written)).release >= first.release
     except InvalidVersion:
         return False
+
+
+def _release_of_the_whole() -> Optional[str]:
+    """The release that a file names of which a part is being read; None where there is no file, or it names none."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_name == "from_dict" and _is_of_transformers(frame):
+            whole = frame.f_locals.get("config_dict")
+            written = whole.get("transformers_version") if isinstance(whole, Mapping) else None
+            if written is not None:
+                return str(written)
+        frame = frame.f_back
+    return None
+
+
+def _is_of_transformers(frame: Any) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "transformers"
 
 
 def is_of_the_library(cls: type) -> bool:
@@ -132,8 +154,11 @@ def translated(
     def convert(config: Mapping[str, Any]) -> Mapping[str, Any]:
         asked = {rule for rule in rules if was_written_since(config, SINCE[rule], _has_form(rule, config))}
         of = (cls.__module__, cls.__qualname__)
-        if forms.Rule.WINDOW in asked and not _takes_a_window_of_0(release().understood(*of)):
+        understood = release().understood(*of)
+        if forms.Rule.WINDOW in asked and not _takes_a_window_of_0(understood):
             asked.remove(forms.Rule.WINDOW)
+        if forms.Rule.ROPE.value in config and "transformers_version" not in config and not _rotates(understood):
+            asked.discard(forms.Rule.ROPE)  # an attribute of the program's own, on a class that has no such thing
         if not asked:
             return config
         result, findings = forms.configuration(config, release(), of, frozenset(asked), _registered_by_user())
@@ -168,6 +193,14 @@ def _has_rope_alone(config: Mapping[str, Any]) -> bool:
 def _takes_a_window_of_0(understood: Optional[forms.Understood]) -> bool:
     """Whether a class hands a window of 0 to masks that refuse it: Qwen2-MoE in 4.40 and 4.41."""
     return understood is not None and understood.name == "Qwen2MoeConfig" and "window if" not in understood.text
+
+
+def _rotates(understood: Optional[forms.Understood]) -> bool:
+    """Whether a class, or the model that it is for, knows rotary embeddings in this release."""
+    if understood is None:
+        return False
+    names = {*forms.THETA, *forms.FRACTION, *(name for pair in forms.LAYERS for name in pair), "rope_scaling"}
+    return not names.isdisjoint(understood.arguments) or re.search("rotary|rope", understood.model, re.I) is not None
 
 
 def _with_what_was_there(result: dict[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:

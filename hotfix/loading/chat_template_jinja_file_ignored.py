@@ -62,17 +62,18 @@ def with_template_among_them(files: dict[str, Any], cls: type, name: str, subfol
     (f"{BASE}._from_pretrained", RELEASES),
     name="init_kwargs",
     at=("init_kwargs = json.load(tokenizer_config_handle)", "init_kwargs = init_configuration"),
-    given=("resolved_vocab_files",),
+    given=("resolved_vocab_files", "cls"),
     unless="'chat_template_file'",
 )
-def with_template_of_its_file(config: dict[str, Any], files: dict[str, Any]) -> dict[str, Any]:
+def with_template_of_its_file(config: dict[str, Any], files: dict[str, Any], cls: type) -> dict[str, Any]:
     """What stands in tokenizer_config.json, with the template that stands beside it.
 
     Args:
         config: what was read; without that file, what the caller passed.
         files: where the files of the tokenizer are; that of the template is taken from it.
+        cls: the tokenizer class; one of your own may have asked for the file itself.
     """
-    path = files.pop(KEY, None)
+    path = files.pop(KEY, None) if is_of_the_library(cls) else None
     if path is None or config.get("chat_template"):
         return config
     return carefully(FIX, FILE, config, lambda read: {**read, "chat_template": Path(path).read_text(encoding="utf-8")})

@@ -7,13 +7,14 @@ Cause     The sandbox knows the dangers of Python's own objects only; messages a
 Releases  4.36.0 to 5.22.1
 Upstream  fixed in 5.22.2
 Here      As there, a template cannot call anything of the objects in the messages: dictionaries, lists, texts, numbers
-          and dates are rebuilt as such, and any other object is wrapped. A wrapped object can be printed, compared,
-          counted, iterated and indexed, and its data attributes can be read, so that messages in an array, a named
-          tuple, a dataclass or a class of your own give the text that they give without hotfix. ``dict`` makes
-          dictionaries and no more, and a namespace takes no name that begins with an underscore. What the program
-          itself passes to ``apply_chat_template`` by name and can be called stays callable: functions, classes such as
-          ``zip``, objects; it gets the program's own objects. A jinja2 before 3.1.6 has holes of its
-          own, which 5.22.2 refuses to work with; upgrade jinja2, too.
+          and dates are rebuilt as such, and any other object is wrapped. It keeps the operators of its class and its
+          data attributes, and a mapping its ``get``, ``items``, ``keys`` and ``values``, so that messages in an
+          array, a named tuple, a dataclass or a class of your own, numbers of numpy and dates of pandas give the text
+          that they give without hotfix. ``dict`` makes dictionaries and no more, and a namespace takes no name that
+          begins with an underscore. What the program itself passes to ``apply_chat_template`` by name and can be called
+          stays callable: functions, classes such as ``zip``, objects; it gets the program's own objects, and what it
+          changes in them is seen. A jinja2 before 3.1.6 has holes of its own, which 5.22.2 refuses to work with;
+          upgrade jinja2, too.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ import datetime
 import decimal
 import enum
 import fractions
+import numbers
 import types
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from operator import index
 from typing import Any, Optional
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 
@@ -108,7 +112,9 @@ def _for_template(variables: dict[str, Any]) -> dict[str, Any]:
     """The variables of a template. What can be called and is passed by name, the program means to be called."""
     known: dict[int, Any] = {}
     return {
-        name: _Callable(value, known) if callable(value) and not isinstance(value, _DATA) else plain(value, known)
+        name: _kind_of(type(value), _Callable)(value, known)
+        if callable(value) and not isinstance(value, _DATA)
+        else plain(value, known)
         for name, value in variables.items()
     }
 
@@ -121,60 +127,73 @@ def plain(value: Any, known: Optional[dict[int, Any]] = None) -> Any:
         known: what was made of other parts, by their identity; an object that occurs twice stays one object.
 
     Returns:
-        Dictionaries, lists, tuples, sets, texts, numbers and dates as such; a `_View` of anything else.
+        Dictionaries, lists, tuples, sets, texts, numbers and dates as such. Anything else is wrapped: operators work as
+        the class of the object defines them, and its data attributes can be read, but it has no methods. An object
+        whose class inherits from one of these types still is of that type.
     """
     known = {} if known is None else known
-    if value is None or type(value) in _SAFE or isinstance(value, enum.Enum):
+    kind = type(value)
+    if value is None or kind in _SAFE or isinstance(value, enum.Enum):
         return value
     if id(value) in known:
         return known[id(value)][1]
-    kind = type(value)
-    if kind in (list, tuple, set, frozenset):
-        if kind is not list:
-            made = kind(plain(part, known) for part in value)
-        else:
-            known[id(value)] = value, (made := [])
-            made += [plain(part, known) for part in value]
-    elif isinstance(value, datetime.date):
-        made = _date(value)
-    elif isinstance(value, Mapping):
-        made = _empty_mapping(value, known)
+    if kind in (tuple, set, frozenset):
+        made = kind(plain(part, known) for part in value)
+    elif kind in (list, dict, collections.OrderedDict, collections.defaultdict):
+        made = collections.defaultdict(value.default_factory) if kind is collections.defaultdict else kind()
         known[id(value)] = value, made
-        made.update((plain(key, known), plain(part, known)) for key, part in value.items())
-    elif isinstance(value, str):
-        made = _Text(str.__str__(value)).standing_for(value, known)
-    elif isinstance(value, float):
-        made = _Float(float.__float__(value)).standing_for(value, known)
-    elif isinstance(value, int):
-        made = _Int(int.__int__(value)).standing_for(value, known)
-    elif isinstance(value, list) and kind.__iter__ is list.__iter__:
-        made = _List().standing_for(value, known)
-        known[id(value)] = value, made
-        made += [plain(part, known) for part in list.__iter__(value)]
-    elif kind.__module__ == "numpy" and getattr(value, "shape", None) == () and kind.__name__.startswith(_NUMBERS):
-        number = value.item()
-        made = (_Float if isinstance(number, float) else _Int)(number).standing_for(value, known)
+        _fill(made, value, known)
     else:
-        made = _View(value, known)
+        made = _wrapped(value, known)
     known[id(value)] = value, made  # the value is kept, or another object could get its identity
     return made
 
 
-def _date(value: Any) -> Any:
-    """A date, or a date with a time, of Python's own class."""
-    if not isinstance(value, datetime.datetime):
-        return datetime.date(value.year, value.month, value.day)
-    day = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
-    return datetime.datetime(*day, tzinfo=value.tzinfo, fold=value.fold)
+def _fill(made: Any, value: Any, known: dict[int, Any]) -> None:
+    """Give a list or a dictionary the parts of another one."""
+    if isinstance(value, dict):
+        made.update([(plain(key, known), plain(part, known)) for key, part in dict.items(value)])
+    else:
+        made += [plain(part, known) for part in list.__iter__(value)]
 
 
-def _empty_mapping(value: Any, known: dict[int, Any]) -> Any:
-    """A dictionary of the kind of a mapping, if the kind is one of Python's own."""
-    if type(value) is collections.defaultdict:
-        return collections.defaultdict(value.default_factory)
-    if type(value) is collections.OrderedDict:
-        return collections.OrderedDict()
-    return {} if type(value) is dict else _Dictionary().standing_for(value, known)
+def _wrapped(value: Any, known: dict[int, Any]) -> Any:
+    """A `_View` of an object, which is a text, a number, a date, a list or a dictionary where the object is one."""
+    for base, content in _BASES:
+        if isinstance(value, base):
+            kind = _kind_of(type(value), base)
+            try:
+                made = base.__new__(kind, *content(value, known))
+            except (TypeError, ValueError):  # a date without a day
+                break
+            vars(made).update(_value=value, _known=known)
+            if base in (list, dict):
+                known[id(value)] = value, made
+                _fill(made, value, known)
+            return made
+    return _kind_of(type(value), _Object)(value, known)
+
+
+def _date(value: Any, known: dict[int, Any]) -> tuple[Any, ...]:
+    return value.year, value.month, value.day
+
+
+def _time(value: Any, known: dict[int, Any]) -> tuple[Any, ...]:
+    parts = (value.hour, value.minute, value.second, value.microsecond, value.tzinfo)
+    return (*_date(value, known), *parts)
+
+
+_BASES: tuple[tuple[type, Any], ...] = (
+    (str, lambda value, known: (str.__str__(value),)),
+    (float, lambda value, known: (float.__float__(value),)),
+    (int, lambda value, known: (int.__int__(value),)),
+    (datetime.datetime, _time),
+    (datetime.date, _date),
+    (list, lambda value, known: ()),
+    (dict, lambda value, known: ()),
+    (tuple, lambda value, known: ([plain(part, known) for part in tuple.__iter__(value)],)),
+)
+"""Types of which a wrapped object still is, and what it is made of."""
 
 
 def _data_of(value: Any, name: str, known: dict[int, Any]) -> Any:
@@ -191,85 +210,17 @@ def _data_of(value: Any, name: str, known: dict[int, Any]) -> Any:
     return plain(found, known)
 
 
-class _Shown:
-    """Prints as another object does, and has its data: a text of the program's own class, a number of numpy."""
-
-    _value: Any
-    _known: dict[int, Any]
-
-    def standing_for(self, value: Any, known: dict[int, Any]) -> Any:
-        """The same, for `value`."""
-        self._value = value
-        self._known = known
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        return _data_of(self._value, name, self._known)
-
-    def __str__(self) -> str:
-        return str(self._value)
-
-    def __repr__(self) -> str:
-        return repr(self._value)
-
-
-class _Text(_Shown, str):
-    pass
-
-
-class _Float(_Shown, float):
-    pass
-
-
-class _Int(_Shown, int):
-    pass
-
-
-class _List(_Shown, list):  # type: ignore[type-arg]
-    pass
-
-
-class _Dictionary(_Shown, dict):  # type: ignore[type-arg]
-    def __missing__(self, key: Any) -> Any:
-        return plain(self._value[_raw(key)], self._known)
-
-
 class _View:
-    """What a template may do with an object: print, compare, count, iterate and index it, and read its data.
-
-    Args:
-        value: the object.
-        known: as in `plain`.
+    """What a template may do with an object: use the operators that its class defines, and read its data.
 
     Methods, functions, classes and modules cannot be reached through it.
     """
 
-    __slots__ = ("_known", "_value")
-
-    def __init__(self, value: Any, known: dict[int, Any]) -> None:
-        self._value = value
-        self._known = known
-
-    def _part(self, value: Any) -> Any:
-        return plain(value, self._known)
+    _value: Any
+    _known: dict[int, Any]
 
     def __getattr__(self, name: str) -> Any:
         return _data_of(self._value, name, self._known)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._part(self._value[_raw(key)])
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self._part, iter(self._value))
-
-    def __len__(self) -> int:
-        return len(self._value)
-
-    def __contains__(self, part: Any) -> bool:
-        return _raw(part) in self._value
-
-    def __bool__(self) -> bool:
-        return bool(self._value)
 
     def __str__(self) -> str:
         return str(self._value)
@@ -277,55 +228,124 @@ class _View:
     def __repr__(self) -> str:
         return repr(self._value)
 
-    def __eq__(self, other: object) -> bool:
-        return bool(self._value == _raw(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self._value < _raw(other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self._value > _raw(other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self._value <= _raw(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self._value >= _raw(other))
-
-    def __add__(self, other: Any) -> Any:
-        return self._part(self._value + _raw(other))
-
-    def __sub__(self, other: Any) -> Any:
-        return self._part(self._value - _raw(other))
-
-    def __mul__(self, other: Any) -> Any:
-        return self._part(self._value * _raw(other))
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._part(self._value / _raw(other))
-
-    def __neg__(self) -> Any:
-        return self._part(-self._value)
-
-    def __hash__(self) -> int:
-        return hash(self._value)
+    def __format__(self, how: str) -> str:
+        return format(self._value, how)
 
 
-class _Callable(_View):
+class _Object(_View):
+    """A `_View` of an object of no type that templates know.
+
+    Args:
+        value: the object.
+        known: as in `plain`.
+    """
+
+    def __init__(self, value: Any, known: dict[int, Any]) -> None:
+        vars(self).update(_value=value, _known=known)
+
+
+class _Callable(_Object):
     """What the program passes by name to be called: a function, a class, an object. It gets the program's own objects.
 
     What it returns is handed to the template as everything else is.
     """
 
-    __slots__ = ()
-
     def __call__(self, *given: Any, **named: Any) -> Any:
-        return self._part(self._value(*map(_raw, given), **{name: _raw(value) for name, value in named.items()}))
+        known = self._known
+        own = {id(made): value for value, made in known.values()}
+        arguments = [own.get(id(one), _raw(one)) for one in given]
+        result = self._value(*arguments, **{name: own.get(id(one), _raw(one)) for name, one in named.items()})
+        for value, made in list(known.values()):  # the function may have changed them
+            if type(value) in (list, dict) and _has_changed(value, made, known):
+                made.clear()
+                _fill(made, value, known)
+        return plain(result, known)
+
+
+def _has_changed(value: Any, made: Any, known: dict[int, Any]) -> bool:
+    if len(value) != len(made):
+        return True
+    if isinstance(value, dict):
+        return any(made.get(plain(key, known), made) is not plain(part, known) for key, part in value.items())
+    return any(one is not plain(part, known) for one, part in zip(made, value))
 
 
 def _raw(value: Any) -> Any:
-    return value._value if isinstance(value, (_View, _Shown)) else value
+    if type(value) is tuple:
+        return tuple(map(_raw, value))
+    return value._value if isinstance(value, _View) else value
 
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Below: operators. A wrapped object has those that its class defines itself, so that questions such as "is it a
+# sequence?" have the same answer; what the class leaves to a base that the wrapped object has as well stays there.
+
+_kinds: WeakKeyDictionary[type, dict[type, type]] = WeakKeyDictionary()
+
+
+def _kind_of(kind: type, base: type) -> type:
+    """The class of what stands for the objects of a class.
+
+    Args:
+        kind: the class.
+        base: a type of `_BASES` that it inherits from; else `_Object` or `_Callable`.
+    """
+    made = _kinds.setdefault(kind, {})
+    if base not in made:
+        known = object if issubclass(base, _View) else base
+        bases: list[type] = [base] if known is object else [_View, base]
+        if known is object:
+            bases += [one for one in (numbers.Number, Mapping) if issubclass(kind, one)]
+        own: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+        own.update((name, one) for name, one in _OPERATORS.items() if _defines(kind, known, name))
+        own["__hash__"] = None if kind.__hash__ is None else _hash
+        if issubclass(kind, Mapping):
+            own.update((name, _operator(name)) for name in _OF_MAPPINGS if _defines(kind, known, name))
+        made[base] = types.new_class(kind.__name__, tuple(bases), exec_body=lambda namespace: namespace.update(own))
+    return made[base]
+
+
+def _defines(kind: type, base: type, name: str) -> bool:
+    """Whether a class has a special method, other than one of its base; every operator of `object` counts."""
+    defined = getattr(kind, name, None)
+    return defined is not None and (base is object or defined is not getattr(base, name, None))
+
+
+def _operator(name: str) -> Any:
+    """A special method that calls that of the object; what comes back is handed on as everything else is."""
+
+    def operator(self: Any, *given: Any) -> Any:
+        result = getattr(type(self._value), name)(self._value, *map(_raw, given))
+        return result if result is NotImplemented else plain(result, self._known)
+
+    return operator
+
+
+def _conversion(convert: Any) -> Any:
+    """A special method that calls the function of Python's own that it is for."""
+    return lambda self, *given: convert(self._value, *map(_raw, given))
+
+
+def _over(parts: Any) -> Any:
+    """A special method that goes through the parts of the object."""
+    return lambda self: (plain(part, self._known) for part in parts(self._value))
+
+
+def _hash(self: Any) -> int:
+    return hash(self._value)
+
+
+_COMPUTE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+_OPERATORS: dict[str, Any] = {
+    **{f"__{name}__": _operator(f"__{name}__") for name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem", "contains")},
+    **{f"__{before}{name}__": _operator(f"__{before}{name}__") for name in _COMPUTE for before in ("", "r")},
+    **{f"__{name}__": _operator(f"__{name}__") for name in ("neg", "pos", "abs", "round", "html", "missing", "next")},
+    **{f"__{one.__name__}__": _conversion(one) for one in (len, bool, int, float, complex)},
+    "__index__": _conversion(index),
+    "__iter__": _over(iter),
+    "__reversed__": _over(reversed),
+}
+_OF_MAPPINGS = ("get", "items", "keys", "values")
 
 _SAFE = frozenset(
     (
@@ -334,5 +354,4 @@ _SAFE = frozenset(
         *(decimal.Decimal, fractions.Fraction, uuid.UUID),
     )
 )
-_NUMBERS = ("int", "uint", "float")
 _DATA = (str, int, float, list, tuple, Mapping)

@@ -14,8 +14,9 @@ Here      Where tokenizer.json cuts text at the level of bytes, and in another w
           what the file says wins, as a whole. The class of the tokenizer stays. A class with a constructor of its own,
           outside of transformers, and a tokenizer object that the caller gives are left alone, and so
           is a class that puts a blank in front of each text because the caller asks for it (``add_prefix_space=True``),
-          which the file does not. Ids are equal to those
-          of 4.57.6, and to what the library `tokenizers` makes of the file.
+          which the file does not. Whether a blank is put in front stays what the settings say, where tokenizer.json has
+          nothing but one step of bytes. Ids are equal to those of 4.57.6, and, without such a setting, to what the
+          library `tokenizers` makes of the file.
 """
 
 from __future__ import annotations
@@ -106,6 +107,10 @@ def declared(arguments: dict[str, Any], built: Any, given: Any = None) -> Any:
     if is_asked_for_a_blank and "ByteLevel" in _types(json.loads(built.to_str())["pre_tokenizer"] or {"type": ""}):
         scope.leave_alone(FIX.id, "add_prefix_space is your own, which tokenizer.json does not have")
         return None
+    blank, before = arguments.get("add_prefix_space"), read.pre_tokenizer
+    if blank is not None and type(before).__name__ == "ByteLevel" and before.add_prefix_space != blank:
+        before.add_prefix_space = bool(blank)  # as in 4.57.6: the settings win over tokenizer.json in this alone
+        read.pre_tokenizer = before
     return read
 
 

@@ -224,3 +224,52 @@ def a_dtype_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
         made = make("text-generation", model=folder, tokenizer=tokenizer, device="cpu")
     return {"class and dtype": shown((type(made.model).__name__, made.model.dtype))}
+
+
+def rope_of_a_part(testbed: Any, target: Any) -> dict[str, Any]:
+    """A backbone with ``rope_parameters`` of the program's own, in a file of this release or of a fork."""
+    import transformers
+
+    part = {"model_type": "swin", "rope_parameters": {"rope_theta": 7.0, "rope_type": "linear", "factor": 2.0}}
+    told = {}
+    for version in (transformers.__version__, "4.40.0.dev0", "a fork"):
+        whole = {"backbone_config": dict(part), "transformers_version": version}
+        read = transformers.UperNetConfig.from_dict(whole)
+        told[version] = shown(sorted(read.backbone_config.to_diff_dict()))
+    return told
+
+
+def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
+    """A program keeps ``rope_parameters`` on the configuration of BERT, for a model of its own."""
+    import contextlib
+    import io
+
+    from transformers import BertConfig, ViTConfig
+
+    said = io.StringIO()
+    told = {}
+    with contextlib.redirect_stderr(said):
+        for cls in (BertConfig, ViTConfig):
+            config = cls.from_dict({"rope_parameters": {"rope_theta": 7.0, "rope_type": "linear", "factor": 2.0}})
+            told[cls.__name__] = shown(sorted(config.to_diff_dict()))
+    return {**told, "said": shown([line for line in said.getvalue().splitlines() if "is not that of the file" in line])}
+
+
+def a_template_file_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
+    """A tokenizer class that asks for chat_template.jinja itself, as a work-around for releases that do not."""
+    from pathlib import Path
+
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    class Own(PreTrainedTokenizerFast):  # type: ignore[misc]
+        def __init__(self, *args: Any, chat_template_file: Any = None, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.chat_template = Path(chat_template_file).read_text() + "{# read by Own #}"
+
+    Own.vocab_files_names = {**PreTrainedTokenizerFast.vocab_files_names, "chat_template_file": "chat_template.jinja"}
+    words = Tokenizer(models.WordLevel({"<unk>": 0}, unk_token="<unk>"))
+    with TemporaryDirectory() as folder:
+        PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
+        Path(folder, "chat_template.jinja").write_text("{{ messages }}")
+        return {"template": shown(Own.from_pretrained(folder).chat_template)}

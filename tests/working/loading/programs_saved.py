@@ -33,6 +33,20 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "rope_scaling": {"type": "longrope", "short_factor": [1.0] * 4, "long_factor": [2.0] * 4},
         "transformers_version": "4.43.0",
     },
+    "llama31": {
+        **_SIZES,
+        "model_type": "llama",
+        "vocab_size": 64,
+        "rope_theta": 500000.0,
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 64,
+        },
+        "transformers_version": "4.43.0",
+    },
 }
 """Files by the kind of model, as the release wrote them that they name."""
 
@@ -45,6 +59,12 @@ def write(testbed: Any, target: Any) -> Any:
     kind, place = os.environ["KIND"], Path(os.environ["TO"])
     if kind in CONFIGURATIONS:
         (place / "config.json").write_text(json.dumps(CONFIGURATIONS[kind]))
+    elif kind == "tokenizer of bytes":
+        _bytes(place)
+    elif kind == "tokenizer of deberta":
+        words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "\u2581", "\u2581Hello", *"abcdefghijklmnopqrstuvwxyz"]
+        cls: Any = __import__("transformers").DebertaV2Tokenizer
+        cls(vocab=[(word, -1.0 - number) for number, word in enumerate(words)]).save_pretrained(place)
     elif kind.startswith("tokenizer"):
         settings = dict(_written.SETTINGS)
         if kind == "tokenizer of 4.x":
@@ -58,7 +78,32 @@ def write(testbed: Any, target: Any) -> Any:
         (place / "chat_template.jinja").write_text(_written.TEMPLATE)
     else:
         _model(testbed, kind).save_pretrained(place)
+    if kind == "llama that samples":
+        (place / "generation_config.json").write_text(
+            json.dumps({"temperature": 0.5, "transformers_version": "4.31.0"})
+        )
+    if kind == "llama without metadata":
+        from safetensors.torch import load_file, save_file
+
+        save_file(load_file(place / "model.safetensors"), place / "model.safetensors")
     return values(done=True)
+
+
+def _bytes(place: Any) -> None:
+    """A tokenizer of GPT-2's class whose file cuts digits apart."""
+    import json
+
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = {word: number for number, word in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
+    end = "<|endoftext|>"
+    words = Tokenizer(models.BPE({**letters, end: len(letters), "12": len(letters) + 1}, [("1", "2")]))
+    cut = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    words.pre_tokenizer, words.decoder = pre_tokenizers.Sequence(cut), decoders.ByteLevel()
+    words.save(str(place / "tokenizer.json"))
+    settings = {"tokenizer_class": "GPT2Tokenizer", **dict.fromkeys(("unk_token", "bos_token", "eos_token"), end)}
+    (place / "tokenizer_config.json").write_text(json.dumps({**settings, "chat_template": _written.TEMPLATE}))
+    (place / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
 
 
 def save(testbed: Any, target: Any) -> Any:
@@ -82,6 +127,10 @@ def _model(testbed: Any, kind: str) -> Any:
 
     if kind == "umt5":
         return testbed.fill(transformers.UMT5ForConditionalGeneration(transformers.UMT5Config(**UMT5)))
+    if kind.startswith("llama"):
+        return testbed.fill(transformers.LlamaForCausalLM(transformers.LlamaConfig(**_SIZES, vocab_size=64)))
+    if kind == "camembert":
+        return testbed.fill(transformers.CamembertForMaskedLM(transformers.CamembertConfig(**_SIZES, vocab_size=64)))
     return getattr(_llava, kind)(testbed)
 
 
@@ -91,10 +140,15 @@ def _read(place: str) -> Any:
     kind = os.environ["KIND"]
     if kind in CONFIGURATIONS:
         return transformers.AutoConfig.from_pretrained(place)
+    if kind == "tokenizer of deberta":
+        return transformers.DebertaV2Tokenizer.from_pretrained(place)
     if kind.startswith("tokenizer"):
         return transformers.AutoTokenizer.from_pretrained(place)
     classes = {
         "umt5": "UMT5ForConditionalGeneration",
+        "llama that samples": "LlamaForCausalLM",
+        "llama without metadata": "LlamaForCausalLM",
+        "camembert": "CamembertForMaskedLM",
         "llava": "LlavaForConditionalGeneration",
         "qwen2_vl": "Qwen2VLForConditionalGeneration",
     }
@@ -103,6 +157,8 @@ def _read(place: str) -> Any:
 
 def _meaning(thing: Any) -> dict[str, Any]:
     """What every release makes of it, in words that do not depend on the release."""
+    if os.environ["KIND"] in ("tokenizer of bytes", "tokenizer of deberta"):
+        return {"ids": thing("Hello 1212 abc")["input_ids"], "pair": thing("a", "b")["input_ids"]}
     if hasattr(thing, "all_special_ids"):
         return {
             "ids": thing(_written.TEXT)["input_ids"],
@@ -113,7 +169,13 @@ def _meaning(thing: Any) -> dict[str, Any]:
     if hasattr(thing, "state_dict"):
         # Prefixes differ between releases; the weights do not.
         sums = sorted(round(float(value.double().sum()), 3) for value in thing.state_dict().values())
-        return {"sums": sums, "tied": getattr(thing.config, "tie_word_embeddings", None)}
+        if os.environ["KIND"].startswith("llama"):
+            return {"sums": sums, "temperature": thing.generation_config.temperature}
+        return {
+            "sums": sums,
+            "type": thing.config.model_type,
+            "tied": getattr(thing.config, "tie_word_embeddings", None),
+        }
     known = {**(getattr(thing, "rope_scaling", None) or {}), **(getattr(thing, "rope_parameters", None) or {})}
     theta = getattr(thing, "rope_theta", None) or getattr(thing, "rotary_emb_base", None) or known.get("rope_theta")
     kind = known.get("rope_type") or known.get("type") or "default"

@@ -40,10 +40,24 @@ WAYS = (
     ("vlm-checkpoint-key-layout-new-to-old", "llava", "5.6.0", "4.44.2", "5.6.0"),
     ("v5-vlm-saved-in-two-layouts,vlm-checkpoint-key-layout-new-to-old", "llava", "5.3.0", "5.5.1", "5.3.0"),
     ("v5-vlm-saved-in-two-layouts", "qwen2_vl", "5.3.0", "5.5.1", "5.6.0"),
+    ("rope-scaling-validation-llama31", "llama31", "4.57.6", "4.42.4", "4.57.6"),
+    ("v5-config-without-tie-word-embeddings", "camembert", "4.57.6", "5.0.0", "4.57.6"),
+    ("generation-config-strict-save", "llama that samples", "4.36.2", "4.57.6", "4.57.6"),
+    ("safetensors-metadata-none", "llama without metadata", "4.57.6", "4.44.2", "4.57.6"),
+    ("qwen2vl-config-model-type", "qwen2_vl", "4.57.6", "4.57.3", "4.57.6"),
+    ("v5-byte-level-tokenizer-overridden", "tokenizer of bytes", "4.57.6", "5.2.0", "4.57.6"),
+    ("v5-debertav2-no-special-tokens", "tokenizer of deberta", "5.4.0", "5.2.0", "5.4.0"),
     ("vlm-save-reverse-mapping", "llava", "4.49.0", "4.52.3", "4.49.0"),
 )
 
-MISREAD = ("v5-umt5-config-unties-encoder", "v5-gpt-neox-rotary-pct-lost")
+MISREAD = (
+    "v5-umt5-config-unties-encoder",
+    "v5-gpt-neox-rotary-pct-lost",
+    "rope-scaling-validation-llama31",
+    "qwen2vl-config-model-type",
+    "v5-byte-level-tokenizer-overridden",
+    "v5-debertav2-no-special-tokens",
+)
 """Repairs of releases that misread the original, and so what is saved in the same form."""
 
 

@@ -22,6 +22,10 @@ PROGRAMS = [
     ("attributes_of_initialised_modules", "5.0.0", "v5-custom-weights-initialised-again"),
     ("a_table_of_its_own", "5.0.0", "v5-umt5-config-unties-encoder"),
     ("a_table_of_its_own", "5.2.0", "v5-umt5-config-unties-encoder"),
+    ("rope_of_a_part", "4.49.0", "v5-rope-parameters-ignored-by-v4"),
+    ("rope_of_a_part", "4.57.6", "v5-rope-parameters-ignored-by-v4"),
+    ("rope_of_a_model_without", "4.57.6", "v5-rope-parameters-ignored-by-v4"),
+    ("a_template_file_of_its_own", "4.44.2", "chat-template-jinja-file-ignored"),
     ("a_dtype_of_its_own", "4.56.0", "pipeline-torch-dtype-ignored"),
 ]
 

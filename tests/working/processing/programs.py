@@ -9,6 +9,7 @@ import functools
 import importlib
 import uuid
 from collections import Counter, OrderedDict, UserDict, defaultdict, deque, namedtuple
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -348,6 +349,32 @@ def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
     return told
 
 
+def byte_level_with_a_blank_in_its_settings(testbed: Any, target: Any) -> dict[str, Any]:
+    """GPT-2's class whose settings put a blank in front of each text, and whose file has one step, of bytes."""
+    import json
+    import tempfile
+    from pathlib import Path
+
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import AutoTokenizer
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = {word: number for number, word in enumerate([*letters, "<|endoftext|>", "\u0120a"])}
+    words = Tokenizer(models.BPE(vocab, [("\u0120", "a")]))
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    told = {}
+    for blank in (True, False):
+        with tempfile.TemporaryDirectory() as folder:
+            words.save(str(Path(folder, "tokenizer.json")))
+            tokens = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>")
+            settings = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": blank, **tokens}
+            Path(folder, "tokenizer_config.json").write_text(json.dumps(settings))
+            Path(folder, "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+            told[f"{blank}"] = torch.tensor(AutoTokenizer.from_pretrained(folder)("a b").input_ids)
+    return told
+
+
 def size_of_a_subclass(testbed: Any, target: Any) -> dict[str, Any]:
     """Subclasses whose class attribute ``size`` is a dict of another type, or None because nothing is resized."""
     import numpy
@@ -391,3 +418,143 @@ def as_tensor(text: str) -> Any:
     import torch
 
     return torch.tensor([*text.encode()])
+
+
+class Money(float):
+    """A number that computes and prints in its own way."""
+
+    def __mul__(self, other: Any) -> Money:
+        return Money(float(self) * other)
+
+    def __str__(self) -> str:
+        return f"${float(self):.2f}"
+
+
+class Letters(str):
+    """A text whose operators are the program's own."""
+
+    def __add__(self, other: str) -> Letters:
+        return Letters(f"{self}-{other}")
+
+    def __contains__(self, part: object) -> bool:
+        return str(part).lower() in str(self).lower()
+
+
+class Stamp(datetime.datetime):
+    """A date that prints in another way, as of pandas and pendulum."""
+
+    def __str__(self) -> str:
+        return self.isoformat("T")
+
+
+class NoDate(datetime.datetime):
+    """A date that is missing, as in a column of pandas."""
+
+    def __new__(cls) -> NoDate:
+        return super().__new__(cls, 1, 1, 1)
+
+    year = month = day = property(lambda self: float("nan"))  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "NaT"
+
+
+class AnyCase(dict):  # type: ignore[type-arg]
+    """A message whose keys are found in any case."""
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(str(key).lower())
+
+    def __getitem__(self, key: str) -> Any:
+        return super().__getitem__(key.lower())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return super().get(key.lower(), default)
+
+
+class Row(Mapping):  # type: ignore[type-arg]
+    """A row of a table that decodes a column when it is read; one of them cannot be."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key == "picture":
+            raise OSError("no such picture")
+        return {"role": "user", "content": "a"}[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("role", "content", "picture"))
+
+    def __len__(self) -> int:
+        return 3
+
+
+def chat_of_odd_values(testbed: Any, target: Any) -> dict[str, Any]:
+    """Numbers, texts, dates, tuples and mappings of the program's own, and functions that change what they get."""
+    import numpy
+    from markupsafe import Markup
+
+    conversation: list[Any] = [{"role": "user", "content": "a"}]
+    calls: list[int] = []
+
+    def mark(message: Any) -> str:
+        message["seen"] = True
+        return type(message).__name__
+
+    def kinds(messages: Any) -> str:
+        return " ".join(type(one).__name__ for one in messages)
+
+    array = numpy.arange(3)
+    named: dict[str, Any] = {
+        "single": numpy.float32(0.1),
+        "whole": numpy.int64(3),
+        "price": Money(1.5),
+        "letters": Letters("Ab"),
+        "stamp": Stamp(2026, 1, 2),
+        "missing": NoDate(),
+        "pair": Pair("a", "b"),
+        "case": AnyCase(role="user"),
+        "row": Row(),
+        "count": Counter("aab"),
+        "markup": Markup("<p>"),
+        "array": array,
+        "keys": {"a": 1}.keys(),
+        "turns": [Turn("user", "a"), Turn("assistant", "b")],
+        "users": UserDict(role="user"),
+        "calls": calls,
+        "call": calls.append,
+        "mark": mark,
+        "kinds": kinds,
+    }
+    pieces = {
+        "single": "{{ single * 2 }} {{ 1 - single }} {{ single == 0.1 }} {{ single is float }} {{ single | round(2) }}",
+        "whole": "{{ whole is integer }} {{ whole is number }} {{ range(whole) | list }} {{ 'a' * whole }}",
+        "price": "{{ price * 2 }} {{ price }} {{ '%.1f' | format(price) }}",
+        "letters": "{{ letters + 'c' }} {{ 'a' in letters }} {{ 'x' ~ letters }} {{ letters is string }}",
+        "stamp": "{{ stamp }} {{ stamp.year }} {{ stamp.strftime('%d') }}",
+        "missing": "{{ missing }}",
+        "pair": "{{ pair | tojson }} {{ '%s and %s' % pair }} {{ pair.role }} {{ pair + ('c',) }}",
+        "case": "{{ case['ROLE'] }} {{ 'Role' in case }} {{ case.get('Role') }} {{ case | tojson }}",
+        "row": "{{ row.role }} {{ row['content'] }} {{ row | length }} {{ row is mapping }} {{ row | list }}",
+        "count": "{{ count.a }} {{ count['z'] }} {{ count.items() | list }}",
+        "markup": "{{ markup + '<b>' }} {{ markup | e }} {{ '<' + markup }} {{ markup is escaped }}",
+        "array": "{{ array > 0 }} {{ array == array }} {{ 1 + array }} {{ array // 2 }} {{ array % 2 }}",
+        "keys": "{{ keys is sequence }} {{ keys | list }} {{ keys | length }}",
+        "users": "{{ users.role }} {{ users.items() | list }} {{ users.get('name', 'none') }} {{ users }}",
+        "calls": "{% if call(1) %}{% endif %}{{ calls | length }} {{ calls }}",
+        "mark": "{{ mark(messages[0]) }} {{ messages[0].seen }}",
+        "kinds": "{{ kinds(turns) }}",
+    }
+    told = {}
+    for name, template in pieces.items():
+        told[name] = as_tensor(render(conversation, template, **named))
+    told["the caller's"] = as_tensor(str(conversation))
+    return told
+
+
+def render(messages: Any, template: str, **named: Any) -> str:
+    """The text of a conversation."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({"<unk>": 0}, unk_token="<unk>"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
+    return str(tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False, **named))

@@ -41,6 +41,12 @@ def test_messages_in_any_container_give_the_same_text(release):
     assert differences(*both("chat", release, "chat-template-sandbox-escape")) == {}
 
 
+@pytest.mark.parametrize("release", ["4.44.2", "5.2.0"])
+def test_values_of_any_class_give_the_same_text(release):
+    """A missing date raised a TypeError; operators and mappings of the program's own were those of Python's types."""
+    assert differences(*both("chat_of_odd_values", release, "chat-template-sandbox-escape")) == {}
+
+
 @pytest.mark.parametrize("release", ["4.50.3", "4.57.6"])
 def test_the_size_of_the_caller_is_not_written_to(release):
     """Number 49: the second processor got the limit of the first; a size without numbers was kept as it is."""
@@ -83,6 +89,13 @@ def test_a_tokenizer_without_special_tokens_gets_none(release):
 def test_what_the_caller_wants_of_a_byte_level_tokenizer_is_done(release):
     """The blank in front was not put there, and a tokenizer of the caller's could not be saved."""
     assert differences(*both("byte_level_as_the_caller_wants", release, "v5-byte-level-tokenizer-overridden")) == {}
+
+
+@pytest.mark.parametrize("release", ["5.2.0", "5.23.0"])
+def test_a_blank_in_front_that_the_settings_ask_for_is_put_there(release):
+    """It was that of tokenizer.json, which stock and 4.57.6 do not go by."""
+    program = "byte_level_with_a_blank_in_its_settings"
+    assert differences(*both(program, release, "v5-byte-level-tokenizer-overridden")) == {}
 
 
 @pytest.mark.parametrize("release", ["5.3.0", "5.23.0"])
