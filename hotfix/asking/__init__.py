@@ -16,9 +16,11 @@ The rule, from the asking frame upwards:
 - In the frame that asks, and in one that imports the module that asks, any handler for the error counts: a bare one,
   one for `Exception`, one whose class cannot be determined. One that only raises again or ends the program does not.
 - Further up, a handler counts if it names the error, if it is in module-level code, or if it is silent. A broad handler
-  in a function that reports the error is the main loop of a server, a test runner or a notebook: it does not count.
+  in a function that reports the error is the main loop of a server, a test runner or a notebook: it does not count,
+  unless the program itself has something else there in the place of what is imported.
 - A handler may turn the error into another one; from there on, that one counts.
-- A context manager counts if it is known to stop the error. An unknown one counts around an import only.
+- A context manager counts if it is known to stop the error, or if its code speaks of the error. An unknown one counts
+  around an import only.
 - Code in C that asks (`map`, `partial`, `attrgetter`, a star-import) is left alone, except for pickle.
 
 When in doubt, the answer is that the program would not end. Python 3.14 and later is always in doubt. Nothing of the

@@ -24,6 +24,8 @@ _UNIT = 2 if _VERSION >= (3, 10) else 1
 _SILENT = {_OPS[name] for name in ("CACHE", "EXTENDED_ARG", "NOP", "KW_NAMES") if name in _OPS}  # push nothing
 _SETUPS = {"SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"}
 ENDS = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
+_GIVING = ("CALL", "LOAD_ATTR", "BINARY_", "SEND", "YIELD_FROM")
+_BETWEEN = ("CACHE", "EXTENDED_ARG", "NOP", "END_SEND")
 CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"}
 
 
@@ -97,7 +99,7 @@ class Code:
     def variable(self, at: int, stores: bool = False) -> tuple[str, int]:
         """The variable that an instruction loads or stores: its kind and its index."""
         name, index = self.name(at), self.argument(at)
-        if name == "STORE_FAST_LOAD_FAST":  # of Python 3.13
+        if name in ("STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"):  # of Python 3.13
             return "FAST", index >> 4 if stores else index & 15
         return name.partition("_")[2], index >> (name == "LOAD_GLOBAL" and HAS_TABLE)
 
@@ -141,6 +143,19 @@ class Code:
             callee = self.pushed_by(callee)
         return callee, [self.pushed_by(at, count + words - 1 - index) for index in range(count)]
 
+    def is_used(self, at: int) -> bool:
+        """Whether what an instruction gives is used; not if it is kept in a variable that gets nothing else."""
+        if not self.name(at).startswith(_GIVING):
+            return False
+        behind = at + 2 if (target := self.jump(at)) is None else target  # the end of an `await`
+        while self.name(behind) in _BETWEEN:
+            behind += 2
+        name = self.name(behind)
+        if not name.startswith("STORE_") or name in ("STORE_ATTR", "STORE_SUBSCR"):
+            return name != "POP_TOP"
+        stores = (other for other in range(0, len(self.raw), 2) if self.name(other).startswith("STORE_"))
+        return sum(self.variable(other, stores=True) == self.variable(behind, stores=True) for other in stores) > 1
+
     # -- handlers ------------------------------------------------------------------------------------------------------
 
     def handler(self, at: int) -> Optional[int]:
@@ -161,6 +176,8 @@ class Code:
         else:
             places = range(0, len(self.raw), 2)
             at = next((at for at in places if "_WITH" in self.name(at) and self.jump(at) == handler), -1)
+            while self.name(at) in ("SETUP_ASYNC_WITH", "YIELD_FROM", "LOAD_CONST", "GET_AWAITABLE"):
+                at -= 2  # to BEFORE_ASYNC_WITH
         return self.pushed_by(at) if at >= 0 else -1
 
     def _table(self, at: int = -1) -> list[tuple[int, int, int]]:

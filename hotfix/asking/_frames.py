@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from typing import Any, Optional, Union
@@ -13,11 +14,16 @@ _MACHINERY = {"importlib", "importlib._bootstrap", "importlib._bootstrap_externa
 # Functions whose caller decides, although they have handlers.
 _TRANSPARENT = {("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")}
 # Functions that expect an error whose class is not in the code.
-_EXPECTING = {("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")}
+_EXPECTING = {
+    *(("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")),
+    ("doctest", "__run"),
+}
+_SKIPPING = {"SkipTest", "Skipped"}  # errors that a test runner expects
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
-# Packages whose `__getattr__` has no answer for what a property of the user's lacks.
-_WITHOUT_ANSWERS = {"torch", "transformers", "hotfix"}
+# Packages that are not the program's, and whose `__getattr__` has no answer for what a property of the user's lacks.
+_LIBRARIES = {"torch", "transformers", "hotfix"}
+_INSTALLED = ("<frozen", os.path.dirname(os.__file__))
 _PICKLING = {"load", "loads", "find_class"}
 SUBSCRIPT = "[]"
 """What is asked for by index or key, in the place of a name."""
@@ -31,7 +37,12 @@ _askers: dict[tuple[int, int, str], str] = {}
 _passed: set[tuple[Any, ...]] = set()  # places in which nothing becomes of these errors
 
 
-def would_end(error: type[BaseException], asking: Union[int, types.FrameType] = 1, name: str = "") -> bool:
+def would_end(
+    error: type[BaseException],
+    asking: Union[int, types.FrameType] = 1,
+    name: str = "",
+    of_module: bool = False,
+) -> bool:
     """Whether the program would end if this error were raised for what a frame asks.
 
     Args:
@@ -39,6 +50,7 @@ def would_end(error: type[BaseException], asking: Union[int, types.FrameType] = 
         asking: the frame that asks, or how many frames up it is; 1 is the caller.
         name: the attribute that is asked for, or ``[]`` for what is asked for by index or key. If Python asks for
             something else in this place, code in C is asking.
+        of_module: whether it is a module that is asked for it.
 
     Returns:
         False also where nothing can be determined.
@@ -55,18 +67,20 @@ def would_end(error: type[BaseException], asking: Union[int, types.FrameType] = 
         error = (_imported(error) or error) if how == "import" else error
     elif issubclass(error, AttributeError):  # importlib looks whether a package has the name; Python asks again
         return False
-    return not is_handled(error, frame)
+    return not is_handled(error, frame, of_module)
 
 
-def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> bool:
+def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_module: bool = False) -> bool:
     """Whether the program is prepared for an error that is raised in a frame, or in what this frame calls.
 
     A handler in this frame counts, whatever it is for; further up, one that names the error counts, and one in
-    module-level code. A broad handler in a function further up does not.
+    module-level code. A broad handler in a function further up does not, unless it is silent, or the program's own and
+    has something else in the place of what is imported.
 
     Args:
         error: the class of the error.
         frame: the frame that calls what raises.
+        of_module: whether the error is about a name of a module.
 
     Returns:
         True also where that cannot be determined.
@@ -75,11 +89,13 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> 
         return True
     errors: set[Error] = {error}
     is_near, is_caught = True, False
+    is_import = of_module or issubclass(error, ImportError)
     below: Optional[types.FrameType] = None
+    first: Optional[types.FrameType] = None
     while frame is not None:
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
-            is_near, frame = False, frame.f_back
+            is_near, first, frame = False, first or frame, frame.f_back
             continue
         module, function = _module(frame), frame.f_code.co_name
         if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
@@ -89,7 +105,7 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> 
                 errors = {_imported(kind) for kind in errors}
             is_near, frame = module in _MACHINERY, frame.f_back
             continue
-        how = ""
+        how, first = "", first or frame
         if not is_near and any(kind and issubclass(kind, AttributeError) for kind in errors):
             how = asker(frame)
             if how == "probe":
@@ -105,14 +121,20 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType]) -> 
             fate = _fate(frame, kind)
             remaining |= fate.escapes
             may_stop = may_stop or bool(fate.caught)
-            for how, is_silent in fate.caught:
+            for how, does in fate.caught:
                 if how == "manager":
-                    if is_near and issubclass(error, ImportError):
-                        return True
-                elif is_near or how == "named" or ((is_silent or not is_function) and not is_caught):
+                    counts = is_near and issubclass(error, ImportError)
+                elif is_near or how == "named":
+                    counts = True
+                else:
+                    has_else = does == "instead" and is_import and _is_of_the_program(frame, first)
+                    counts = not is_caught and (not is_function or does == "nothing" or has_else)
+                if counts:
                     return True
                 remaining.add(kind)
-            is_caught = is_caught or not (fate.escapes or ("manager", False) in fate.caught)
+            is_caught = is_caught or not (fate.escapes or ("manager", "reports") in fate.caught)
+        if any(kind and kind.__name__ in _SKIPPING for kind in remaining):
+            return True
         if not may_stop and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
         errors, is_near, below, frame = remaining, False, frame, frame.f_back
@@ -127,7 +149,15 @@ def _falls_back(frame: types.FrameType) -> bool:
         return False
     subject = frame.f_locals.get(code.co_varnames[at])
     hook = next((vars(kind)["__getattr__"] for kind in type(subject).__mro__ if "__getattr__" in vars(kind)), None)
-    return hook is not None and str(getattr(hook, "__module__", "")).partition(".")[0] not in _WITHOUT_ANSWERS
+    return hook is not None and str(getattr(hook, "__module__", "")).partition(".")[0] not in _LIBRARIES
+
+
+def _is_of_the_program(frame: types.FrameType, asking: types.FrameType) -> bool:
+    """Whether a frame is of the program, or of the same package as the frame that asks; not of another package."""
+    file, package = frame.f_code.co_filename, _module(frame).partition(".")[0]
+    if package == _module(asking).partition(".")[0]:
+        return True
+    return not (package in _LIBRARIES or "-packages" in file or file.startswith(_INSTALLED))
 
 
 def _imported(error: Error) -> Error:

@@ -21,6 +21,7 @@ _UNKNOWN = object()
 _UNBOUND = ("", -1)
 _NAMED = (ImportError, AttributeError)
 _BROAD = (Exception, BaseException)
+_STACKS = (contextlib.ExitStack, contextlib.AsyncExitStack)
 _STOPPING = ("suppress", "raises", "assertRaises", "assertRaisesRegex")
 _EXITS = [sys.exit, os._exit, os.abort, *(getattr(builtins, name, sys.exit) for name in ("exit", "quit"))]
 _WITH_ATTRIBUTES = (types.ModuleType, types.FunctionType, type)
@@ -33,11 +34,12 @@ class Fate(NamedTuple):
     Attributes:
         escapes: the classes of the errors that can leave the frame.
         caught: what can stop it, a pair for each: ``named`` or ``broad`` for a handler, ``manager`` for a context
-            manager that is not known; and whether it is silent: it neither calls anything nor keeps the error.
+            manager that is not known; and what it does: ``nothing`` that calls or keeps the error, ``instead`` where
+            the frame uses what it has asked for and has something else now, or it ``reports`` the error.
     """
 
     escapes: frozenset[Error]
-    caught: frozenset[tuple[str, bool]]
+    caught: frozenset[tuple[str, str]]
 
 
 class _State(NamedTuple):
@@ -46,7 +48,7 @@ class _State(NamedTuple):
     start: int = -1  # of the handler that runs
     handled: tuple[Error, ...] = ()  # the errors whose handlers run, innermost last
     how: str = "broad"
-    silent: bool = True
+    does: str = "nothing"
     bound: tuple[str, int] = _UNBOUND  # the variable of `except ... as variable`
 
 
@@ -66,12 +68,14 @@ class Walk:
         self._code = code
         self._look_up = look_up
         self._escapes: set[Error] = set()
-        self._caught: set[tuple[str, bool]] = set()
+        self._caught: set[tuple[str, str]] = set()
+        self._is_used = False
         self._todo: list[_State] = []
 
     def fate(self, at: int, error: Error) -> Fate:
         """What becomes of an error that an instruction raises."""
         seen: set[_State] = set()
+        self._is_used = self._code.is_used(at)
         self._throw(_State(at, error))
         while self._todo:
             state: Optional[_State] = self._todo.pop()
@@ -112,9 +116,9 @@ class Walk:
         self._todo.append(state._replace(at=start, start=start, handled=handled))
         return None
 
-    def _catch(self, how: str, silent: bool) -> Optional[_State]:
+    def _catch(self, how: str, does: str) -> Optional[_State]:
         """The error may end here, and with it the path."""
-        self._caught.add((how, silent))
+        self._caught.add((how, "instead" if does == "calls" and self._is_used else does))
         return None
 
     def _step(self, state: _State) -> Optional[_State]:
@@ -132,15 +136,15 @@ class Walk:
         if name == "RAISE_VARARGS":
             return self._throw(state._replace(error=self._raised(state)))
         if name == "CHECK_EG_MATCH":  # except*
-            return self._catch("named", False)
+            return self._catch("named", "calls")
         if name in ENDS or name.startswith("YIELD"):
-            return self._catch(state.how, state.silent)
+            return self._catch(state.how, state.does)
         if name == "POP_EXCEPT":
             state = state._replace(at=at + 2, handled=state.handled[:-1])
             if code.name(at - 2) == "COPY" and code.name(at + 2) == "RERAISE":
                 return state  # cleaning up, before the error goes on
             if all(kind is _Earlier for kind in state.handled):
-                return self._catch(state.how, state.silent)
+                return self._catch(state.how, state.does)
             return state._replace(error=state.handled[-1])
         if name in CALLS and self.value(code.call(at)[0]) in _EXITS:
             return self._throw(state._replace(error=SystemExit))
@@ -148,7 +152,10 @@ class Walk:
             if not (name.startswith("JUMP_") and "IF" not in name):
                 self._todo.append(state._replace(at=at + 2))
             return state._replace(at=target)
-        return state._replace(at=at + 2, silent=state.silent and "CALL" not in name)
+        if state.bound != _UNBOUND and name.startswith("STORE_") and code.variable(code.pushed_by(at)) == state.bound:
+            return state._replace(at=at + 2, does="reports")  # it is kept, to be raised or shown later
+        does = "calls" if state.does == "nothing" and "CALL" in name else state.does
+        return state._replace(at=at + 2, does=does)
 
     def _match(self, state: _State) -> Optional[_State]:
         """An except clause: the path on which it matches, the path on which it does not, or both."""
@@ -167,14 +174,14 @@ class Walk:
             self._todo.append(state._replace(at=target))
         if matches is False:
             return None
-        silent = state.silent and bound == _UNBOUND
-        return state._replace(at=at + 2, how=_how(state.error, classes), bound=bound, silent=silent)
+        does = state.does if bound == _UNBOUND else "calls"
+        return state._replace(at=at + 2, how=_how(state.error, classes), bound=bound, does=does)
 
     def _leave_block(self, state: _State) -> Optional[_State]:
         """The end of a `with` block: its context manager stops the error, lets it through, or is not known."""
         stops, how = self._stops(self._code.manager(state.start), state.error)
         if stops is not False:
-            self._catch(how, False)
+            self._catch(how, "reports")
         if stops is not True:
             at = state.at
             while self._code.name(at) != "RERAISE":
@@ -200,15 +207,17 @@ class Walk:
         code = self._code
         if code.name(manager) not in CALLS:
             value = self.value(manager)
-            return (None, "manager") if value is _UNKNOWN else _class_stops(type(value))
+            return (None, "manager") if value is _UNKNOWN else _class_stops(type(value), error)
         callee, arguments = code.call(manager)
         value, name = self.value(callee), code.name(callee)
         last = code.named(callee) if name.startswith("LOAD_") and name[5:] in _WITH_A_NAME else ""
         if value is contextlib.suppress or last in _STOPPING:
             classes = _classes(tuple(map(self.value, arguments if value is contextlib.suppress else arguments[:1])))
             return _matches(error, classes), _how(error, classes)
+        if isinstance(value, type) and issubclass(value, _STACKS):
+            return None, "named" if "suppress" in code.object.co_names else "manager"
         if isinstance(value, type):
-            return _class_stops(value)
+            return _class_stops(value, error)
         if isinstance(value, types.BuiltinFunctionType):  # open
             return False, ""
         made = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
@@ -221,7 +230,7 @@ class Walk:
                     if caught:
                         return None, min(caught)[0]
             return False, ""
-        return None, "manager"
+        return None, "named" if isinstance(value, types.FunctionType) and _speaks_of(value, error) else "manager"
 
 
 _WITH_A_NAME = ("NAME", "GLOBAL", "ATTR", "METHOD")
@@ -239,18 +248,32 @@ def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) ->
     return look_up
 
 
-def _class_stops(kind: type) -> tuple[Optional[bool], str]:
+def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
     """Whether the context managers of a class stop errors: not where `__exit__` returns nothing, or is written in C."""
-    leave = getattr(kind, "__exit__", None)
+    leave = getattr(kind, "__exit__", None) or getattr(kind, "__aexit__", None)
     if not isinstance(leave, types.FunctionType):
         return (False if leave is not None else None), "manager"
     code = Code(leave.__code__)
+    how = ""
     for at in range(0, len(code.raw), 2):
         if code.name(at) in ("RETURN_VALUE", "RETURN_CONST"):
             source = at if code.name(at) == "RETURN_CONST" else code.pushed_by(at)
-            if code.name(source) not in ("RETURN_CONST", "LOAD_CONST") or code.object.co_consts[code.argument(source)]:
-                return None, "manager"
-    return False, ""
+            if code.name(source) not in ("RETURN_CONST", "LOAD_CONST"):
+                how = how or "manager"
+            elif code.object.co_consts[code.argument(source)]:
+                how = "broad"
+    if not how:
+        return False, ""
+    return None, "named" if _speaks_of(leave, error) else how
+
+
+def _speaks_of(function: types.FunctionType, error: Error) -> bool:
+    """Whether a function is about this error: it names a class that matches, or compares with classes that it has."""
+    names, spaces = function.__code__.co_names, (function.__globals__, vars(builtins))
+    values = [space[name] for name in names for space in spaces if name in space]
+    kinds = [kind for kind in values if isinstance(kind, type) and issubclass(kind, BaseException)]
+    classes: list[Error] = [kind for kind in kinds if kind not in _BROAD]
+    return _matches(error, classes) is True if classes else not {"issubclass", "suppress"}.isdisjoint(names)
 
 
 def _classes(value: Any) -> list[Error]:

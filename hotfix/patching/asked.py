@@ -209,7 +209,7 @@ class Restored:
 
     def is_needed(self, frame: types.FrameType) -> bool:
         """Whether the program would end without the name."""
-        return would_end(AttributeError, frame, self.name)
+        return would_end(AttributeError, frame, self.name, of_module=self.anchor is None)
 
     def give(self, frame: Optional[types.FrameType]) -> None:
         """Write down that a program has received the name."""
@@ -385,9 +385,9 @@ def prepare() -> None:
     _asking = asking
 
 
-def would_end(error: type[BaseException], frame: types.FrameType, name: str = "") -> bool:
+def would_end(error: type[BaseException], frame: types.FrameType, name: str = "", of_module: bool = False) -> bool:
     """See `hotfix.asking.would_end`."""
-    return bool(_asking.would_end(error, frame, name))
+    return bool(_asking.would_end(error, frame, name, of_module))
 
 
 def _is_ours(frame: types.FrameType) -> bool:

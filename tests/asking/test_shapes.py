@@ -65,7 +65,8 @@ class Missing:
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None and issubclass(owner, types.ModuleType):
             return self
-        self.answers.append(asking.would_end(AttributeError, asking=2, name=self.name))
+        of_module = issubclass(owner, types.ModuleType)
+        self.answers.append(asking.would_end(AttributeError, asking=2, name=self.name, of_module=of_module))
         raise AttributeError(self.name)
 
 
