@@ -28,6 +28,7 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from hotfix.versions import source
@@ -290,9 +291,13 @@ class Release:
     Args:
         modules: the number of the text of each.
         facts: what the texts say.
+        restored: ``module:name`` of what fixes restore in it.
     """
 
-    def __init__(self, modules: Mapping[str, int], facts: Mapping[int, Facts]) -> None:
+    def __init__(
+        self, modules: Mapping[str, int], facts: Mapping[int, Facts], restored: frozenset[str] = frozenset()
+    ) -> None:
+        self.restored = restored
         self.modules = frozenset(modules)
         self.facts = {module: facts[number] for module, number in modules.items() if number in facts}
         surfaces = {number: facts[number].surface for number in modules.values() if number in facts}
@@ -414,6 +419,8 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
     if origin.kind in ("module", "outside"):
         return _of_another(here, origin)
     if origin.place != (module, name) and here.defines(origin.place) and _is_plain(here, origin.place):
+        return Decision("alias", ":".join(origin.place))
+    if origin.place != (module, name) and ":".join(origin.place) in here.restored:
         return Decision("alias", ":".join(origin.place))
     if origin.conditional:
         return Decision("", "conditional")
@@ -625,13 +632,21 @@ def sample(every: Iterable[Version]) -> list[Version]:
     return [one for one in ordered if one == last[one.major, one.minor] or (one.major >= 5 and one.micro == 0)]
 
 
-def restored_by_fixes() -> frozenset[str]:
-    """``module:name`` of everything that fixes restore."""
+def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
+    """``module:name`` of everything that fixes restore, in some release or by default in a given one."""
     from hotfix.engine.catalogue import INDEX
     from hotfix.engine.index import Index
 
     index = Index(INDEX)
-    return frozenset(key for id in index.kinds if id not in TABLED for key in index.facts(id)["targets"])
+    found = set()
+    for facts in (index.facts(id) for id in index.kinds if id not in TABLED):
+        if facts["kind"] == "removed-api" and not (release and facts["optin"]):
+            found.update(
+                key
+                for key, lacking in facts["targets"].items()
+                if release is None or SpecifierSet(lacking).contains(release)
+            )
+    return frozenset(found)
 
 
 TABLED = ("names-elsewhere", "constants-removed", "attention-classes-by-kind-removed")
@@ -647,7 +662,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
     versions = sample(every)
     library = wheels.catalogue(PACKAGE, {one: every[one] for one in versions})
     facts = read(library)
-    releases = [Release(library.modules[one], facts) for one in versions]
+    releases = [Release(library.modules[one], facts, restored_by_fixes(one)) for one in versions]
     text = rendered(versions, releases, rows(releases, restored_by_fixes()), list(every))
     if chosen.check:
         same = TABLE.read_text(encoding="utf-8") == text
