@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 # To look its own classes up, transformers executes itself once more while this module is imported, past all finders.
 EXECUTES_AGAIN = "transformers.processing_utils"
 
-# What restores names by a table, for each kind of row; see `hotfix.patching.tabled`.
-TABLED = {"alias": "names-elsewhere", "constant": "constants-removed", "hollow": "attention-classes-by-kind-removed"}
-
 HINT = "hotfix can give this name its old meaning: HOTFIX_OPTIN={}"
 
 
@@ -166,7 +163,7 @@ class Session:
             changed = self._steps() != before
             if self.selection.is_empty:
                 self.hints.clear()
-            if not gone.isdisjoint(TABLED.values()):
+            if not gone.isdisjoint(tabled.FIXES.values()):
                 self._forget_table()
         if gone:
             self._after_uninstalling(changed, stranded)
@@ -302,7 +299,7 @@ class Session:
             return None
         ids, found = self.selection.ids, self._table
         if found is None or found[0] is not ids:
-            fixes = {kind: id for kind, id in TABLED.items() if id in ids}
+            fixes = {kind: id for kind, id in tabled.FIXES.items() if id in ids}
             if found is not None and found[1] is not None and found[1].fixes == fixes:
                 self._table = ids, found[1]
                 return found[1]

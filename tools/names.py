@@ -31,12 +31,13 @@ from typing import Any, NamedTuple, Optional
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from hotfix.patching import tabled
 from hotfix.versions import source
 
 from . import symbols, wheels
 
 PACKAGE = symbols.PACKAGE
-TABLE = Path(__file__).resolve().parent.parent / "hotfix" / "names" / "removed.txt"
+TABLE = tabled.FILE
 
 REASONS = {
     "body": "a function or class whose code is gone: it needs one of our own",
@@ -535,7 +536,7 @@ def rows(releases: list[Release], kept: frozenset[str] = frozenset()) -> Iterato
             if _LEFT_OUT.match(module) or module.endswith("()"):
                 continue
             for name in found:
-                if not _NOT_ASKED.match(name) and name != "*":
+                if name.isidentifier() and not _NOT_ASKED.match(name):
                     had[module][name].append(number)
     for module, names in sorted(had.items()):
         parent, _, last = module.rpartition(".")
@@ -589,6 +590,7 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
         by_module[row.module].append(row)
     since: dict[str, set[str]] = defaultdict(set)
     blocks = []
+    back: set[str] = set()  # the modules that exist again
     for module, its in sorted(by_module.items()):
         known = {one.name for one in its if one.decision.kind}
         useful = [one for one in its if one.name in known]
@@ -598,8 +600,12 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
         if gone is not None:
             until = [one for one in useful if one.first < gone]
             after = [one._replace(first=max(one.first, gone)) for one in useful if one.end is None or one.end > gone]
-            if not _is_worth_it(releases[gone - 1], module, its):
+            parent = module.rpartition(".")[0]
+            is_reached = parent in back or all(parent in one.modules for one in releases[gone:])
+            if not is_reached or not _is_worth_it(releases[gone - 1], module, its):
                 after = []
+            elif after:
+                back.add(module)
         else:
             until, after = useful, []
         for mark, chosen in (("", until), ("!", after)):
@@ -616,10 +622,10 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
 
 
 def _is_worth_it(release: Release, module: str, its: Iterable[Row]) -> bool:
-    """Whether something of its own is left of a module that is gone, or all that it did was to pass names on."""
+    """Whether half of what was its own is left of a module that is gone, or all that it did was to pass names on."""
     own = {name for name in release.names[module] if not name.startswith("_") and release.defines((module, name))}
     left = {one.name for one in its if one.decision.kind == "alias" and one.end is None}
-    return bool(left & own if own else left)
+    return 2 * len(left & own) >= len(own) if own else bool(left)
 
 
 def sample(every: Iterable[Version]) -> list[Version]:
@@ -639,7 +645,7 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
 
     index = Index(INDEX)
     found = set()
-    for facts in (index.facts(id) for id in index.kinds if id not in TABLED):
+    for facts in (index.facts(id) for id in index.kinds if id not in tabled.FIXES.values()):
         if facts["kind"] == "removed-api" and not (release and facts["optin"]):
             found.update(
                 key
@@ -647,9 +653,6 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
                 if release is None or SpecifierSet(lacking).contains(release)
             )
     return frozenset(found)
-
-
-TABLED = ("names-elsewhere", "constants-removed", "attention-classes-by-kind-removed")
 
 
 def main(arguments: Optional[list[str]] = None) -> int:

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -34,6 +35,12 @@ PACKAGE = "transformers"
 FILE = Path(__file__).resolve().parent.parent / "names" / "removed.txt"
 GONE = "!"
 """Behind the name of a module that the release lacks as a whole."""
+
+
+FIXES = {"alias": "names-elsewhere", "constant": "constants-removed", "hollow": "attention-classes-by-kind-removed"}
+"""The fix that has the rows of a kind."""
+NOTHING = "-"
+"""The kind of a row that ends an earlier one: nothing stands for the name any more."""
 
 
 class Row(NamedTuple):
@@ -70,12 +77,12 @@ class Removed:
         self._release = release
         self.fixes = fixes
         self._path = path
-        self._text: Optional[str] = None
         self._rows: dict[str, Mapping[str, Row]] = {}
         self._values: dict[tuple[str, str], Any] = {}
         self._classes: dict[type, type] = {}
         self._changed: list[tuple[types.ModuleType, type, type]] = []
-        asked.prepare()
+        if fixes:
+            asked.prepare()
         with path.open(encoding="utf-8") as file:
             groups = (group.split() for group in file.readline().split(";"))
             self.modules = frozenset(
@@ -174,19 +181,9 @@ class Removed:
     # ------------------------------------------------------------------------------------------------------------------
 
     def _read(self, module: str) -> Iterator[tuple[str, Row]]:
-        if self._text is None:
-            self._text = self._path.read_text(encoding="utf-8")
-        for mark in ("", GONE):
-            head = f"\n@{module.partition('.')[2] or '.'}{mark}\n"
-            begin = self._text.find(head)
-            if begin < 0:
-                continue
-            begin += len(head)
-            end = self._text.find("\n@", begin)
-            for line in self._text[begin : end if end >= 0 else None].splitlines():
-                name, first, kind, value = line.split(" ", 3)
-                if numbers(first) <= self._release:
-                    yield name, Row(kind, value)
+        for name, first, row in _rows_in(_text_of(self._path), module):
+            if numbers(first) <= self._release:
+                yield name, row
 
     def _made(self, module: str, name: str, row: Row) -> Any:
         if row.kind == "constant":
@@ -200,6 +197,49 @@ class Removed:
         except (ImportError, AttributeError) as error:
             raise LookupError(row.value) from error
         return hollow(name, module, found) if row.kind == "hollow" else found
+
+
+def kinds(module: str, name: str, releases: Iterable[str], path: Path = FILE) -> dict[str, str]:
+    """By release the kind of row that stands for a name there, where one does.
+
+    Args:
+        module: that lacks the name.
+        name: the name; an empty string for the module, which is gone itself.
+        releases: those that are asked about.
+        path: the file.
+    """
+    text = _text_of(path)
+    if name:
+        spans = [(numbers(first), row.kind) for given, first, row in _rows_in(text, module) if given == name]
+    else:
+        groups = (group.split() for group in text.partition("\n")[0].split(";"))
+        short = f"{module.partition('.')[2]}{GONE}"
+        spans = [(numbers(first), "alias") for first, *names in filter(None, groups) if short in names]
+    found = {}
+    for release in releases:
+        held = [kind for first, kind in spans if first <= numbers(release)]
+        if held and held[-1] != NOTHING:
+            found[release] = held[-1]
+    return found
+
+
+@lru_cache(maxsize=1)
+def _text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _rows_in(text: str, module: str) -> Iterator[tuple[str, str, Row]]:
+    """The rows of a module: name, first release, what stands for it."""
+    for mark in ("", GONE):
+        head = f"\n@{module.partition('.')[2] or '.'}{mark}\n"
+        begin = text.find(head)
+        if begin < 0:
+            continue
+        begin += len(head)
+        end = text.find("\n@", begin)
+        for line in text[begin : end if end >= 0 else None].splitlines():
+            name, first, kind, value = line.split(" ", 3)
+            yield name, first, Row(kind, value)
 
 
 def numbers(release: str) -> tuple[int, ...]:
