@@ -1,8 +1,9 @@
 """What stands for each name that a release of transformers has lost, as far as a machine can decide it.
 
-    python -m tools.names              read the wheels in the cache, write hotfix/names/removed.txt and the counts
-    python -m tools.names --check      compare what is written with the wheels; nothing is written
-    python -m tools.names --page       write docs/names.md from the tables
+    python -m tools.names                  read the wheels in the cache, write hotfix/names/removed.txt and the page
+    python -m tools.names --check          compare what is written with the wheels; nothing is written
+    python -m tools.names --prove 5.23.0   have rows checked by a program on a release
+    python -m tools.names --count FOLDER   count anew who uses which name, in the wheels of a folder
 
 A name is one of a module that exists in some release and that a later release lacks, or of a module that is gone as a
 whole. Nothing is imported from a wheel. For each name and each later release the machine looks for the first of these:
@@ -19,16 +20,19 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import re
 import sys
+import tempfile
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from hotfix.patching import tabled
@@ -38,14 +42,19 @@ from . import symbols, wheels
 
 PACKAGE = symbols.PACKAGE
 TABLE = tabled.FILE
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "docs" / "data" / "names.json"
+PAGE = ROOT / "docs" / "names.md"
 
 REASONS = {
+    "answers": "the release answers for it in its own way",
     "body": "a function or class whose code is gone: it needs one of our own",
     "conditional": "its meaning depended on what is installed",
     "fix": "a fix of its own restores it",
     "flax": "Flax is gone",
     "made": "its value was computed",
     "module": "the release has nothing of what the module had",
+    "opt-in": "a fix restores it if it is asked for",
     "outside": "a name of another package that is not known to be there",
     "tensorflow": "TensorFlow is gone",
 }
@@ -655,12 +664,138 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
     return frozenset(found)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: who asks for such names.
+
+JUDGED = ("4.57.6", "5.0.0", "5.23.0")
+
+
+def counted(folder: Path) -> dict[str, Any]:
+    """How many of the packages in a folder of wheels take each name outside of a handler."""
+    from hotfix.commands.scan_code.missing import taken_by
+
+    counts: Counter[str] = Counter()
+    packages = []
+    for wheel in sorted(folder.glob("*.whl")):
+        taken = set()
+        with zipfile.ZipFile(wheel) as archive:
+            for info in archive.infolist():
+                if info.filename.endswith(".py") and not info.filename.startswith(f"{PACKAGE}/"):
+                    for one in taken_by(info.filename, archive.read(info), []):
+                        if not (one.guarded or one.instead_of) and one.name.isidentifier():
+                            taken.add(f"{one.module}:{one.name}")
+        counts.update(taken)
+        packages += ["==".join(map(str, parse_wheel_filename(wheel.name)[:2]))] if taken else []
+    return {"packages": packages, "uses": dict(sorted(counts.items()))}
+
+
+def judged(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> dict[str, Any]:
+    """What becomes of each name that somebody takes and that one of `JUDGED` has lost.
+
+    Args:
+        known: what `counted` returns.
+        versions: of the releases.
+        releases: what each has.
+    """
+    names: dict[str, dict[str, Any]] = {}
+    for full, users in known["uses"].items():
+        module, _, name = full.partition(":")
+        parent, _, last = module.rpartition(".")
+        for release in JUDGED:
+            number = versions.index(Version(release))
+            had = [one for one in range(number) if _gives(releases[one], module, name)]
+            if not had or _gives(releases[number], module, name):
+                continue
+            by_default = restored_by_fixes(Version(release))
+            if full in by_default or f"{parent}:{last}" in by_default:
+                verdict = "fix"
+            elif full in restored_by_fixes():
+                verdict = "opt-in"
+            else:
+                kinds = tabled.kinds(module, name, [release])
+                verdict = kinds.get(release) or decide(releases, module, name, had[-1], number).value
+                verdict = verdict if verdict in kinds.values() or verdict in REASONS else "module"
+            names.setdefault(full, {"users": users})[release] = verdict
+    return {"packages": known["packages"], "uses": known["uses"], "names": names}
+
+
+def _gives(release: Release, module: str, name: str) -> bool:
+    names = release.names.get(module, frozenset())
+    return name in names or "*" in names or f"{module}.{name}" in release.modules
+
+
+WORKS = ("fix", *tabled.FIXES)
+
+
+def page(known: Mapping[str, Any]) -> str:
+    """The page of the names that are gone, by number of users."""
+    lines = [
+        "# Names that are gone, by number of users",
+        "",
+        f"What {len(known['packages'])} published packages import from transformers outside of a handler, and what",
+        "becomes of it on releases that have lost the name. `python -m tools.names` writes this page. `fix`: a fix of",
+        "its own restores it; `alias`, `constant`, `hollow`: the table of removed names does",
+        "([Names that are gone](no-harm.md#names-that-are-gone)); everything else is a reason why nothing does:",
+        "",
+        *(f"- `{word}`: {text}" for word, text in sorted(REASONS.items()) if word != "fix"),
+        "",
+        "| release | uses that fail | work with hotfix | of these by a fix of their own | share |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for release in JUDGED:
+        its = [(one["users"], one[release]) for one in known["names"].values() if release in one]
+        every, work, own = (
+            sum(users for users, verdict in its if verdict in which) for which in ((*WORKS, *REASONS), WORKS, ("fix",))
+        )
+        lines.append(f"| {release} | {every} | {work} | {own} | {100 * work // max(every, 1)} % |")
+    lines += ["", f"| name | users | {' | '.join(JUDGED)} |", f"| --- | --- |{' --- |' * len(JUDGED)}"]
+    ordered = sorted(known["names"].items(), key=lambda pair: (-pair[1]["users"], pair[0]))
+    for name, one in ordered:
+        lines.append(f"| `{name}` | {one['users']} | {' | '.join(one.get(release, '') for release in JUDGED)} |")
+    return "\n".join([*lines, ""])
+
+
+def prove(release: str, every: int = 40) -> int:
+    """Have rows checked by a program on a release: those that somebody uses, and one of `every` of the others.
+
+    Returns:
+        How many rows are wrong.
+    """
+    table = tabled.Removed(Version(release).release, {})
+    used = json.loads(DATA.read_text(encoding="utf-8"))["uses"]
+    chosen = []
+    for module in sorted(one.rstrip(tabled.GONE) for one in table.modules):
+        for number, (name, row) in enumerate(sorted(table.rows(module).items())):
+            if row.kind != tabled.NOTHING and (f"{module}:{name}" in used or number % every == 0):
+                chosen.append([module, name, row.kind, row.value])
+    print(f"{release}: {len(chosen)} rows")
+    wrong = proved(release, chosen)
+    print("\n".join(wrong))
+    return len(wrong)
+
+
+def proved(release: str, chosen: list[list[str]]) -> list[str]:
+    """What is wrong of rows on a release, a line each; see `tools.names_child`."""
+    from tools.testbed.run import run_script
+
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(chosen, file)
+        file.flush()
+        script = Path(__file__).with_name("names_child.py")
+        result = run_script(script, [file.name], transformers=release, flash_attn=None, timeout=3600)
+    return result.require().stdout.splitlines()
+
+
 def main(arguments: Optional[list[str]] = None) -> int:
-    """Run the command; 1 where what is written is not what the wheels say."""
+    """Run the command; 1 where what is written is not what the wheels say, or a row is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tools.names", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--prove", metavar="RELEASE", action="append", help="check rows on a release instead")
+    parser.add_argument("--count", type=Path, metavar="FOLDER", help="count the uses in the wheels of a folder first")
     parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="the folder of the wheels")
     chosen = parser.parse_args(arguments)
+    if chosen.prove:
+        return int(sum(map(prove, chosen.prove)) > 0)
     every = wheels.cached(PACKAGE, chosen.cache)
     versions = sample(every)
     library = wheels.catalogue(PACKAGE, {one: every[one] for one in versions})
@@ -673,7 +808,15 @@ def main(arguments: Optional[list[str]] = None) -> int:
         return int(not same)
     TABLE.write_text(text, encoding="utf-8")
     print(f"{TABLE}: {text.count(chr(10))} lines, {len(text.encode())} bytes")
+    write_page(counted(chosen.count) if chosen.count else json.loads(DATA.read_text("utf-8")), versions, releases)
     return 0
+
+
+def write_page(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> None:
+    """Write the counts with what becomes of each name, and the page."""
+    found = judged(known, versions, releases)
+    DATA.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `tools.names --prove` runs on a release: each row of the table, as a program meets it.
 
-    python names_child.py < rows.json
+    python names_child.py rows.json
 
 Rows are ``[module, name, kind, value]``. A program that looks whether the name is there has to see that it is not; one
 that would end without it has to get what the row says. What is wrong is printed, a line a row.
@@ -13,6 +13,8 @@ import json
 import sys
 import threading
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 
@@ -24,13 +26,15 @@ def main() -> None:
     threading.excepthook = lambda args: failures.append(f"{args.exc_type.__name__}: {args.exc_value}")
     failures: list[str] = []
     checked = 0
-    for module, name, kind, value in json.load(sys.stdin):
+    for module, name, kind, value in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
         failures.clear()
         found: dict[str, Any] = {}
         try:
-            loaded = import_module(module)
-        except ImportError:
-            loaded = None  # the module is gone, or needs what is not installed
+            import_module(value.rpartition(":")[0] if kind == "alias" else "hotfix")
+            loaded = import_module(module) if find_spec(module) else None
+        except Exception as error:  # it needs what is not installed
+            print(f"{module}:{name}: not checked ({error!r:.80})", file=sys.stderr)
+            continue
         if loaded is not None and hasattr(loaded, name):  # the release may have a way of its own
             if f"{module}:{name}" in asked.received():
                 print(f"{module}:{name}: it is there for a program that looks")
