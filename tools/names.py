@@ -402,7 +402,10 @@ class Decision(NamedTuple):
     value: str
 
 
-_FRAMEWORKS = {r"_?(TF|Keras|modeling_tf_|TF_)(?!_?(WEIGHTS|2_W))": "tensorflow", r"_?(Flax|FLAX_|modeling_flax_)(?!WEIGHTS)": "flax"}
+_FRAMEWORKS = {
+    r"_?(TF|Keras|modeling_tf_|TF_)(?!_?(WEIGHTS|2_W))": "tensorflow",
+    r"_?(Flax|FLAX_|modeling_flax_)(?!WEIGHTS)": "flax",
+}
 _NOT_ASKED = re.compile(r"^(__\w+|logger|TYPE_CHECKING|[A-Z]|_import_structure|_LazyModule|annotations|\w+_fn|_)$")
 _LEFT_OUT = re.compile(
     rf"^{PACKAGE}\.(agents|benchmark|cli|commands|tools|exporters|data\.test_\w+|sagemaker|onnx\.__main__)(\.|$)"

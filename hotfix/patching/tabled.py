@@ -10,9 +10,9 @@ that lack something, by the release since when they do; then come the modules, e
     GenerationMixin 4.41.0 alias transformers.generation.utils:GenerationMixin
 
 A row says since which release the name is gone, and what stands for it: ``alias`` for another place, ``constant`` for a
-literal, ``hollow`` for a class that can only be asked for. A name may have several rows, oldest first: that of the
-release counts; with ``-`` nothing does. The package itself is called ``.``. A module with an exclamation mark is gone itself; it exists again as soon as a program would end without
-it.
+literal, ``hollow`` for a class that can only be asked for. A name may have several rows, oldest first: the last one up
+to the release counts; with ``-`` nothing stands for it. The package itself is called ``.``. A module with an
+exclamation mark is gone itself; it exists again as soon as a program would end without it.
 
 A module of the table gets a class with a ``__getattr__``, and that is all until somebody asks for what it lacks. The
 asking code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If what a

@@ -15,12 +15,26 @@ OLD = {
     "transformers.convert_slow_tokenizer": "",
     "transformers.training_args": "",
     "transformers.training_args_seq2seq": "",
-    "transformers.trainer": "from .config import Config\nLIMIT = 3\nSTART_DOCSTRING = '''\na\n'''\nflag = True\nmade = dict()",
+    "transformers.trainer": """
+from .config import Config
+LIMIT = 3
+START_DOCSTRING = '''
+a
+'''
+flag = True
+made = dict()
+""",
     "transformers.trainer_seq2seq": "",
     "transformers.config": "class Config:\n    size = 1\n",
     "transformers.shim": "from .config import Config\nclass Config(Config):\n    pass\n",
     "transformers.tokens": "def split(text):\n    return text.split()\n\ndef lost(a):\n    return a\n",
-    "transformers.layers": "class XAttention:\n    pass\nclass XSdpaAttention(XAttention):\n    def f(self):\n        pass\n",
+    "transformers.layers": """
+class XAttention:
+    pass
+class XSdpaAttention(XAttention):
+    def f(self):
+        pass
+""",
 }
 NEW = {
     **OLD,
@@ -68,7 +82,8 @@ def test_the_table_is_read_as_it_is_written(tmp_path: object) -> None:
     path.write_text(text)
     table = tabled.Removed((4, 51, 0), {}, path)
     assert table.rows("transformers.trainer")["LIMIT"] == tabled.Row("constant", "3")
-    assert "transformers.shim!" in table.modules and "transformers.config" not in table.modules
+    assert "transformers.shim!" in table.modules
+    assert "transformers.config" not in table.modules
     assert not tabled.Removed((4, 50, 0), {}, path).modules
     asked = ["4.50.0", "4.51.0", "5.0.0"]
     assert tabled.kinds("transformers.tokens", "split", asked, path) == {"4.51.0": "alias", "5.0.0": "alias"}
@@ -80,7 +95,12 @@ def test_planted_rows_are_found() -> None:
     pytest.importorskip("torch")
     bert = "transformers.models.bert.modeling_bert"
     right = [
-        ["transformers.modeling_utils", "PretrainedConfig", "alias", "transformers.configuration_utils:PretrainedConfig"],
+        [
+            "transformers.modeling_utils",
+            "PretrainedConfig",
+            "alias",
+            "transformers.configuration_utils:PretrainedConfig",
+        ],
         [bert, "_CHECKPOINT_FOR_DOC", "constant", "'google-bert/bert-base-uncased'"],
     ]
     wrong = [

@@ -22,7 +22,8 @@ from transformers.generation_utils import GenerationMixin
 
 assert PretrainedConfig is transformers.PretrainedConfig
 assert GenerationMixin is transformers.GenerationMixin
-assert (_CHECKPOINT_FOR_DOC, bert._CONFIG_FOR_DOC, BERT_START_DOCSTRING) == ("google-bert/bert-base-uncased", "BertConfig", "")
+assert _CHECKPOINT_FOR_DOC == "google-bert/bert-base-uncased"
+assert (bert._CONFIG_FOR_DOC, BERT_START_DOCSTRING) == ("BertConfig", "")
 assert len(listed) == 22 and bert.BERT_PRETRAINED_MODEL_ARCHIVE_LIST is listed
 assert issubclass(BartFlashAttention2, BartAttention) and not isinstance(BartAttention(8, 2), BartFlashAttention2)
 for wrong in (lambda: BartFlashAttention2(8, 2), lambda: setattr(BartFlashAttention2, "forward", None)):
