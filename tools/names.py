@@ -222,9 +222,8 @@ def _bindings(statement: ast.stmt, blocks: Mapping[str, _Block]) -> Iterator[tup
             if isinstance(target, ast.Name):
                 yield target.id, _value(statement.value)
             else:
-                for one in ast.walk(target):
-                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-                        yield one.id, Bound("made")
+                stored = (node for node in ast.walk(target) if isinstance(node, ast.Name))
+                yield from ((node.id, Bound("made")) for node in stored if isinstance(node.ctx, ast.Store))
     elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         yield statement.target.id, Bound("made")
 
@@ -611,6 +610,8 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
         short = module.partition(".")[2] or "."
         if gone is not None:
             until = [one for one in useful if one.first < gone]
+            ends = {one.name: one._replace(first=gone, end=None, decision=Decision("", "module")) for one in until}
+            until += ends.values()
             after = [one._replace(first=max(one.first, gone)) for one in useful if one.end is None or one.end > gone]
             parent = module.rpartition(".")[0]
             is_reached = parent in back or all(parent in one.modules for one in releases[gone:])
@@ -656,7 +657,7 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
     from hotfix.engine.index import Index
 
     index = Index(INDEX)
-    found = set()
+    found: set[str] = set()
     for facts in (index.facts(id) for id in index.kinds if id not in tabled.FIXES.values()):
         if facts["kind"] == "removed-api" and not (release and facts["optin"]):
             found.update(

@@ -55,7 +55,7 @@ def _wrong(given: Any, kind: str, value: str, module: str) -> str:
     if kind == "constant":
         return "" if given == ast.literal_eval(value) else f"it is {given!r:.60}"
     where, _, what = value.rpartition(":") if kind == "alias" else (module, "", value)
-    there = getattr(import_module(where), what) if what else import_module(where)
+    there: Any = getattr(import_module(where), what) if what else import_module(where)
     if kind == "hollow":
         return "" if issubclass(given, there) and given is not there else f"it is {given!r:.60}"
     return "" if given is there else f"it is {given!r:.60}"

@@ -1,7 +1,7 @@
 """Names that a table restores: thousands of rows, of which a process reads those of the module that lacks a name.
 
-The table, ``hotfix/names/removed.txt``, is written by ``tools/names.py`` from the wheels. Its first line has the modules
-that lack something, by the release since when they do; then come the modules, each with its rows::
+The table, ``hotfix/names/removed.txt``, is written by ``tools/names.py`` from the wheels. Its first line has the
+modules that lack something, by the release since when they do; then come the modules, each with its rows::
 
     4.47.0 modeling_utils trainer;5.0.0 utils
     @modeling_utils
@@ -193,8 +193,8 @@ class Removed:
         where, _, what = row.value.rpartition(":") if row.kind == "alias" else (module, "", row.value)
         try:
             home = import_module(where)
-            found = getattr(home, what) if what else home
-        except (ImportError, AttributeError) as error:
+            found: Any = getattr(home, what) if what else home
+        except Exception as error:  # whatever it is that cannot be imported, the error of the release stands
             raise LookupError(row.value) from error
         return hollow(name, module, found) if row.kind == "hollow" else found
 
@@ -314,7 +314,8 @@ def _reduce(base: type) -> Any:
     def reduce(self: Any) -> Any:
         if base is types.ModuleType:
             return import_module, (self.__name__,)
-        made = base.__reduce__(self)  # type: ignore[misc]
+        kind: Any = base
+        made = kind.__reduce__(self)
         return (base, *made[1:]) if isinstance(made, tuple) and made[0] is type(self) else made
 
     return reduce

@@ -47,7 +47,7 @@ del NEW["transformers.shim"]
 
 
 def _releases() -> list[names.Release]:
-    facts = {}
+    facts: dict[int, names.Facts] = {}
     found = []
     for texts in (OLD, NEW):
         numbers = {}
