@@ -231,6 +231,13 @@ def similarity(session: nox.Session) -> None:
 
 
 @nox.session
+def names(session: nox.Session) -> None:
+    """Write the table of removed names from the wheels; `nox -s names -- --prove 5.23.0` checks rows on a release."""
+    session.install("-e", ".", "--group", "tools", "--group", "testbed")
+    session.run("python", "-m", "tools.names", *session.posargs)
+
+
+@nox.session
 def matrix(session: nox.Session) -> None:
     """Every fix's case on every release; `nox -s matrix -- --fix ID --release R` for a part of it."""
     install_testbed(session)

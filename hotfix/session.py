@@ -27,7 +27,7 @@ from .engine.entry import Entry
 from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
-from .patching import asked, presence
+from .patching import asked, presence, tabled
 from .patching.hints import Hints, is_hinting
 from .versions import installed
 
@@ -74,6 +74,7 @@ class Session:
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
         self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
+        self._table: Optional[tuple[frozenset[str], Optional[tabled.Removed]]] = None
         self._roots: dict[str, int] = {}
         self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that nothing looked at before the end
         # The modules that are done with: what was selected then, and which execution of the module it was.
@@ -165,6 +166,8 @@ class Session:
             changed = self._steps() != before
             if self.selection.is_empty:
                 self.hints.clear()
+            if not gone.isdisjoint(tabled.FIXES.values()):
+                self._forget_table()
         if gone:
             self._after_uninstalling(changed, stranded)
 
@@ -176,6 +179,7 @@ class Session:
             self.hints.clear()
             before = self._steps()
             stranded = self._uninstall(None)
+            self._forget_table()
             changed = self._steps() != before
         self._after_uninstalling(changed, stranded)
 
@@ -232,7 +236,8 @@ class Session:
             self._catch_up()
         finally:
             self.publish(pinned=True)
-        return names
+        table = self._removed(root)
+        return names | table.modules if table else names
 
     def matters(self, module: str) -> bool:
         """Whether there may be something to do in a module at which a fix aims.
@@ -240,6 +245,9 @@ class Session:
         There is nothing where the installed release is known to have all of it right. A file is looked at when its
         module is wanted, and not sooner: of the hundreds at which fixes aim a program imports a few.
         """
+        table = self._removed(module)
+        if table is not None and module in table.modules:
+            return True
         ids, _, places = self._aimed()
         original = _served_as(module)
         if original and self.matters(original):
@@ -260,6 +268,11 @@ class Session:
         if late and not installed.is_executed(name):
             self._await(name)
             return
+        table = self._removed(name)
+        if table is not None:
+            table.put(module)
+            if name not in self._aimed()[1]:
+                return
         try:
             if "." not in name:
                 self._roots[name] = id(module)
@@ -283,8 +296,34 @@ class Session:
         if not isinstance(module, ModuleType) or self._roots.get(root) in (None, id(module)):
             return
         self._roots[root] = id(module)
+        table = self._removed(root)
+        if table is not None:
+            table.put(module)
         self._handle(module, late=False)
         self._hint(root)
+
+    def _removed(self, module: str) -> Optional[tabled.Removed]:
+        """The table of removed names, as far as what restores them is on; None for another package."""
+        if module.partition(".")[0] != tabled.PACKAGE:
+            return None
+        ids, found = self.selection.ids, self._table
+        if found is None or found[0] is not ids:
+            fixes = {kind: id for kind, id in tabled.FIXES.items() if id in ids}
+            if found is not None and found[1] is not None and found[1].fixes == fixes:
+                self._table = ids, found[1]
+                return found[1]
+            self._forget_table()
+            release = installed.version(tabled.PACKAGE)
+            table = None
+            if fixes and release is not None and not self.policy.observes:
+                table = tabled.Removed(release.release, fixes)
+            found = self._table = ids, table
+        return found[1]
+
+    def _forget_table(self) -> None:
+        table, self._table = self._table, None
+        if table is not None and table[1] is not None:
+            table[1].clear()
 
     @property
     def names(self) -> set[str]:

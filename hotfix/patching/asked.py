@@ -517,6 +517,8 @@ class Modules:
     def __init__(self) -> None:
         self._modules: dict[str, types.ModuleType] = {}
         self._fixes: dict[str, str] = {}
+        self._others: dict[Callable[[str], Optional[types.ModuleType]], str] = {}
+        self._given: dict[str, Callable[[str], Optional[types.ModuleType]]] = {}
 
     def put(self, name: str, module: types.ModuleType, fix: str = "") -> None:
         """Have a module for imports that would fail."""
@@ -525,24 +527,45 @@ class Modules:
         if self not in sys.meta_path:
             sys.meta_path.append(self)
 
+    def listen(self, find: Callable[[str], Optional[types.ModuleType]], fix: str) -> None:
+        """Ask a function for modules, too: it returns the one of a name, or None. `fix` is the id that it acts for."""
+        self._others[find] = fix
+        if self not in sys.meta_path:
+            sys.meta_path.append(self)
+
+    def unlisten(self, find: Callable[[str], Optional[types.ModuleType]]) -> None:
+        """Undo `listen`, and take from the program what it has received of it."""
+        fix = self._others.pop(find, None)
+        for name, given in list(self._given.items()):
+            if given == find:
+                del self._given[name]
+                forget(":".join(name.rpartition(".")[::2]))
+                self._drop(name, sys.modules.get(name))
+        if fix is not None and not self._modules and not self._others and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
     def known(self, name: str) -> Optional[types.ModuleType]:
         """The module of this name that it has."""
         return self._modules.get(name)
 
     def take(self, name: str) -> None:
         """Forget a module, and take it from those that have received it."""
-        module = self._modules.pop(name, None)
+        self._drop(name, self._modules.pop(name, None))
+        if not self._modules and not self._others and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def _drop(self, name: str, module: Optional[types.ModuleType]) -> None:
         package, _, last = name.rpartition(".")
         if module is not None and sys.modules.get(name) is module:
             del sys.modules[name]
         if module is not None and vars(sys.modules.get(package, module)).get(last) is module:
             delattr(sys.modules[package], last)
-        if not self._modules and self in sys.meta_path:
-            sys.meta_path.remove(self)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
         """The module, if the program would end without it."""
-        module = self._modules.get(name)
+        module, fix, find = self._modules.get(name), self._fixes.get(name, ""), None
+        for other, its in self._others.items() if module is None else ():
+            module, fix, find = other(name), its, other
         if module is None:
             return None
         frame = sys._getframe(1)
@@ -551,7 +574,9 @@ class Modules:
         if not would_end(ModuleNotFoundError, frame):
             return None
         package, _, last = name.rpartition(".")
-        note(f"{package}:{last}", self._fixes.get(name, ""), frame)
+        note(f"{package}:{last}", fix, frame)
+        if find is not None:
+            self._given[name] = find
         from importlib.machinery import ModuleSpec
 
         return ModuleSpec(name, _Given(module), origin="hotfix")  # type: ignore[arg-type]  # it has a loader's methods

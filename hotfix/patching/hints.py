@@ -32,6 +32,7 @@ class Hints:
     def __init__(self) -> None:
         self._gone: list[tuple[types.ModuleType, str, _Gone]] = []
         self._restored: list[asked.Restored] = []
+        self._modules: list[types.ModuleType] = []
 
     def __len__(self) -> int:
         return len({id(module) for module, _, _ in self._gone})
@@ -59,19 +60,22 @@ class Hints:
             elif isinstance(descriptor, asked.Restored):
                 descriptor.line = line
                 self._restored.append(descriptor)
+        self._modules.append(module)
         setattr(kind, _LINES, lines)
         if hasattr(base, "__getattr__"):
             kind.__getattr__ = _with_lines(vars(kind)[asked.BASE], lines)
 
     def clear(self) -> None:
         """Take the descriptors out; a module without any has the class that it had, unless it has another one since."""
-        for module, name, descriptor in self._gone:
+        for module in self._modules:
             kind = asked.class_of(module)
             for member in (_LINES, "__getattr__"):
                 if kind is not None and member in vars(kind):
                     delattr(kind, member)
+        for module, name, descriptor in self._gone:
             asked.take(module, name, descriptor)
         self._gone.clear()
+        self._modules.clear()
         for restored in self._restored:
             restored.line = ""
         self._restored.clear()

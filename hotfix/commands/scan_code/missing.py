@@ -20,6 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from ..._support.memo import memo
+from ...patching import tabled
 from ...releases import symbols
 from ...reports.files import read_regular
 from ...reports.trees import Tree
@@ -364,9 +365,19 @@ def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], froz
         return bug, frozenset(one for one in lacking if bug.is_in(Version(releases()[one])))
     key = full if ":" in full else ":".join(full.rpartition(".")[::2])
     if key not in _targets():
-        return None, frozenset()
+        return _by_table(full, lacking)
     bug, broken = _targets()[key]
     return bug, frozenset(one for one in lacking if broken.contains(releases()[one]))
+
+
+def _by_table(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
+    """The same for what the table of removed names restores."""
+    module, _, name = full.partition(":")
+    kinds = tabled.kinds(module, name, (releases()[one] for one in lacking)) if name.isidentifier() or not name else {}
+    if not kinds:
+        return None, frozenset()
+    bug = bugs.known()[tabled.FIXES[next(iter(kinds.values()))]]
+    return bug, frozenset(one for one in lacking if releases()[one] in kinds)
 
 
 def _refusing(full: str) -> Optional[Bug]:

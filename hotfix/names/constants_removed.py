@@ -1,0 +1,29 @@
+"""Constants that stood in modules are gone: names of configurations and checkpoints, lists of both, texts.
+
+Symptom   ``ImportError: cannot import name '_CONFIG_FOR_DOC' from 'transformers.models.bert.modeling_bert'``,
+          ``'BERT_START_DOCSTRING'``, ``'BERT_PRETRAINED_MODEL_ARCHIVE_LIST'``, ``'TF2_WEIGHTS_NAME'`` and others.
+Cause     Docstrings are put together by a decorator since 4.52, lists of checkpoints went in 4.41, and what served
+          other frameworks in 5.0.
+Upstream  not put back
+Here      The literal of the last release that had it. Texts of documentation are empty strings: they are not carried
+          over. The rows are in ``removed.txt``, written by ``tools/names.py`` from the wheels; see
+          `hotfix.patching.tabled`. The target stands for them: it is one of them, and its case is run as every fix's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    title="ImportError: cannot import name '_CONFIG_FOR_DOC' from 'transformers.models.bert.modeling_bert'",
+    kind="removed-api",
+    group="removed-names",
+)
+
+
+@FIX.adds_made(("transformers.models.bert.modeling_bert:_CONFIG_FOR_DOC", ">=4.52.1"), only_needed=True)
+def config_for_doc(modeling_bert: Any) -> str:
+    """The name of the configuration."""
+    return "BertConfig"

@@ -1,0 +1,26 @@
+"""The proof: a file imports the class, and asks whether a layer is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hotfix.names.attention_classes_by_kind_removed import FIX
+from hotfix.proofs.names.asking import ask, words
+
+if TYPE_CHECKING:
+    import torch
+
+    from hotfix.fix import Target
+    from hotfix.proofs.testbed import Testbed
+
+
+@FIX.case(raises="ImportError: cannot import name '")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Of which class it is, and that it can be asked for."""
+    import torch
+    from transformers.models.whisper.modeling_whisper import WhisperAttention
+
+    found = ask(target)
+    layer = WhisperAttention(8, 2)
+    facts = [issubclass(found, WhisperAttention), isinstance(layer, found)]
+    return {"facts": torch.tensor(facts), "called": words(found.__name__, found.__module__)}

@@ -1,0 +1,827 @@
+"""What stands for each name that a release of transformers has lost, as far as a machine can decide it.
+
+    python -m tools.names                  read the wheels in the cache, write hotfix/names/removed.txt and the page
+    python -m tools.names --check          compare what is written with the wheels; nothing is written
+    python -m tools.names --prove 5.23.0   have rows checked by a program on a release
+    python -m tools.names --count FOLDER   count anew who uses which name, in the wheels of a folder
+
+A name is one of a module that exists in some release and that a later release lacks, or of a module that is gone as a
+whole. Nothing is imported from a wheel. For each name and each later release the machine looks for the first of these:
+
+- *alias*: the module had imported the name, and where it is defined it is defined still; or the same definition (by
+  digest) stands elsewhere in the first release that lacks it, and what has become of it there counts;
+- *constant*: a literal of the last release that had it. Longer texts are documentation, and become empty strings;
+- *hollow*: a class of attention for one implementation: nothing in the release is an instance of it.
+
+Everything else gets a word that says why not (`REASONS`). What fixes in `hotfix/names` restore is left to them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import sys
+import tempfile
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import decode_source
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import parse_wheel_filename
+from packaging.version import Version
+
+from hotfix.patching import tabled
+from hotfix.versions import source
+
+from . import symbols, wheels
+
+PACKAGE = symbols.PACKAGE
+TABLE = tabled.FILE
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "docs" / "data" / "names.json"
+PAGE = ROOT / "docs" / "names.md"
+
+REASONS = {
+    "answers": "the release answers for it in its own way",
+    "body": "a function or class whose code is gone: it needs one of our own",
+    "conditional": "its meaning depended on what is installed",
+    "fix": "a fix of its own restores it",
+    "flax": "Flax is gone",
+    "made": "its value was computed",
+    "module": "the release has nothing of what the module had",
+    "opt-in": "a fix restores it if it is asked for",
+    "outside": "a name of another package that is not known to be there",
+    "tensorflow": "TensorFlow is gone",
+}
+"""Why a name is not in the table."""
+
+LONGEST_TEXT = 80
+"""Of a string that is a fact, such as the name of a class or a checkpoint; what is longer is documentation."""
+LONGEST_VALUE = 1500
+_OUTSIDE = {"torch", "numpy", "packaging", "tokenizers", "huggingface_hub", "safetensors", "tqdm", "regex", "requests"}
+"""Packages that are there whenever transformers is, or torch models are run."""
+_IS_OF_OTHER_FRAMEWORKS = re.compile(r"(^|[._])(modeling_)?(tf|flax)(_|$)|\.(keras_callbacks|optimization_tf)$")
+_NAME_OF_ATTENTION = re.compile(r"(?:Flash|Sdpa)(?:Self)?Attention2?$")
+
+
+class Bound(NamedTuple):
+    """What a statement of a module binds to a name.
+
+    Attributes:
+        kind: ``def``, ``class``, ``value`` (a literal), ``text`` (a long string), ``import``, ``same`` (another name of
+            the module) or ``made``.
+        detail: digests of a definition, the value, where an import is from.
+        conditional: whether the statement stands in an `if` or a `try`.
+    """
+
+    kind: str
+    detail: Any = None
+    conditional: bool = False
+
+
+class Facts(NamedTuple):
+    """What one text of a module says.
+
+    Attributes:
+        bound: the last binding of each name.
+        stars: modules of which it imports everything.
+        surface: what `tools.symbols` knows of it.
+        declared: where a lazy package declares its names to be, as far as it says so.
+    """
+
+    bound: dict[str, Bound]
+    surface: symbols.Surface
+    declared: dict[str, str]
+
+
+def facts_of(text: str) -> Facts:
+    """What a text binds. The bodies of functions and classes are not parsed: that would take ten times as long."""
+    blocks, rest = _cut(text)
+    tree = source.parse(rest)
+    bound: dict[str, Bound] = {}
+    declared: dict[str, str] = {}
+    for statement, conditional in _statements(tree.body, False):
+        for name, binding in _bindings(statement, blocks):
+            earlier = bound.get(name)
+            twice = earlier is not None and earlier.kind not in ("import", "def", "class")
+            if earlier is not None and earlier.kind == "import" and binding.detail == _around(name, binding):
+                continue  # ``class GenerationMixin(GenerationMixin)``, which warns
+            if earlier is not None and binding.kind in ("value", "made", "same"):
+                # ``try: from x import name`` / ``except ImportError: name = None``
+                bound[name] = earlier._replace(conditional=True)
+            else:
+                bound[name] = binding._replace(conditional=conditional or twice)
+    surface = symbols.Surface(source.parse(text) if "\nclass _LazyModule" in text else tree)
+    surface.exported.update(name for name, block in blocks.items() if block.is_exported)
+    if surface.lazy:
+        for statement, _ in _statements(tree.body, False, everywhere=True):
+            if isinstance(statement, ast.ImportFrom):
+                origin = "." * statement.level + (statement.module or "")
+                for one in statement.names:
+                    declared.setdefault(one.asname or one.name, origin)
+    return Facts(bound, surface, declared)
+
+
+def _around(name: str, binding: Bound) -> Any:
+    """The detail of a class that has a name of its own around the class of that name."""
+    return (binding.detail[0], (name,)) if binding.kind == "class" else None
+
+
+class _Block(NamedTuple):
+    """A definition at the left margin: whether it is a class, its bases as text, what its source hashes to."""
+
+    is_class: bool
+    bases: tuple[str, ...]
+    digest: int
+    is_exported: bool
+
+
+def _cut(text: str) -> tuple[dict[str, _Block], str]:
+    """The definitions of a module, and the module with nothing in them."""
+    lines, kept, done = source.lines_of(text), list[str](), 0
+    blocks: dict[str, _Block] = {}
+    heads = ((one, name) for name, ones in source._heads(text).items() for one in ones if not one.indent)
+    for head, name in sorted(heads, key=lambda pair: pair[0].number):
+        if head.number < done:
+            continue
+        first = source._first_decorator(lines, head.number, "")
+        last = source._end_of_block(text, head)
+        between = "".join(lines[done:first])
+        if first < done or last is None or between.count('"""') % 2 or between.count("'''") % 2:
+            return _cut_slowly(text)
+        blocks[name] = _block(name, lines[first:last], head.number - first)
+        kept += [between, f"def {name}(): ...\n"]
+        done = last
+    rest = "".join([*kept, *lines[done:]])
+    try:
+        source.parse(rest)
+    except (SyntaxError, ValueError):
+        return _cut_slowly(text)
+    return blocks, rest
+
+
+def _cut_slowly(text: str) -> tuple[dict[str, _Block], str]:
+    blocks, lines = {}, source.lines_of(text)
+    for one in source.parse(text).body:
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([one.lineno, *(each.lineno for each in one.decorator_list)]) - 1
+            blocks[one.name] = _block(one.name, lines[first : one.end_lineno], one.lineno - 1 - first)
+    return blocks, text
+
+
+def _block(name: str, lines: list[str], head: int) -> _Block:
+    squeezed = "".join("".join(lines).split())
+    match = re.match(r"class\s+\w+\s*\(([^)]*)\)", "".join(lines[head : head + 8]))
+    bases = tuple(one.strip() for one in match[1].split(",") if "=" not in one) if match else ()
+    is_exported = any(re.match(r"@(requires|export)\b", line) for line in lines[:head])
+    return _Block(lines[head].startswith("class"), bases, hash(squeezed.replace(name, "_")), is_exported)
+
+
+def _statements(
+    body: Iterable[ast.stmt], conditional: bool, everywhere: bool = False
+) -> Iterator[tuple[ast.stmt, bool]]:
+    for one in body:
+        yield one, conditional
+        if isinstance(one, ast.If) and not everywhere and _is_for_types(one.test):
+            continue
+        if isinstance(one, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _statements(getattr(one, part, ()), True, everywhere)
+            for handler in getattr(one, "handlers", ()):
+                yield from _statements(handler.body, True, everywhere)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+
+
+def _bindings(statement: ast.stmt, blocks: Mapping[str, _Block]) -> Iterator[tuple[str, Bound]]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        block = blocks.get(statement.name)
+        if block is not None:
+            yield statement.name, Bound("class" if block.is_class else "def", (block.digest, block.bases))
+        else:  # under an `if`
+            yield statement.name, Bound("def", (0, ()))
+    elif isinstance(statement, ast.ImportFrom):
+        origin = "." * statement.level + (statement.module or "")
+        for one in statement.names:
+            if one.name != "*":
+                yield one.asname or one.name, Bound("import", (origin, one.name))
+    elif isinstance(statement, ast.Import):
+        for one in statement.names:
+            name = one.asname or one.name.partition(".")[0]
+            yield name, Bound("import", (one.name if one.asname else name, ""))
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                yield target.id, _value(statement.value)
+            else:
+                stored = (node for node in ast.walk(target) if isinstance(node, ast.Name))
+                yield from ((node.id, Bound("made")) for node in stored if isinstance(node.ctx, ast.Store))
+    elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        yield statement.target.id, Bound("made")
+
+
+def _value(node: ast.expr) -> Bound:
+    if isinstance(node, ast.Name):
+        return Bound("same", node.id)
+    deprecated = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("DeprecatedDict", "DeprecatedList")
+    try:
+        value = ast.literal_eval(node.args[0] if deprecated else node)  # type: ignore[attr-defined]
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return Bound("made")
+    if isinstance(value, str) and (len(value) > LONGEST_TEXT or "\n" in value):
+        return Bound("text")
+    if value is None:  # a place for something that is put there later
+        return Bound("made")
+    if len(repr(value)) > LONGEST_VALUE or not _is_short(value):
+        return Bound("made")
+    return Bound("value", value)
+
+
+def _is_short(value: Any) -> bool:
+    """Whether nothing in a literal is a text."""
+    if isinstance(value, str):
+        return len(value) <= 2 * LONGEST_TEXT and "\n" not in value
+    if isinstance(value, dict):
+        return all(map(_is_short, [*value.keys(), *value.values()]))
+    return all(map(_is_short, value)) if isinstance(value, (list, tuple, set)) else True
+
+
+def read(library: wheels.Library) -> dict[int, Facts]:
+    """The facts of each text, by its number; what nobody imports from is left out."""
+    found: dict[int, Facts] = {}
+    by_wheel: dict[Path, list[wheels.Content]] = defaultdict(list)
+    for content in library.contents:
+        module = content.modules[0]
+        if not symbols.LEFT_OUT.search(module) and not _IS_OF_OTHER_FRAMEWORKS.search(module):
+            by_wheel[content.wheel].append(content)
+    for contents in by_wheel.values():
+        for content, data in wheels.texts(contents):
+            found[content.number] = facts_of(decode_source(data))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what a name stands for in a release.
+
+
+class Origin(NamedTuple):
+    """Where a name is defined.
+
+    Attributes:
+        kind: as in `Bound`, or ``module`` for a module, ``outside`` for what another package has.
+        module, name: where.
+        bound: the binding there; None for the last two.
+        conditional: whether a statement on the way stands in an `if` or a `try`.
+    """
+
+    kind: str
+    module: str
+    name: str
+    bound: Optional[Bound] = None
+    conditional: bool = False
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Module and name."""
+        return self.module, self.name
+
+
+class Release:
+    """One release: its modules, what they have, and where it comes from.
+
+    Args:
+        modules: the number of the text of each.
+        facts: what the texts say.
+        restored: ``module:name`` of what fixes restore in it.
+    """
+
+    def __init__(
+        self, modules: Mapping[str, int], facts: Mapping[int, Facts], restored: frozenset[str] = frozenset()
+    ) -> None:
+        self.restored = restored
+        self.modules = frozenset(modules)
+        self.facts = {module: facts[number] for module, number in modules.items() if number in facts}
+        surfaces = {number: facts[number].surface for number in modules.values() if number in facts}
+        self.names = symbols._of_release(modules, surfaces)
+        self._packages = {module.rpartition(".")[0] for module in modules}
+        self._resolved: dict[tuple[str, str], Optional[Origin]] = {}
+        self._exported: dict[str, list[str]] = defaultdict(list)
+        for module, one in self.facts.items():
+            for name in one.surface.exported:
+                self._exported[name].append(module)
+        self._same: dict[int, list[tuple[str, str]]] = {}
+
+    def has(self, module: str, name: str) -> bool:
+        """Whether a module gives a name."""
+        return name in self.names.get(module, ())
+
+    def defines(self, place: tuple[str, str]) -> bool:
+        """Whether a module makes a name itself."""
+        facts = self.facts.get(place[0])
+        bound = facts.bound.get(place[1]) if facts else None
+        return bound is not None and bound.kind != "import"
+
+    def resolve(self, module: str, name: str) -> Optional[Origin]:
+        """Where a name of a module is defined; None where that cannot be told."""
+        key = module, name
+        if key not in self._resolved:
+            self._resolved[key] = None  # for who comes back here
+            self._resolved[key] = self._resolve(module, name)
+        return self._resolved[key]
+
+    def _resolve(self, module: str, name: str) -> Optional[Origin]:
+        facts = self.facts.get(module)
+        if facts is None:
+            return None
+        package = module if module in self._packages else module.rpartition(".")[0]
+        if facts.surface.lazy:
+            if name in facts.declared:
+                return self._imported(symbols._absolute(facts.declared[name], package), name)
+            inside = [one for one in self._exported.get(name, ()) if one.startswith(f"{module}.")]
+            if inside:
+                return self.resolve(inside[0], name)
+        bound = facts.bound.get(name)
+        if bound is not None and bound.kind == "import":
+            found = self._imported(symbols._absolute(bound.detail[0], package), bound.detail[1])
+            return found._replace(conditional=True) if found and bound.conditional else found
+        if bound is not None and bound.kind == "same":
+            return self.resolve(module, bound.detail)
+        if bound is not None:
+            return Origin(bound.kind, module, name, bound, bound.conditional)
+        if f"{module}.{name}" in self.modules:
+            return Origin("module", f"{module}.{name}", "")
+        for star in facts.surface.stars:
+            there = symbols._absolute(star, package)
+            if self.has(there, name):
+                return self.resolve(there, name)
+        return None
+
+    def _imported(self, module: str, name: str) -> Optional[Origin]:
+        if module.partition(".")[0] != PACKAGE:
+            return Origin("outside", module, name)
+        if not name:
+            return Origin("module", module, "")
+        found = self.resolve(module, name)
+        if found is None and f"{module}.{name}" in self.modules:
+            return Origin("module", f"{module}.{name}", "")
+        return found
+
+    def same_as(self, digest: int) -> list[tuple[str, str]]:
+        """The definitions with this source, whatever their names."""
+        if not self._same:
+            self._same = defaultdict(list)
+            for module, facts in self.facts.items():
+                for name, bound in facts.bound.items():
+                    if bound.kind in ("def", "class") and not bound.conditional:
+                        self._same[bound.detail[0]].append((module, name))
+        return self._same.get(digest, [])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: what stands for a name that is gone.
+
+
+class Decision(NamedTuple):
+    """What a machine says of a name in a release that lacks it.
+
+    Attributes:
+        kind: ``alias``, ``constant``, ``hollow``; empty where nothing stands for it.
+        value: ``module:name`` (or ``module:``), a literal, the class that is there; or the reason.
+    """
+
+    kind: str
+    value: str
+
+
+_FRAMEWORKS = {
+    r"_?(TF|Keras|modeling_tf_|TF_)(?!_?(WEIGHTS|2_W))": "tensorflow",
+    r"_?(Flax|FLAX_|modeling_flax_)(?!WEIGHTS)": "flax",
+}
+_NOT_ASKED = re.compile(r"^(__\w+|logger|TYPE_CHECKING|[A-Z]|_import_structure|_LazyModule|annotations|\w+_fn|_)$")
+_LEFT_OUT = re.compile(
+    rf"^{PACKAGE}\.(agents|benchmark|cli|commands|tools|exporters|data\.test_\w+|sagemaker|onnx\.__main__)(\.|$)"
+)
+
+
+def decide(releases: list[Release], module: str, name: str, last: int, number: int) -> Decision:
+    """What stands for a name.
+
+    Args:
+        releases: all of them.
+        module: that had it.
+        name: the name.
+        last: the last release that had it.
+        number: the release that lacks it.
+    """
+    here = releases[number]
+    other = next((word for begin, word in _FRAMEWORKS.items() if re.match(begin, name)), "")
+    if other or _IS_OF_OTHER_FRAMEWORKS.search(module):
+        return Decision("", other or "tensorflow")
+    origin = releases[last].resolve(module, name)
+    if origin is None:
+        return Decision("", "made")
+    if origin.kind in ("module", "outside"):
+        return _of_another(here, origin)
+    if origin.place != (module, name) and here.defines(origin.place) and _is_plain(here, origin.place):
+        return Decision("alias", ":".join(origin.place))
+    if origin.place != (module, name) and ":".join(origin.place) in here.restored:
+        return Decision("alias", ":".join(origin.place))
+    if origin.conditional:
+        return Decision("", "conditional")
+    if origin.kind in ("value", "text", "made"):
+        return _of_value(origin)
+    moved = _moved(releases, origin.place, last, number)
+    if moved is not None:
+        return Decision("alias", ":".join(moved))
+    if releases[last].has(PACKAGE, name) and here.has(PACKAGE, name) and module != PACKAGE:
+        public = releases[last].resolve(PACKAGE, name)
+        if public is not None and public.place == origin.place:
+            return Decision("alias", f"{PACKAGE}:{name}")
+    if origin.kind == "class":
+        now = _attention_now(here, module, name, origin)
+        if now:
+            return Decision("hollow", now)
+    return Decision("", "body")
+
+
+def _of_value(origin: Origin) -> Decision:
+    assert origin.bound is not None
+    if origin.kind == "made" or not re.fullmatch(r"_?[A-Z][A-Z0-9_]*", origin.name):  # or a flag that changes
+        return Decision("", "made")
+    return Decision("constant", "''" if origin.kind == "text" else repr(origin.bound.detail))
+
+
+def _of_another(here: Release, origin: Origin) -> Decision:
+    root = origin.module.partition(".")[0]
+    if origin.module == f"{PACKAGE}.utils.logging" or (root != PACKAGE and not origin.name):
+        return Decision("", "outside")
+    if root == PACKAGE:
+        return Decision("alias", f"{origin.module}:") if origin.module in here.modules else Decision("", "module")
+    if root in _OUTSIDE and not origin.conditional:
+        return Decision("alias", ":".join(origin.place))
+    return Decision("", "outside")
+
+
+def _is_plain(here: Release, place: tuple[str, str]) -> bool:
+    """Whether a name is a function or class there, or a value that does not depend on what is installed."""
+    bound = here.facts[place[0]].bound[place[1]]
+    return bound.kind in ("def", "class") or not bound.conditional
+
+
+def _moved(releases: list[Release], place: tuple[str, str], last: int, number: int) -> Optional[tuple[str, str]]:
+    """Where a definition is now: where it went with its source unchanged, and where that went."""
+    for at in range(last + 1, number + 1):
+        here = releases[at]
+        if here.defines(place):
+            continue
+        bound = releases[at - 1].facts[place[0]].bound.get(place[1])
+        if bound is None or bound.kind not in ("def", "class") or not bound.detail[0]:
+            return None
+        candidates = [one for one in here.same_as(bound.detail[0]) if not _LEFT_OUT.match(one[0])]
+        named = [one for one in candidates if one[1] == place[1]]
+        if not named and len(candidates) > 1:
+            return None  # small functions of one form are not one function
+        chosen = sorted(named or candidates, key=lambda one: _distance(place[0], one[0]))
+        if not chosen:
+            return None
+        place = chosen[0]
+    return place
+
+
+def _distance(old: str, new: str) -> tuple[bool, int, int, str]:
+    """Which of several places of one definition is the nearest."""
+    shared = len([1 for one, other in zip(old.split("."), new.split(".")) if one == other])
+    return new.startswith(f"{PACKAGE}.models.") and shared < 3, -shared, new.count("."), new
+
+
+def _attention_now(here: Release, module: str, name: str, origin: Origin) -> str:
+    """The class of attention that is there for every implementation: from which it inherited, if that is there."""
+    match = _NAME_OF_ATTENTION.search(name)
+    facts = here.facts.get(module)
+    if match is None or facts is None:
+        return ""
+    begin = name[: match.start()]
+    base = next(iter(origin.bound.detail[1]), "") if origin.bound else ""
+    for now in (base, f"{begin}Attention", f"{begin}SelfAttention"):
+        bound = facts.bound.get(now)
+        if bound is not None and bound.kind == "class" and now.endswith("Attention"):
+            return now
+    return ""
+
+
+class Row(NamedTuple):
+    """What stands for a name in some releases.
+
+    Attributes:
+        module, name: the name; an empty one for a module that is gone itself.
+        first: number of the first release.
+        end: number of the first release behind it that has the name again; None if none.
+        decision: what the machine says.
+    """
+
+    module: str
+    name: str
+    first: int
+    end: Optional[int]
+    decision: Decision
+
+
+def rows(releases: list[Release], kept: frozenset[str] = frozenset()) -> Iterator[Row]:
+    """Every name that some release lacks and an earlier one had.
+
+    Args:
+        releases: what each has, oldest first.
+        kept: ``module:name`` of what fixes restore.
+    """
+    had: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for number, release in enumerate(releases):
+        for module, found in release.names.items():
+            if _LEFT_OUT.match(module) or module.endswith("()"):
+                continue
+            for name in found:
+                if name.isidentifier() and not _NOT_ASKED.match(name):
+                    had[module][name].append(number)
+    for module, names in sorted(had.items()):
+        parent, _, last = module.rpartition(".")
+        whole = f"{parent}:{last}" in kept
+        for name, having in sorted(names.items()):
+            if len(having) == len(releases) - having[0]:
+                continue
+            yield from _rows_of(releases, module, name, having, whole or f"{module}:{name}" in kept)
+
+
+def _rows_of(releases: list[Release], module: str, name: str, having: list[int], is_kept: bool) -> Iterator[Row]:
+    there = frozenset(having)
+    begun: Optional[Row] = None
+    last = having[0]
+    for number in range(having[0], len(releases)):
+        if number in there:
+            last = number
+            if begun:
+                yield begun._replace(end=number)
+            begun = None
+            continue
+        if is_kept:
+            decision = Decision("", "fix")
+        elif "*" in releases[number].names.get(module, ()):
+            decision = Decision("", "answers")  # the module answers for it by itself
+        else:
+            decision = decide(releases, module, name, last, number)
+        if begun and begun.decision != decision:
+            yield begun._replace(end=number)
+            begun = None
+        begun = begun or Row(module, name, number if number != last + 1 else last + 1, None, decision)
+    if begun:
+        yield begun
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: the table.
+
+
+def rendered(versions: list[Version], releases: list[Release], found: Iterable[Row], every: list[Version]) -> str:
+    """The table as text; `hotfix.patching.tabled` reads it.
+
+    Args:
+        versions: of the releases.
+        releases: what each has.
+        found: the rows.
+        every: all releases: a row holds from the one on that follows the last that had the name.
+    """
+    by_module: dict[str, list[Row]] = defaultdict(list)
+    for row in found:
+        by_module[row.module].append(row)
+    since: dict[str, set[str]] = defaultdict(set)
+    blocks = []
+    back: set[str] = set()  # the modules that exist again
+    for module, its in sorted(by_module.items()):
+        known = {one.name for one in its if one.decision.kind}
+        useful = [one for one in its if one.name in known]
+        present = [number for number, one in enumerate(releases) if module in one.modules]
+        gone = present[-1] + 1 if present and present[-1] + 1 < len(releases) else None
+        short = module.partition(".")[2] or "."
+        if gone is not None:
+            until = [one for one in useful if one.first < gone]
+            ends = {one.name: one._replace(first=gone, end=None, decision=Decision("", "module")) for one in until}
+            until += ends.values()
+            after = [one._replace(first=max(one.first, gone)) for one in useful if one.end is None or one.end > gone]
+            parent = module.rpartition(".")[0]
+            is_reached = parent in back or all(parent in one.modules for one in releases[gone:])
+            if not is_reached or not _is_worth_it(releases[gone - 1], module, its):
+                after = []
+            elif after:
+                back.add(module)
+        else:
+            until, after = useful, []
+        for mark, chosen in (("", until), ("!", after)):
+            lines = []
+            for one in sorted(chosen, key=lambda row: (row.name, row.first)):
+                first = str(next(release for release in every if release > versions[one.first - 1]))
+                lines.append(f"{one.name} {first} {one.decision.kind or '-'} {one.decision.value}")
+            if any(one.decision.kind for one in chosen):
+                begins = min(Version(line.split(" ")[1]) for line in lines)
+                since[str(begins)].add(f"{short}{mark}")
+                blocks.append("\n".join([f"@{short}{mark}", *lines]))
+    head = ";".join(" ".join([first, *sorted(since[first])]) for first in sorted(since, key=Version))
+    return "\n".join([head, *blocks, ""])
+
+
+def _is_worth_it(release: Release, module: str, its: Iterable[Row]) -> bool:
+    """Whether half of what was its own is left of a module that is gone, or all that it did was to pass names on."""
+    own = {name for name in release.names[module] if not name.startswith("_") and release.defines((module, name))}
+    left = {one.name for one in its if one.decision.kind == "alias" and one.end is None}
+    return 2 * len(left & own) >= len(own) if own else bool(left)
+
+
+def sample(every: Iterable[Version]) -> list[Version]:
+    """The releases that are read: the last one of each minor release, and the first one of each since 5.0.
+
+    Names come and go with minor releases; where a row begins is narrowed down to the release all the same.
+    """
+    ordered = sorted(every)
+    last = {(one.major, one.minor): one for one in ordered}
+    return [one for one in ordered if one == last[one.major, one.minor] or (one.major >= 5 and one.micro == 0)]
+
+
+def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
+    """``module:name`` of everything that fixes restore, in some release or by default in a given one."""
+    from hotfix.engine.catalogue import INDEX
+    from hotfix.engine.index import Index
+
+    index = Index(INDEX)
+    found: set[str] = set()
+    for facts in (index.facts(id) for id in index.kinds if id not in tabled.FIXES.values()):
+        if facts["kind"] == "removed-api" and not (release and facts["optin"]):
+            found.update(
+                key
+                for key, lacking in facts["targets"].items()
+                if release is None or SpecifierSet(lacking).contains(release)
+            )
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Below: who asks for such names.
+
+JUDGED = ("4.57.6", "5.0.0", "5.23.0")
+
+
+def counted(folder: Path) -> dict[str, Any]:
+    """How many of the packages in a folder of wheels take each name outside of a handler."""
+    from hotfix.commands.scan_code.missing import taken_by
+
+    counts: Counter[str] = Counter()
+    packages = []
+    for wheel in sorted(folder.glob("*.whl")):
+        taken = set()
+        with zipfile.ZipFile(wheel) as archive:
+            for info in archive.infolist():
+                if info.filename.endswith(".py") and not info.filename.startswith(f"{PACKAGE}/"):
+                    for one in taken_by(info.filename, archive.read(info), []):
+                        if not (one.guarded or one.instead_of) and one.name.isidentifier():
+                            taken.add(f"{one.module}:{one.name}")
+        counts.update(taken)
+        packages += ["==".join(map(str, parse_wheel_filename(wheel.name)[:2]))] if taken else []
+    return {"packages": packages, "uses": dict(sorted(counts.items()))}
+
+
+def judged(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> dict[str, Any]:
+    """What becomes of each name that somebody takes and that one of `JUDGED` has lost.
+
+    Args:
+        known: what `counted` returns.
+        versions: of the releases.
+        releases: what each has.
+    """
+    names: dict[str, dict[str, Any]] = {}
+    for full, users in known["uses"].items():
+        module, _, name = full.partition(":")
+        parent, _, last = module.rpartition(".")
+        for release in JUDGED:
+            number = versions.index(Version(release))
+            had = [one for one in range(number) if _gives(releases[one], module, name)]
+            if not had or _gives(releases[number], module, name):
+                continue
+            by_default = restored_by_fixes(Version(release))
+            if full in by_default or f"{parent}:{last}" in by_default:
+                verdict = "fix"
+            elif full in restored_by_fixes():
+                verdict = "opt-in"
+            else:
+                kinds = tabled.kinds(module, name, [release])
+                verdict = kinds.get(release) or decide(releases, module, name, had[-1], number).value
+                verdict = verdict if verdict in kinds.values() or verdict in REASONS else "module"
+            names.setdefault(full, {"users": users})[release] = verdict
+    return {"packages": known["packages"], "uses": known["uses"], "names": names}
+
+
+def _gives(release: Release, module: str, name: str) -> bool:
+    names = release.names.get(module, frozenset())
+    return name in names or "*" in names or f"{module}.{name}" in release.modules
+
+
+WORKS = ("fix", *tabled.FIXES)
+
+
+def page(known: Mapping[str, Any]) -> str:
+    """The page of the names that are gone, by number of users."""
+    lines = [
+        "# Names that are gone, by number of users",
+        "",
+        f"What {len(known['packages'])} published packages import from transformers outside of a handler, and what",
+        "becomes of it on releases that have lost the name. `python -m tools.names` writes this page. `fix`: a fix of",
+        "its own restores it; `alias`, `constant`, `hollow`: the table of removed names does",
+        "([Names that are gone](no-harm.md#names-that-are-gone)); everything else is a reason why nothing does:",
+        "",
+        *(f"- `{word}`: {text}" for word, text in sorted(REASONS.items()) if word != "fix"),
+        "",
+        "| release | uses that fail | work with hotfix | of these by a fix of their own | share |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for release in JUDGED:
+        its = [(one["users"], one[release]) for one in known["names"].values() if release in one]
+        every, work, own = (
+            sum(users for users, verdict in its if verdict in which) for which in ((*WORKS, *REASONS), WORKS, ("fix",))
+        )
+        lines.append(f"| {release} | {every} | {work} | {own} | {100 * work // max(every, 1)} % |")
+    lines += ["", f"| name | users | {' | '.join(JUDGED)} |", f"| --- | --- |{' --- |' * len(JUDGED)}"]
+    ordered = sorted(known["names"].items(), key=lambda pair: (-pair[1]["users"], pair[0]))
+    for name, one in ordered:
+        lines.append(f"| `{name}` | {one['users']} | {' | '.join(one.get(release, '') for release in JUDGED)} |")
+    return "\n".join([*lines, ""])
+
+
+def prove(release: str, every: int = 40) -> int:
+    """Have rows checked by a program on a release: those that somebody uses, and one of `every` of the others.
+
+    Returns:
+        How many rows are wrong.
+    """
+    table = tabled.Removed(Version(release).release, {})
+    used = json.loads(DATA.read_text(encoding="utf-8"))["uses"]
+    chosen = []
+    for module in sorted(one.rstrip(tabled.GONE) for one in table.modules):
+        for number, (name, row) in enumerate(sorted(table.rows(module).items())):
+            if row.kind != tabled.NOTHING and (f"{module}:{name}" in used or number % every == 0):
+                chosen.append([module, name, row.kind, row.value])
+    print(f"{release}: {len(chosen)} rows")
+    wrong = proved(release, chosen)
+    print("\n".join(wrong))
+    return len(wrong)
+
+
+def proved(release: str, chosen: list[list[str]]) -> list[str]:
+    """What is wrong of rows on a release, a line each; see `tools.names_child`."""
+    from tools.testbed.run import run_script
+
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(chosen, file)
+        file.flush()
+        script = Path(__file__).with_name("names_child.py")
+        result = run_script(script, [file.name], transformers=release, flash_attn=None, timeout=3600)
+    return result.require().stdout.splitlines()
+
+
+def main(arguments: Optional[list[str]] = None) -> int:
+    """Run the command; 1 where what is written is not what the wheels say, or a row is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tools.names", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    parser.add_argument("--prove", metavar="RELEASE", action="append", help="check rows on a release instead")
+    parser.add_argument("--count", type=Path, metavar="FOLDER", help="count the uses in the wheels of a folder first")
+    parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="the folder of the wheels")
+    chosen = parser.parse_args(arguments)
+    if chosen.prove:
+        return int(sum(map(prove, chosen.prove)) > 0)
+    every = wheels.cached(PACKAGE, chosen.cache)
+    versions = sample(every)
+    library = wheels.catalogue(PACKAGE, {one: every[one] for one in versions})
+    facts = read(library)
+    releases = [Release(library.modules[one], facts, restored_by_fixes(one)) for one in versions]
+    text = rendered(versions, releases, rows(releases, restored_by_fixes()), list(every))
+    if chosen.check:
+        same = TABLE.read_text(encoding="utf-8") == text
+        print("the same" if same else f"{TABLE} is not what the wheels say: python -m tools.names")
+        return int(not same)
+    TABLE.write_text(text, encoding="utf-8")
+    print(f"{TABLE}: {text.count(chr(10))} lines, {len(text.encode())} bytes")
+    write_page(counted(chosen.count) if chosen.count else json.loads(DATA.read_text("utf-8")), versions, releases)
+    return 0
+
+
+def write_page(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> None:
+    """Write the counts with what becomes of each name, and the page."""
+    found = judged(known, versions, releases)
+    DATA.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

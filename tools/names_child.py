@@ -1,0 +1,65 @@
+"""What `tools.names --prove` runs on a release: each row of the table, as a program meets it.
+
+    python names_child.py rows.json
+
+Rows are ``[module, name, kind, value]``. A program that looks whether the name is there has to see that it is not; one
+that would end without it has to get what the row says. What is wrong is printed, a line a row.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Check the rows, and print what is wrong."""
+    import hotfix.auto  # noqa: F401
+    from hotfix.patching import asked
+
+    threading.excepthook = lambda args: failures.append(f"{args.exc_type.__name__}: {args.exc_value}")
+    failures: list[str] = []
+    checked = 0
+    for module, name, kind, value in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
+        failures.clear()
+        found: dict[str, Any] = {}
+        try:
+            import_module(value.rpartition(":")[0] if kind == "alias" else "hotfix")
+            loaded = import_module(module) if find_spec(module) else None
+        except Exception as error:  # it needs what is not installed
+            print(f"{module}:{name}: not checked ({error!r:.80})", file=sys.stderr)
+            continue
+        if loaded is not None and hasattr(loaded, name):  # the release may have a way of its own
+            if f"{module}:{name}" in asked.received():
+                print(f"{module}:{name}: it is there for a program that looks")
+            continue
+        # In a thread of its own, where nothing handles the error.
+        thread = threading.Thread(target=exec, args=(f"from {module} import {name}", found))
+        thread.start()
+        thread.join()
+        wrong = failures[0] if failures else _wrong(found[name], kind, value, module)
+        if wrong:
+            print(f"{module}:{name}: {wrong}".replace("\n", " "))
+        checked += 1
+    print(f"{checked} rows", file=sys.stderr)
+
+
+def _wrong(given: Any, kind: str, value: str, module: str) -> str:
+    """Why an object is not what a row says; empty if it is."""
+    if kind == "constant":
+        return "" if given == ast.literal_eval(value) else f"it is {given!r:.60}"
+    where, _, what = value.rpartition(":") if kind == "alias" else (module, "", value)
+    there: Any = getattr(import_module(where), what) if what else import_module(where)
+    if kind == "hollow":
+        return "" if issubclass(given, there) and given is not there else f"it is {given!r:.60}"
+    return "" if given is there else f"it is {given!r:.60}"
+
+
+if __name__ == "__main__":
+    main()
