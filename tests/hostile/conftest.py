@@ -1,4 +1,4 @@
-"""Two small worlds: fresh interpreters (`world`, as in tests/engine), and packages of this very process (`lab`)."""
+"""Two fixtures: fresh interpreters (`world`, as in tests/engine), and packages inside the test process (`lab`)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["FIX", "TOY", "Lab", "World", "world"]
 
 
 class Lab:
-    """A package ``toys`` that this process imports, fixes of it, and sessions that know nothing else.
+    """A package ``toys`` that the test process imports, fixes for it, and sessions that know only these fixes.
 
     Attributes:
-        folder: what is first on ``sys.path``.
+        folder: the first entry of ``sys.path``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,12 +50,12 @@ class Lab:
         return importlib.import_module(f"toys.{name}")
 
     def fix(self, id: str = "a-bug", kind: str = "crash", **broken: str) -> Fix:
-        """A fix without targets yet.
+        """A fix that has no targets yet.
 
         Args:
             id: of the fix.
             kind: of the fix.
-            broken: text of the module ``toys.toy`` whose definition is broken, by qualified name; ``__`` for a dot.
+            broken: source of the module ``toys.toy`` with the broken definition, by qualified name; ``__`` for a dot.
         """
         file = self.folder / f"{id}.json"
         targets = {
@@ -66,33 +66,33 @@ class Lab:
         return Fix(id=id, title=id, kind=kind, evidence=file)
 
     def session(self, *fixes: Fix, **switches: Any) -> Session:
-        """A session in which these fixes are on."""
+        """A session with these fixes enabled."""
         session = Session(Policy(**switches), Catalogue(fail, [entry(fix) for fix in fixes]))
         session.ensure_selected()
         return session
 
 
 def entry(fix: Fix) -> Entry:
-    """What a catalogue knows of a fix."""
+    """The catalogue's entry for a fix."""
     targets = {target.key: target.releases for target in fix.targets}
     return Entry(fix.id, fix.title, fix.kind, "", False, "", "2.0", targets, fix)
 
 
 def digest_of(text: str, qualname: str) -> str:
-    """The digest of a definition in a text."""
+    """The digest of a definition in a source."""
     found = source.find(textwrap.dedent(text), qualname)
     assert found is not None
     return source.digest(found.node)
 
 
 def handled(session: Session, name: str = "toys.toy") -> list[Outcome]:
-    """Tell a session that a module was imported; what became of it."""
+    """Notify a session that a module was imported, and return the outcome."""
     session.module_imported(name)
     return list(session.outcomes().values())
 
 
 def said(outcomes: list[Outcome]) -> list[tuple[str, str]]:
-    """Verdict and state of each."""
+    """The verdict and the state of each target."""
     return [(one.verdict.value, one.state.value) for one in outcomes]
 
 
@@ -103,7 +103,7 @@ def fail(sentence: str) -> None:
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     before = set(sys.modules)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # what is written anew within a second is compiled anew
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a file rewritten within a second is compiled again
     monkeypatch.syspath_prepend(str(tmp_path))
     memo.forget()
     yield Lab(tmp_path)

@@ -1,13 +1,12 @@
-"""How serving engines count the tokens of an image, and what transformers' processors make of it. Runs in a child.
+"""How serving engines count the tokens of an image, and how many transformers' processors produce. Runs in a child.
 
-The rule is that of Qwen2-VL (its ``smart_resize``), of which vLLM calls transformers' function and sglang has its own:
-both sides are rounded to the nearest multiple of 28 (patches of 14 pixels, merged two by two); where the area is then
-beyond a limit, both are scaled by the square root of what is too much, rounded down above ``max_pixels`` and up below
-``min_pixels``. A token is 28 by 28 pixels.
+The rule is that of Qwen2-VL (its ``smart_resize``). vLLM calls transformers' function; sglang has its own. Both sides
+are rounded to the nearest multiple of 28 (patches of 14 pixels, merged two by two). If the area then exceeds a limit,
+both sides are scaled by the square root of the ratio, rounded down above ``max_pixels`` and up below ``min_pixels``.
+A token is 28 by 28 pixels.
 
-vLLM takes the limits from the attributes of the image processor that it has loaded with the limits of the request, and
-calls that processor with the same limits. sglang resizes by limits of its own, 4 and 16384 tokens, and hands over the
-result.
+vLLM loads the image processor with the limits of the request, takes the limits from the processor's attributes, and
+calls it with the same limits. sglang resizes by limits of its own, 4 and 16384 tokens, and passes the result on.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from importlib import import_module
 from typing import Any
 
 SIDE = 28
-LARGE = {"min_pixels": 4 * SIDE**2, "max_pixels": 16384 * SIDE**2}  # what the checkpoints say, and sglang
+LARGE = {"min_pixels": 4 * SIDE**2, "max_pixels": 16384 * SIDE**2}  # the limits in the checkpoints, and those of sglang
 CLASSES = {
     "slow": ("transformers.models.qwen2_vl.image_processing_qwen2_vl", "Qwen2VLImageProcessor"),
     "fast": ("transformers.models.qwen2_vl.image_processing_qwen2_vl_fast", "Qwen2VLImageProcessorFast"),
 }
-# 50 sizes: of squares, slits, primes, what is a multiple already, and what rounds to either side.
+# 50 sizes: squares, slits, primes, exact multiples, and sizes that round up or down.
 SIZES = [(side, side) for side in (28, 29, 41, 42, 43, 56, 69, 70, 71, 112, 197, 224, 225, 293, 350)] + [
     (height, width) for height in (28, 37, 84, 126, 211) for width in (30, 98, 151, 210, 317, 420, 563)
 ]
 
 
 def resized(height, width, min_pixels, max_pixels):
-    """The sides, in pixels, that an image is given."""
+    """The sides, in pixels, to which an engine resizes an image."""
     rows, columns = (max(SIDE, round(side / SIDE) * SIDE) for side in (height, width))
     if rows * columns > max_pixels:
         scale = math.sqrt(height * width / max_pixels)
@@ -41,13 +40,13 @@ def resized(height, width, min_pixels, max_pixels):
 
 
 def counted(height, width, min_pixels, max_pixels):
-    """The tokens that an engine makes room for."""
+    """The number of tokens that an engine reserves."""
     rows, columns = resized(height, width, min_pixels, max_pixels)
     return rows * columns // SIDE**2
 
 
 def given(processor, image, **arguments):
-    """The tokens that the processor's pixels are for."""
+    """The number of tokens that the processor's pixels produce."""
     output = processor(images=[image], return_tensors="pt", **arguments)
     grid = output["image_grid_thw"][0]
     assert output["pixel_values"].shape[0] == int(grid.prod())
@@ -69,11 +68,11 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 
 def tables(testbed, target):
-    """What both say of every size.
+    """Both counts for every size.
 
     Returns:
-        ``ENGINE: KIND, CONFIGURATION, LIMITS``: a row for each size, of height, width, tokens that the engine counts,
-        and tokens of the processor's pixels. No rows where the processor has no limits to count by.
+        ``ENGINE: KIND, CONFIGURATION, LIMITS``: a row for each size: height, width, tokens that the engine counts, and
+        tokens of the processor's pixels. There are no rows if the processor has no limits to count by.
     """
     import torch
     from PIL import Image

@@ -1,4 +1,4 @@
-"""What a child does a thousand times on a real release: see test_revert. Arguments: how often, and ids of fixes."""
+"""Applies and reverts fixes many times on a real release, for test_revert. Arguments: how often, and fix ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import hotfix
 
 
 def objects() -> dict[tuple[str, ...], tuple[int, int]]:
-    """The identity of every name of every loaded module of transformers and of its classes, and of its code."""
+    """The identity of every name, and of its code, in every loaded transformers module and its classes."""
     found: dict[tuple[str, ...], tuple[int, int]] = {}
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "transformers" and isinstance(module, types.ModuleType):
@@ -27,8 +27,8 @@ def objects() -> dict[tuple[str, ...], tuple[int, int]]:
 
 
 def main(times: int, ids: list[str]) -> None:
-    """Apply and revert, and print what there is to see."""
-    with hotfix.apply():  # all of them once: what is imported for it stays imported
+    """Apply and revert, and print the observations."""
+    with hotfix.apply():  # apply all once: modules that this imports stay imported
         pass
     before, counts, applied = objects(), [], set()
     for number in range(times):

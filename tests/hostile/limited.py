@@ -1,7 +1,7 @@
-"""Runs the command in a fresh process that ends where it takes more than any input may cost.
+"""Runs the command in a fresh process that is ended when it uses more than any input may cost.
 
-The limits are far above what is needed, so that a busy machine does not fail a test; what they stop took minutes,
-filled the memory, or did not end.
+The limits are far above normal use, so that a busy machine does not fail a test. The inputs that exceeded them took
+minutes, filled the memory, or did not end.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ sys.exit(status)
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a command.
+    """The result of a command.
 
     Attributes:
-        status: its exit status; negative if a signal ended it, that of a limit for instance.
-        stdout: what it printed.
-        stderr: its errors.
+        status: its exit status; negative if a signal ended it, for instance because of a limit.
+        stdout: its output.
+        stderr: its error output.
         seconds: of processor time.
-        megabytes: the most memory that it had at once; 0 if it was ended.
+        megabytes: its peak memory; 0 if it was ended.
     """
 
     status: int
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def is_internal_error(self) -> bool:
-        """Whether it ended with an error that it did not foresee, or with a traceback."""
+        """Whether it ended with an unexpected error or a traceback."""
         return "--debug" in self.stderr or "Traceback (most recent" in self.stderr
 
 
@@ -70,8 +70,8 @@ def hotfix(*words: str | Path, cwd: Path, stdin: bytes = b"", env: Mapping[str, 
     Args:
         words: the command line.
         cwd: the working directory.
-        stdin: what the command reads.
-        env: variables.
+        stdin: the input of the command.
+        env: environment variables.
     """
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder, "state")

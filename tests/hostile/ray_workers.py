@@ -1,4 +1,4 @@
-"""Two workers of Ray say whether hotfix is in them, and what it has repaired there."""
+"""Two workers of Ray report whether hotfix is loaded in them, and which repairs it made there."""
 
 from __future__ import annotations
 

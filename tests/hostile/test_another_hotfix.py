@@ -1,11 +1,11 @@
-"""Somebody else is called ``hotfix``: the project has a ``hotfix.py`` of its own, or one stands on PYTHONPATH.
+"""Another module is called ``hotfix``: the project has a ``hotfix.py`` of its own, or one is on PYTHONPATH.
 
 With the start-up file in the environment
 
-- the project runs as ever, with its own module, and as long as it imports no transformers nothing is said;
-- where it does, one line names the file that is in the way, and the program goes on unrepaired;
+- the project runs as before, with its own module, and nothing is reported as long as it does not import transformers;
+- when it does, one line names the file that is in the way, and the program continues unrepaired;
 - with a guard (``HOTFIX_STRICT``, ``HOTFIX_REQUIRE``, ``HOTFIX_PIN``) that import fails instead, each time;
-- ``hotfix doctor`` names the file, as a problem.
+- ``hotfix doctor`` reports the file as a problem.
 """
 
 from __future__ import annotations

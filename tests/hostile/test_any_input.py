@@ -1,7 +1,7 @@
-"""Whatever lies in a folder, or is pasted: what every command that reads it promises.
+"""Every command that reads a folder or pasted text ends properly, whatever the input is.
 
-- It ends with a status that is documented: 0, 1 or 2, and with 2 it prints one line and nothing else.
-- It ends soon and takes little memory; no input makes it fail in a way that it did not foresee.
+- It ends with a documented status: 0, 1 or 2. With 2 it prints one line and nothing else.
+- It ends soon and uses little memory; no input causes an error that it does not handle.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ TARGETS = [
 
 @dataclass(frozen=True)
 class Entry:
-    """What is put under a name: bytes, a link, a pipe or a folder."""
+    """The content of a name: bytes, a link, a pipe or a folder."""
 
     kind: str
     content: bytes = b""
@@ -192,20 +192,20 @@ def _entries(usual: st.SearchStrategy[bytes]) -> st.SearchStrategy[Entry]:
 
 
 def trees(*names: str) -> st.SearchStrategy[dict[str, Entry]]:
-    """Folders with some of these files."""
+    """Folders with some of these entries."""
     return st.fixed_dictionaries({}, optional={name: _entries(FILES[name]) for name in names or FILES})
 
 
 @contextlib.contextmanager
 def planted(tree: dict[str, Entry]) -> Iterator[Path]:
-    """The folder, for a while."""
+    """The folder, as long as the context lasts."""
     with tempfile.TemporaryDirectory() as outer:
         Path(outer, "outside").write_text('{"s3cr3t": 1}')
         folder = Path(outer, "tree")
         folder.mkdir()
         for name, entry in tree.items():
             path = folder / name
-            with contextlib.suppress(OSError):  # its parent may be a link or a file by now
+            with contextlib.suppress(OSError):  # its parent may have become a link or a file
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if not path.parent.resolve().is_relative_to(folder.resolve()):
                     continue
@@ -226,7 +226,7 @@ def planted(tree: dict[str, Entry]) -> Iterator[Path]:
 
 
 def commands(*words: str) -> st.SearchStrategy[list[str]]:
-    """Command lines about the working directory, or about files in it."""
+    """Command lines for the working directory, or for files in it."""
     return st.sampled_from(words).flatmap(lambda word: st.sampled_from(LINES[word]))
 
 
@@ -270,7 +270,7 @@ joints = st.sampled_from(["\n", " ", "", "\r", "\n[rank3]: "])
 
 
 def run(words: list[str], folder: Path, stdin: bytes = b"") -> Run:
-    """Run a command in this process, and end it if it waits."""
+    """Run a command in this process, and end it if it hangs."""
 
     def end(*_: Any) -> None:
         raise TimeoutError(f"{words} waited")
@@ -292,7 +292,7 @@ def run(words: list[str], folder: Path, stdin: bytes = b"") -> Run:
 
 
 def keep_the_promises(done: Run) -> None:
-    """Fail where a command has not done what the top of this file says."""
+    """Fail if a command has broken the promises at the top of this file."""
     require(done)
     assert "s3cr3t" not in done.stdout + done.stderr
 

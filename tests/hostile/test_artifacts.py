@@ -3,8 +3,8 @@
 - `hotfix.report()`, `digest()`, `assert_uniform()`, the callback of the Trainer and the end of the process stop a
   program that loaded an exported program or a function compiled ahead of time from modules that hotfix repairs, or an
   AOTInductor package whose metadata does not name the patch set of this process.
-- Torch's cache of graphs of other processes (`TORCH_CACHING_PRECOMPILE`) is an error under every guard.
-- What was exported in the process itself, and artifacts of other code, stop nobody. Without a guard nothing does.
+- Torch's cache of graphs from other processes (`TORCH_CACHING_PRECOMPILE`) is an error under every guard.
+- Programs exported in the process itself, and artifacts of other code, stop nothing. Without a guard nothing stops.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What an audit says of a run is true, and it says what it does not know.
+"""An audit reports the truth about a run, including the limits of its knowledge.
 
-- A function that `torch.compile` put into a graph (cold, warm, from a cache) is "not known", unless it struck outside.
-- A process that ends by `os._exit`, a signal or a crash has written what it called: no function that was called is
-  "never reached", and one that was called and not seen to strike is "not known".
-- The first lines of the report say so, and `--fail` passes only if it is known that nothing struck, in all processes.
-- An observed function needs nothing of hotfix but itself: not `sys.modules`, and no name that the function has.
+- A function that `torch.compile` put into a graph (cold, warm, from a cache) is "not known", unless its bug was
+  triggered outside the graph.
+- A process that ends by `os._exit`, a signal or a crash has recorded its calls: no called function is reported as
+  "never reached", and a function that was called without a visible trigger is "not known".
+- The first lines of the report say so, and `--fail` passes only if it is known that no process triggered a bug.
+- An observed function needs nothing from hotfix but itself: not `sys.modules`, and no name that the function has.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ print(json.dumps([found.is_clean, {one.id: one.state.value for one in found.bugs
 
 
 def audited(world: World, code: str, **env: str) -> tuple[bool, str, list[str]]:
-    """Run code observed: whether the audit is clean, the state of the one bug, and the first lines of the report."""
+    """Run code observed; return whether the audit is clean, the state of the bug, and the report's first lines."""
     records = world.folder / "records"
     done = world.run(code, check=False, HOTFIX_RECORD=str(records), **OBSERVE, **env)
     world.ended = (done.returncode, done.stdout, done.stderr)
@@ -126,7 +127,7 @@ def test_an_observed_function_runs_on_after_hotfix_has_left_the_modules(world: W
     plant(world, targets=["Layer.halve", "generator"])
     code = "import sys\n" + CALLED + "begun = kinds.generator(2)\n" + PURGES[how]
     code += "print(kinds.Layer.halve(4), list(kinds.generator(2)), list(begun))\n"
-    halved = 2.0 if mode is OBSERVE else 4 / 99  # what the repair of this toy makes of it
+    halved = 2.0 if mode is OBSERVE else 4 / 99  # the result of this toy's repair
     assert world.run(code, **mode).stdout == f"{halved} [0, 1] [0, 1]\n"
 
 

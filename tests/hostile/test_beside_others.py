@@ -1,8 +1,9 @@
-"""Promises beside other packages, the real ones: what runs is what the report says, in either order.
+"""The report matches the running code next to other packages, the real ones, in either order.
 
-- Who rewrites a function of transformers after its repair, or before it, has the last word, and the report says so.
-- Who checks types in a module, or wraps each function of it, keeps it: what runs there is not what was examined.
-- Who only watches (import hooks, tracers, coverage) does not stand in the way of a repair, nor is disturbed by it.
+- A package that rewrites a function of transformers, before or after its repair, has the last word, and the report
+  says so.
+- A package that checks types in a module, or wraps each of its functions, keeps them: that code was never examined.
+- Packages that only watch (import hooks, tracers, coverage) do not prevent a repair, and are not disturbed by it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def test_without_hotfix_the_gradients_are_wrong(neighbour: str) -> None:
 
 
 def run(neighbour: str, order: str):
-    """What `tools.beside` says in a child."""
+    """The output of `tools.beside` in a child."""
     release, together, alone = NEIGHBOURS[neighbour].packages
     folders = [overlay.overlay(release or RELEASE, together), *map(overlay.alone, alone)]
     env = environment(folders, {"OMP_NUM_THREADS": "1"})
@@ -80,7 +81,7 @@ FIX.edits("transformers.toy:scale", old="__X + __Y", new="__X * __Y")
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_coverage_counts_the_lines_of_a_repaired_function(world: World, version: str) -> None:
-    """With whichever of its ways to count is the default there: a tracer, or `sys.monitoring`."""
+    """Uses the default measurement of that Python: a tracer, or `sys.monitoring`."""
     here = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python"), shutil.which(f"python{version}")]
     python = str(here[0] or "")
     if not python:
@@ -89,7 +90,7 @@ def test_coverage_counts_the_lines_of_a_repaired_function(world: World, version:
     script = world.script("import hotfix.auto\nimport transformers.toy as toy\nassert toy.scale(5) == 10\n")
     coverage = [sys.executable, "-m", "uv", "run", "--quiet", "--no-project", "--python", python]
     coverage += ["--with", "coverage==7.10.7", "--with", "wrapt", "--with", "packaging", "python", "-m", "coverage"]
-    # Not the packages of this Python: one of them is compiled.
+    # Not the packages of this Python, because one of them is compiled.
     env = {**world.environment(HOTFIX_SKIP="toy-scale"), "PYTHONPATH": f"{world.folder}{os.pathsep}{ROOT}"}
     for arguments in (["run", "--include", "*/transformers/toy.py", str(script)], ["json", "-q", "-o", "-"]):
         done = subprocess.run(

@@ -1,9 +1,10 @@
-"""Checkpoints come from anybody: what ``hotfix check-model`` promises of folders that mean harm.
+"""``hotfix check-model`` is safe on checkpoints from anybody, malicious folders included.
 
-- A header of weights in a form that no release reads is a finding with its reason, and no error of the command.
-- It ends soon and takes little memory, whatever the size of a file; what is not looked at for its size is named.
-- No link is followed out of the folder, and nothing is read that is not a regular file. Where the configuration is not
-  read for that reason, nothing is judged: exit status 2.
+- A weights header in a form that no release reads is a finding with its reason, not an error of the command.
+- The command ends soon and uses little memory, whatever the size of a file; it names each file that is too large to
+  read.
+- It follows no link out of the folder and reads only regular files. If the configuration is not read for that reason,
+  there is no verdict: exit status 2.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def with_header(folder, header, data=b"\0" * 8):
 
 
 def effects(folder):
-    """What is made of the weights."""
+    """The results for the weights."""
     answer = check_model.examine(str(folder), RELEASE)
     return {(finding.effect.value, finding.key) for finding in answer.findings if finding.file == "model.safetensors"}
 
@@ -146,7 +147,7 @@ def test_links_that_lead_out_and_what_is_no_file_are_not_read(kind, name, tmp_pa
         os.mkfifo(folder / name)
     else:
         (folder / name).symlink_to({"out": secret, "device": "/dev/zero", "circle": name, "inside": "other.json"}[kind])
-    if kind in ("pipe", "device") and name == "config.json":  # what is wrong may not end
+    if kind in ("pipe", "device") and name == "config.json":  # an invalid header may be endless
         run = hotfix("check-model", folder, "--release", RELEASE, cwd=tmp_path)
     else:
         run = in_this_process(capsys, "check-model", str(folder), "--release", RELEASE)

@@ -1,8 +1,8 @@
-"""Trees come with pull requests, from anybody: what ``hotfix scan-code`` and ``hotfix scan`` promise of them.
+"""``hotfix scan-code`` and ``hotfix scan`` are safe on trees from anybody, for instance from a pull request.
 
-- Regular files inside the folder are read, each up to a size. No link is followed out of it, and no pipe or device is
-  opened; what is not read is named with the reason, and the rest is read all the same.
-- A file is read in time proportional to its size, however it is built, or is named as one that was not read.
+- They read regular files inside the folder, each up to a size. They follow no link out of it, and open no pipe or
+  device. Each file that they do not read is named with the reason, and the rest is still read.
+- The time for a file is proportional to its size, whatever its structure, or the file is named as not read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WANTED = "from transformers import AdamW\n"
 
 @pytest.fixture
 def tree(tmp_path):
-    """A folder with a file that takes a name, beside a file with a secret."""
+    """A folder with one file that uses a name, next to a file with a secret."""
     (tmp_path / "secret.py").write_text(SECRET)
     (tmp_path / "secret.txt").write_text("transformers==4.49.0\ns3cr3t==1\n")
     folder = tmp_path / "project"
@@ -103,7 +103,7 @@ def test_settings_are_not_read_through_a_link_that_leads_out(tree, capsys, monke
 
 @pytest.fixture
 def deep():
-    """A folder with 1500 folders inside of each other, which Python before 3.13 cannot remove."""
+    """A folder with 1500 nested folders, which Python before 3.13 cannot remove."""
     folder = tempfile.mkdtemp()
     here = os.getcwd()
     os.chdir(folder)

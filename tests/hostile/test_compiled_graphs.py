@@ -1,10 +1,10 @@
-"""Promises about compiled graphs: they are of what runs, or it is said that they are not.
+"""Compiled graphs match the running code, or a message says that they do not.
 
 - A graph that was compiled before a late repair, or before a revert, is dropped, and the report says so.
-- Graphs that an unrepaired process has left in inductor's cache, or in that of AOTAutograd, are not taken by a
-  repaired one, nor the other way round.
-- Where torch may take graphs of an earlier process from its cache, one warning says so; in strict mode it is an error.
-- `torch.jit.script` compiles the text of the file: an edited function that went through it is not called repaired.
+- A repaired process does not use graphs that an unrepaired process left in inductor's cache or in that of AOTAutograd,
+  and vice versa.
+- If torch may take graphs of an earlier process from its cache, one warning says so; in strict mode it is an error.
+- `torch.jit.script` compiles the source file: an edited function that was scripted is not reported as repaired.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Tower(torch.nn.Module):
 
 
 class Refusing:
-    """A finder that lets nobody import hotfix."""
+    """A finder that blocks every import of hotfix."""
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "hotfix":
@@ -189,7 +189,7 @@ def test_a_late_repair_resets_dynamo_also_where_guards_would_not_notice(lab: Lab
     session = lab.session(edited(lab))
     session.module_imported("toys.toy", late=True)
     assert len(resets) == 1
-    session.module_imported("toys.toy", late=True)  # nothing new
+    session.module_imported("toys.toy", late=True)  # nothing is compiled again
     assert len(resets) == 1
     session.reset()
     assert len(resets) == 2
@@ -226,7 +226,7 @@ def test_an_edited_function_that_torch_jit_has_compiled_is_not_called_repaired(l
     session.module_imported("toys.toy")
     assert [one.state for one in session.report()] == [State.APPLIED]
     scripted = torch.jit.script(toy.scale if name == "scale" else toy.Layer())
-    assert scripted(torch.full((1,), 5.0)).item() == 7  # the day on which this is 10, the limit is gone
+    assert scripted(torch.full((1,), 5.0)).item() == 7  # once this is 10, the limit no longer exists
     (outcome,) = session.report()
     assert outcome.state is State.FAILED
     assert "torch.jit.script was asked for it" in outcome.reason
@@ -234,7 +234,7 @@ def test_an_edited_function_that_torch_jit_has_compiled_is_not_called_repaired(l
 
 
 @pytest.mark.testbed
-@pytest.mark.filterwarnings("ignore:`torch.jit.trace` is deprecated:DeprecationWarning")  # it is still used
+@pytest.mark.filterwarnings("ignore:`torch.jit.trace` is deprecated:DeprecationWarning")  # the old graph is still used
 def test_torch_jit_trace_sees_the_repair(lab: Lab) -> None:
     toy = lab.module(text=TEXT)
     session = lab.session(edited(lab))
@@ -269,7 +269,7 @@ def test_siglip_compiled_before_a_late_repair_equals_siglip_not_compiled() -> No
 
 
 def siglip(testbed, target):
-    """The last hidden state of a small tower: not compiled and compiled, before and after a late repair."""
+    """The last hidden state of a small tower, eager and compiled, before and after a late repair."""
     from transformers.models.siglip import modeling_siglip
 
     import hotfix

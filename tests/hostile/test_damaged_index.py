@@ -1,8 +1,8 @@
-"""A guard does not trust an installation of hotfix that is not whole.
+"""A guard does not trust a damaged installation of hotfix.
 
-- With HOTFIX_STRICT, HOTFIX_REQUIRE or HOTFIX_PIN, an index of the fixes that lost or changed anything stops a program
-  before its first step, and the message names the file.
-- Without a guard it is as before: what the index still says is done, and the program goes on.
+- With HOTFIX_STRICT, HOTFIX_REQUIRE or HOTFIX_PIN, an index of the fixes that is incomplete or was changed stops a
+  program before its first step, and the message names the file.
+- Without a guard, the remaining entries of the index are applied as before, and the program continues.
 """
 
 from __future__ import annotations

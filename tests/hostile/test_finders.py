@@ -1,12 +1,12 @@
-"""Promises about imports: nobody's import dies of the watcher, and what got past it is not called repaired.
+"""The watcher breaks no import, and code that bypasses it is not reported as repaired.
 
-- A module that another finder has loaded first is repaired late by whatever looks: a report, a digest, a later import.
-- What cannot be repaired then stops a program that insists; the digest of such a process is another one.
-- What a plugin has imported at its top is repaired too; a module that was being executed, as soon as it is looked at.
-- One watcher stands in a process, however often and from wherever hotfix is loaded, and nothing is repaired twice.
-- Finders that ask all other finders, and programs that copy loaders, meet a finder and a loader like any other.
+- A module that another finder has loaded first is repaired late, at the next look: a report, a digest, a later import.
+- If it cannot be repaired then, a program with a guard stops; the digest of such a process differs.
+- Modules that a plugin imports at its top are repaired, too; a module that is still executing, at the next look.
+- A process has a single watcher, however often and from wherever hotfix is loaded, and nothing is repaired twice.
+- Finders that query all other finders, and programs that copy loaders, see an ordinary finder and an ordinary loader.
 - A program that was stopped once is stopped again.
-- What one caller of `apply` takes back, others keep: what is in force is the union of what was asked for.
+- If one caller of `apply` reverts, the requests of others remain: the union of all requests is in force.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STATES = "import hotfix\nprint([(one.verdict.value, one.state.value, one.late) f
 LATE = "[('broken', 'applied', True)]\n"
 INSISTENT = ({"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-scale"})
 
-# As typeguard's and jaxtyping's import hooks do: ahead of all others, without asking them.
+# As typeguard's and jaxtyping's import hooks do: ahead of all others, without calling them.
 AHEAD = """
 import sys
 from importlib.machinery import PathFinder
@@ -38,7 +38,7 @@ PAST = "import hotfix.auto\n" + AHEAD + "import transformers.toy as toy\nassert 
 
 
 def unrepairable(world: World) -> None:
-    """The replacement does not fit, whoever loads the module."""
+    """The replacement does not match, no matter which finder loads the module."""
     world.write("toy_scale.py", FIX.replace("x, factor=2):\n    return x * factor", "x):\n    return x * 2"))
 
 
@@ -165,7 +165,7 @@ def test_whoever_is_loaded_anew_repairs_nothing_a_second_time(world: World, how:
 
 @pytest.mark.parametrize("switch", [{}, *INSISTENT], ids=str)
 def test_finders_that_ask_all_finders_do_no_harm(world: World, switch) -> None:
-    """As snoop and birdseye do; two of them, and exceptions are swallowed."""
+    """As snoop and birdseye do; there are two of them, and they swallow exceptions."""
     code = """
     import sys
     class Asking:
@@ -276,7 +276,7 @@ def test_a_repair_that_failed_stops_each_import_of_its_module(world: World, swit
     assert world.run(code, **switch).stdout == "stopped\n" * 3
 
 
-# -- the union of what was asked for -------------------------------------------------------------------------------
+# -- the union of all requests --------------------------------------------------------------------------------------
 
 
 def plant_other(world: World) -> None:

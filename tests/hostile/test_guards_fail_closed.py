@@ -1,8 +1,7 @@
-"""Promises to those who insist: with HOTFIX_STRICT and HOTFIX_REQUIRE a program stops before its step 0, wherever the
-repair cannot be shown to be in place.
+"""With HOTFIX_STRICT and HOTFIX_REQUIRE a program stops before its step 0, unless the repair is shown to be in place.
 
-Where the module was loaded past another finder, or was being executed, it stops at the first look: the next import, a
-report, a digest, `assert_uniform`, the callback of the Trainer, the end of the process.
+If the module was loaded past another finder, or was still executing, the program stops at the first look: the next
+import, a report, a digest, `assert_uniform`, the callback of the Trainer, the end of the process.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def test_who_insists_is_stopped_before_step_0(world: World, case: str, switches:
     prepare(world)
     done = world.run(code + STEP, check=False, **switches)
     if not switches:
-        assert done.stdout.startswith("step 0"), done.stderr  # nobody's import dies of it
+        assert done.stdout.startswith("step 0"), done.stderr  # it breaks no import
         return
     assert (done.returncode, done.stdout) == (1, "")
     assert "HotfixError" in done.stderr

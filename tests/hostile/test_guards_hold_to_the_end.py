@@ -1,13 +1,14 @@
-"""A guard looks at what runs, at each of its looks and until the process ends, not at what was once repaired.
+"""A guard checks the running code at each look until the process ends, not only the code that was once repaired.
 
-- A repair that another tool has replaced or undone since stops the program at the next report, digest or
-  `assert_uniform`, and at the end of the process. What was only put around it does not, nor what has left
+- If another tool has replaced or undone a repair, the program stops at the next report, digest or `assert_uniform`, and
+  at the end of the process. A wrapper around the repair does not stop it, nor does a module that has left
   ``sys.modules``.
-- A module that was executed again past hotfix is repaired late by whatever looks, like one that was loaded past it.
-- A pin is compared, and a guard with an unusual value holds, although no import ever reached hotfix.
-- A process of multiprocessing that arms hotfix itself is guarded, with each start method.
-- What is no module, and what is lazily loaded and not executed, ends no program without a reason, and is left alone.
-- A file of settings that cannot be read as such stops a program if any form of TOML in it may set a guard.
+- A module that was executed again, bypassing hotfix, is repaired late at the next look, like one that was loaded so.
+- A pin is compared, and a guard with an unusual value holds, even if no import ever reached hotfix.
+- A process of multiprocessing that loads hotfix itself is guarded, with each start method.
+- Objects that are not modules, and lazy modules that have not been executed, stop no program without a reason, and are
+  left alone.
+- A settings file that cannot be parsed stops a program if any form of TOML in it may set a guard.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def test_a_module_that_was_executed_again_is_repaired_late(world: World, how: st
     world.write("transformers/again.py", "")
     switch = guard_of(world, guard) if guard else {}
     if "import" in look and (not guard or OWN not in AGAIN[how]):
-        look = "hotfix.digest()"  # imports are a look with a guard and a finder that answers first
+        look = "hotfix.digest()"  # with a guard and a finder that answers first, each import is a look
     done = world.run(ARM + RUN + AGAIN[how] + f"import hotfix\n{look}\n" + BROKEN, check=False, **switch)
     assert (done.returncode, done.stdout) == (0, "step 0 10\nthen 10\n"), done.stderr
 
@@ -219,7 +220,7 @@ def test_settings_that_may_have_a_guard_fail_closed(world: World, text: str, enc
     file.write_bytes(SETTINGS[text].encode(encoding))
     done = world.run(ARM + RUN, check=False, HOTFIX_CONFIG=str(file))
     if (text, encoding) == ("escaped", "utf-16"):
-        return  # neither TOML nor a word of it
+        return  # neither TOML nor a mention of the guard
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert "settings.toml" in done.stderr
 

@@ -1,12 +1,12 @@
-"""Guards fail closed: what a job relies on before its first step.
+"""Guards fail closed: a job can rely on them before its first step.
 
-- ``HOTFIX_PIN`` that is empty (the command that should have printed the digest has failed) is an error, and
-  ``hotfix lock --digest`` that has no digest to print exits with a failure and prints nothing. A lock file
-  whose patches do not have its digest was edited, and is refused.
-- ``HOTFIX_REQUIRE=ID`` is content where the bug cannot happen since another package is missing; ``ID!`` is not.
-- A switch whose value cannot be read is an error in every command that goes by it, and stops a program that asked to be
-  stopped. ``HOTFIX_STRICT=true`` is such a value, and never a run without hotfix.
-- A variable ``HOTFIX_...`` that does not exist is named, with the nearest one that does; so is an id that is misspelt.
+- An empty ``HOTFIX_PIN`` (the command that should have printed the digest has failed) is an error. ``hotfix lock
+  --digest`` without a digest to print exits with a failure and prints nothing. A lock file whose patches do not match
+  its digest was edited, and is refused.
+- ``HOTFIX_REQUIRE=ID`` is satisfied if the bug cannot occur because another package is missing; ``ID!`` is not.
+- A switch whose value cannot be parsed is an error in every command that uses it, and stops a program that has a guard.
+  ``HOTFIX_STRICT=true`` is such a value, and never a run without hotfix.
+- An unknown variable ``HOTFIX_...`` is reported with the nearest existing one; so is a misspelled id.
 - ``hotfix verify`` is green only if something was proved, and no result is far from that of the fixed release.
 """
 
@@ -78,7 +78,7 @@ def test_without_a_digest_there_is_nothing_to_pin(tmp_path, text) -> None:
 
 
 def test_a_lock_file_that_was_edited_by_hand_is_no_lock(tmp_path, capsys) -> None:
-    """Its digest is that of this environment, and its patches are not: nothing may pass on it."""
+    """It has the digest of this environment, but other patches: no check may accept it."""
     file = tmp_path / "hotfix.lock"
     digest = lock.write(file)
     written = json.loads(file.read_text())
@@ -96,13 +96,13 @@ def test_a_lock_file_that_was_edited_by_hand_is_no_lock(tmp_path, capsys) -> Non
             done = in_this_process(capsys, "lock", word, str(file))
             assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
             assert "hotfix.lock: edited since it was written" in done.stderr
-    file.write_text(json.dumps({**written, "packages": {}}))  # they are said, and are no part of the digest
+    file.write_text(json.dumps({**written, "packages": {}}))  # they are reported, and are not part of the digest
     assert in_this_process(capsys, "lock", "--digest", str(file)).stdout == f"{digest}\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes and sockets with names")
 def test_what_is_no_file_is_not_replaced_by_a_lock_file(tmp_path, capsys) -> None:
-    """`hotfix lock /dev/stdout` as root must leave the device, and the link to it."""
+    """`hotfix lock /dev/stdout` as root must not replace the device or the link to it."""
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
@@ -228,7 +228,7 @@ def test_it_is_named_once_in_a_process_and_stops_a_strict_one(world: World) -> N
     assert done.stdout == "10\n"
     assert done.stderr.count(said) == 1
     assert world.run(IMPORT, HOTFIX_REQIURE="toy-scale", HOTFIX_LOG="quiet").stderr == f"hotfix: {said}\n"
-    assert world.run(IMPORT, HOTFIX_REQIURE="toy-scale", RANK="3").stderr == ""  # all ranks have the same
+    assert world.run(IMPORT, HOTFIX_REQIURE="toy-scale", RANK="3").stderr == ""  # all ranks have the same settings
     done = world.run(IMPORT, check=False, HOTFIX_REQIURE="toy-scale", HOTFIX_STRICT="1")
     assert (done.returncode, done.stdout) == (1, "")
     assert said in done.stderr

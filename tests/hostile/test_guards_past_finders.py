@@ -1,10 +1,10 @@
-"""A guard does not depend on who loads a module: HOTFIX_STRICT, HOTFIX_REQUIRE and HOTFIX_PIN hold past any finder.
+"""A guard does not depend on the finder that loads a module: HOTFIX_STRICT, HOTFIX_REQUIRE and HOTFIX_PIN always hold.
 
-- A program that ends although a finder loaded a target past hotfix, and nothing looked at it since, ends with a
-  non-zero status, whatever status it asked for, in a child of multiprocessing as well; stderr names fix and module.
+- If a finder loaded a target past hotfix, and nothing has looked at it before the program ends, the program ends with a
+  non-zero status, whatever status it requested, in a child of multiprocessing as well; stderr names fix and module.
 - Another import, a report, a digest, `assert_uniform` and the callback of the Trainer look before that.
 - A program whose functions are repaired, however late, ends as it would without a guard.
-- Whoever takes the finder out of `sys.meta_path` behind hotfix does not take the guard out.
+- Removing hotfix's finder from `sys.meta_path` does not remove the guard.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LATE = {
 
 
 def prepare(world: World, finder: str, past: bool) -> tuple[str, ...]:
-    """Make what a program with this finder needs; what goes on its path."""
+    """Create the files that a program with this finder needs, and return the entry for its path."""
     if finder == "pytest":
         rewritten = "import pytest\npytest.register_assert_rewrite('transformers')\n" if past else ""
         world.write("conftest.py", rewritten)
@@ -67,7 +67,7 @@ def prepare(world: World, finder: str, past: bool) -> tuple[str, ...]:
         with zipfile.ZipFile(world.folder / "toys.zip", "w") as archive:
             for name in ("__init__.py", "toy.py"):
                 archive.write(world.package / name, f"transformers/{name}")
-    if finder == "beartype" and past:  # it leaves alone what has no annotations
+    if finder == "beartype" and past:  # it leaves functions without annotations alone
         world.write("transformers/toy.py", TOY.replace("scale(x,", "scale(x: int,"))
         world.plant("toy-scale", FIX, {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"})
     if finder in ("typeguard", "beartype"):
@@ -157,7 +157,7 @@ def test_the_next_import_that_reaches_hotfix_repairs_late_or_stops(world: World,
     done = world.run(code, **switch)
     assert done.stdout == "step 0 7\nstep 1 10\n"
     assert "(late)" in done.stderr
-    world.write("transformers/toy.py", TOY.replace("x, factor=2", "x, /, factor=2"))  # what no replacement fits
+    world.write("transformers/toy.py", TOY.replace("x, factor=2", "x, /, factor=2"))  # no replacement matches
     done = world.run(code, check=False, **switch)
     assert done.returncode == 1
     assert "step 1" not in done.stdout

@@ -1,6 +1,6 @@
-"""Whatever names, reasons and versions hold, the report in a notebook is a table of text.
+"""The report in a notebook is a table of text, whatever names, reasons and versions contain.
 
-- No text of a fix, a package or a reason opens an element, an attribute or an entity; each is shown as it is.
+- No text of a fix, a package or a reason opens an element, an attribute or an entity; each is shown verbatim.
 """
 
 from __future__ import annotations

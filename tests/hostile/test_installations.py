@@ -1,10 +1,10 @@
-"""Unusual installations of hotfix work, or it is reported that they do not.
+"""Unusual installations of hotfix work, or report that they do not.
 
-- In a zip file, and in a frozen program that left the data out, hotfix cannot read its evidence: it does nothing and
+- In a zip file, and in a frozen program without the data files, hotfix cannot read its evidence: it does nothing and
   reports that once; with a guard the import fails.
-- Its bytecode alone, without its source, repairs as well.
-- In folders that nobody can write to, it works.
-- Bytecode next to a source that changed is not what runs.
+- With bytecode only, without its source, it repairs as well.
+- In read-only folders, it works.
+- Bytecode next to a changed source is not used.
 """
 
 from __future__ import annotations

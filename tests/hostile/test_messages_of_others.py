@@ -1,8 +1,8 @@
-"""Messages come out of logs of any size: what ``hotfix explain`` promises of them.
+"""``hotfix explain`` reads messages out of logs of any size.
 
-- It ends soon: time grows with the size of the text and no faster, however long a word, and however often an error is
-  repeated.
-- Only the end of a log is read, and of a line or a word only the beginning; the limits are documented.
+- It ends soon: time grows with the size of the text and no faster, however long a word is, and however often an error
+  is repeated.
+- It reads only the end of a log, and only the beginning of a line or a word; the limits are documented.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Pins come with pull requests, from anybody: what ``hotfix scan`` promises of files that mean harm.
+"""``hotfix scan`` is safe on pins from anybody, malicious files included, for instance from a pull request.
 
-- It ends soon: time grows with the size of a file and no faster, and memory too.
+- It ends soon: time and memory grow with the size of a file and no faster.
 - Sizes, depths and numbers have limits; a file beyond them is one line that names it, and exit status 2.
-- What is not a requirement is named by file and line and never quoted: a requirements file may include any file that
-  the user can read, or be a link to one.
-- A password in a link is not printed.
+- A line that is not a requirement is reported by file and line and never quoted: a requirements file may include any
+  file that the user can read, or be a link to one.
+- A password in a URL is not printed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 from tests.commands.cli_runs import ROOT, hotfix
 
 SECRET = "s3cr3t:$6$abcdef:19000:0:99999:7:::"
-SECONDS = 60  # of processor time, and a limit far above what is needed: the attacks took minutes, or did not end
+SECONDS = 60  # of processor time, a limit far above normal use: the attacks took minutes, or did not end
 MEMORY = 1024 * 1024 * 1024
 
 ATTACKS = {

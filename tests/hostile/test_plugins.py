@@ -1,11 +1,11 @@
-"""Promises about plugins: only what is installed is loaded, and a plugin that fails takes only itself out.
+"""Only installed plugins are loaded, and a plugin that fails is the only one left out.
 
-- Nothing is loaded from the working directory: not under `python -c` and `-m`, not by an empty or a relative entry of
-  PYTHONPATH; from a folder that PYTHONPATH names in full, it is.
-- A plugin that exits, raises, has an id twice or offers nonsense is named in one line and left out; in strict mode the
-  program stops. What it prints is printed. It is loaded when transformers is imported, so one that hangs, hangs there,
-  is named on stderr after some seconds, and Ctrl-C ends it as it ends any import.
-- An edit or a trigger that exits is a repair that failed, and not the end of the program.
+- Nothing is loaded from the working directory: not under `python -c` and `-m`, and not by an empty or a relative entry
+  of PYTHONPATH. Plugins in a folder that PYTHONPATH names in full are loaded.
+- A plugin that exits, raises, has a duplicate id or offers nonsense is named in one line and left out; in strict mode
+  the program stops. Its output is printed. A plugin is loaded when transformers is imported: if it hangs, that import
+  hangs, stderr names the plugin after some seconds, and Ctrl-C ends it like any import.
+- An edit or a trigger that exits is a failed repair, and does not end the program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workers of Ray are processes of their own, which the raylet starts: the start-up folder reaches them."""
+"""Workers of Ray are separate processes that the raylet starts: the start-up folder reaches them."""
 
 from __future__ import annotations
 

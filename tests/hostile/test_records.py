@@ -1,10 +1,10 @@
-"""Promises about records: writing them harms nobody, and reading what others have written does not either.
+"""Writing records has no side effects, and reading the records of others is safe.
 
-- A record is private, made under a new name each time, and never written through a link that lies in its folder.
-- An isolated interpreter (`python -I`) writes none: its environment does not make it write files.
-- `hotfix fleet` counts the good records, whatever else lies in the folder: pipes, devices, links, endless or deep
-  files, entries of a wrong type, a job of 10^12 ranks; each is one line, and none steers a terminal.
-- A record that cannot be read is not agreement: its file is named, and the exit status is 1.
+- A record is private, has a new name each time, and is never written through a link in its folder.
+- An isolated interpreter (`python -I`) writes none: its environment must not make it write files.
+- `hotfix fleet` counts the valid records, whatever else is in the folder: pipes, devices, links, endless or deep files,
+  entries of a wrong type, a job of 10^12 ranks. Each of these is one line, and none controls a terminal.
+- A record that cannot be read does not count as agreement: its file is named, and the exit status is 1.
 - Hundreds of processes write at once, and ten thousand records are read in seconds.
 """
 
@@ -45,7 +45,7 @@ def test_a_record_is_private_and_never_written_through_a_link(tmp_path: Path, mo
     monkeypatch.setattr(os, "open", watched)
     for number in range(3):
         files.write_whole(folder / "a.json", str(number), mode=0o600)
-        for name in names:  # whoever knows the names of before has links there now
+        for name in names:  # an attacker who knows the old names has put links there
             if not os.path.lexists(name):
                 os.symlink(victim, name)
     assert len(set(names)) == 3
@@ -76,7 +76,7 @@ def test_the_record_of_a_process_is_private(world: World) -> None:
 
 
 def planted(world: World, *path: str) -> str:
-    """The beginning of a program that finds everything although PYTHONPATH does not count."""
+    """The start of a program that finds everything although PYTHONPATH is ignored."""
     folder = world.folder / "evidence"
     preamble = PREAMBLE.format(index=str(folder / "index.json"), folder=str(folder))
     return f"import sys\nsys.path[:0] = {[str(world.folder), str(ROOT), *path]!r}\n{preamble}"

@@ -1,9 +1,9 @@
-"""A repaired function needs nothing of hotfix but itself, as it runs in the user's calls.
+"""A repaired function needs nothing from hotfix but itself, as it runs in the user's calls.
 
-- After hotfix has left ``sys.modules`` (a test isolates modules, a program purges them), it does what it did before:
-  its conditions, its repair on an error, its edits and replacements raise no ImportError, and load no second hotfix.
-- A copy of a repaired function with other globals is repaired as well. A copy of its text is the release's code: that
-  is what the file says, and the report names such a copy where it takes the place of the function.
+- After hotfix has left ``sys.modules`` (a test isolates modules, a program purges them), it works as before: its
+  conditions, its repair on an error, its edits and replacements raise no ImportError, and load no second hotfix.
+- A copy of a repaired function with other globals is repaired as well. A copy of its source is the release's code,
+  because that is the content of the file; the report names such a copy if it replaces the function.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def test_a_restored_name_is_there_after_hotfix_has_left_the_modules(world: World
     plant_names(world)
     code = "import sys\nimport hotfix.auto\nimport transformers\nfrom transformers import layers\n" + ASKED
     code += PURGES.get(how, "") + "ask()\n" + (COPIES if how else "")
-    if how != "isolated":  # there is no finder left, ours neither
+    if how != "isolated":  # no finder is left, not even ours
         code += "from transformers.gone import answer\nprint(answer)\n"
     done = world.run(code)
     printed = ("42 42 43 44\nFalse None None\n", "[]\n" if how else "", "" if how == "isolated" else "45\n")
@@ -211,7 +211,7 @@ def test_a_copy_with_other_globals_is_repaired(alone: World) -> None:
     assert alone.run(code).stdout == "10 5 (['a', 'b'], 1)\n"
 
 
-# The imports of a replacement are bound with it; a matcher runs before anything is installed; `prepare`, too.
+# The imports of a replacement are bound with it. A matcher and `prepare` run before anything is installed.
 BEFORE_THE_CALL = {"replaces", "recognises"}
 AT_RUN_TIME = ("asking", "observing", "patching", "models", "training", "processing", "loading", "names", "neighbours")
 

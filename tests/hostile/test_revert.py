@@ -1,13 +1,13 @@
-"""Promises about changes: each is built, then put in place, then written down; each can be taken out again.
+"""Each change is built, then put in place, then recorded; each can be reverted.
 
-- A repair that fails halfway, however it fails, leaves nothing behind: not its companion either.
-- Classes that refuse to be changed, and classes that cannot even be asked, keep nothing half done.
-- One of two repairs of a function goes while the other stays, also when the file has changed meanwhile.
-- What others have put on since stays theirs: what cannot be reached is said, stays in the journal, is never done twice,
-  and goes as soon as they have gone.
-- What was replaced since is not called applied, by report, record and digest, and the line of the other is named.
-- A thousand times in and out leave the identical objects, and no more of them than before.
-- A plugin's fix can ask whether it is in place.
+- A repair that fails halfway, however it fails, leaves nothing behind, not even its companion.
+- Classes that refuse changes, and classes that fail on attribute access, are not left half changed.
+- One of two repairs of a function is reverted while the other stays, even if the file has changed in the meantime.
+- Changes that others made later stay in place. A function that cannot be reached is reported, stays in the journal, is
+  never repaired twice, and is reverted as soon as their changes are gone.
+- Report, record and digest do not call a function applied that was replaced later; they name the line of the other.
+- A thousand cycles leave the identical objects, and no more of them than before.
+- A plugin's fix can check whether it is in place.
 - Executing a module of hotfix again (`importlib.reload`) loses nothing of this.
 """
 
@@ -238,7 +238,7 @@ def test_what_others_have_put_on_since_stays_and_ours_below_it_is_said_and_never
     assert run() == 14
     with caplog.at_level("WARNING", "hotfix"):
         session.reset()
-    assert vars(owner)[attribute] is outer  # what others have put there is not thrown away
+    assert vars(owner)[attribute] is outer  # changes of others are not discarded
     assert run() == 14
     (outcome,) = session.outcomes().values()
     assert outcome.state is State.APPLIED
@@ -249,7 +249,7 @@ def test_what_others_have_put_on_since_stays_and_ours_below_it_is_said_and_never
     session.module_imported("toys.toy", late=False)
     assert run() == 14  # not 28
     session.reset()
-    setattr(owner, attribute, ours)  # they have gone
+    setattr(owner, attribute, ours)  # their changes are gone
     session.reset()
     assert vars(owner)[attribute] is original
     assert session.outcomes() == {}
@@ -380,7 +380,7 @@ def test_a_thousand_times_in_and_out_leave_the_identical_objects_and_no_more_of_
     session.reset()
     counts = []
     for number in range(1000):
-        # To find all holders of a wrapped object takes a while in a process as large as this one.
+        # Finding all holders of a wrapped object takes a while in a process as large as this one.
         request = session.request(only=["*edit", "another"] if number % 20 else ())
         session.module_imported("toys.toy", late=True)
         if number % 100 == 0:
@@ -391,7 +391,7 @@ def test_a_thousand_times_in_and_out_leave_the_identical_objects_and_no_more_of_
     assert ({**vars(toy)}, toy.scale.__code__, vars(toy.Layer)["forward"]) == before
     assert other.forward is other.table["forward"] is toy.Layer.forward
     assert session.outcomes() == {}
-    assert max(counts[2:]) - counts[1] < 50, counts  # a growth of one object a cycle were 800
+    assert max(counts[2:]) - counts[1] < 50, counts  # one more object per cycle would be 800
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
-"""Serving engines count the tokens of an image themselves, and ask transformers for the pixels.
+"""Serving engines count the tokens of an image themselves, and take the pixels from transformers.
 
-vLLM and sglang make room in the prompt by a rule of their own (`tests.hostile.counting`), and take the pixels of
-Qwen2-VL and Qwen2.5-VL from transformers' image processors. Where the two differ a request fails, or worse.
+vLLM and sglang reserve room in the prompt by a rule of their own (`tests.hostile.counting`), and take the pixels of
+Qwen2-VL and Qwen2.5-VL from transformers' image processors. If the two differ, a request fails, or worse.
 
 - With the repairs, both numbers are equal: for 50 sizes of images, slow and fast processors, limits in the checkpoint,
   at loading, and in the call, on releases that the engines pin.
@@ -50,8 +50,8 @@ def test_there_are_fifty_sizes():
 def test_an_engine_counts_the_tokens_that_the_processor_makes(release, kinds):
     told = tables(release, kinds)
     assert len(told) == len(kinds.split(", ")) * len(counting.CONFIGURATIONS) * (len(counting.REQUESTS) + 1)
-    # Since 4.50.0 fast processors keep limits that a checkpoint has as a size only there, and an attribute is None:
-    # vLLM has nothing to count by, with hotfix or without.
+    # Since 4.50.0 fast processors keep limits that a checkpoint stores as a size only in the size, and the attribute is
+    # None: vLLM has no limits to count by, with hotfix or without.
     empty = {name for name, rows in told.items() if not len(rows)}
     alone = {f"vllm: fast, size, {limits}" for limits in ("none", "max_pixels", "min_pixels")}
     assert empty == (alone if release not in ("4.48.2", "4.49.0") else set())

@@ -5,10 +5,10 @@ A launcher that passes PYTHONPATH on and drops the variables HOTFIX... (DeepSpee
 - starts processes with the settings of the command: the guards, the record, the skipped fixes;
 - under `hotfix audit` starts processes that observe: each is counted, and none is repaired, even if the launcher also
   drops the entry of PYTHONPATH that has the settings, sets `HOTFIX_MODE=repair`, or starts `hotfix run` in between;
-- with the start-up files of the wheel as well, and with the launchers themselves, over two nodes for which a stand-in
-  of pdsh or ssh starts each command in an empty environment.
+- also with the start-up files of the wheel, and with the real launchers, over two nodes for which a substitute for
+  pdsh or ssh starts each command in an empty environment.
 
-A variable that a process still has counts, unless it would weaken a guard: `HOTFIX=0` and `HOTFIX_SKIP` do,
+A variable that is set in a process takes precedence, unless it would weaken a guard: `HOTFIX=0` and `HOTFIX_SKIP` do,
 `HOTFIX_STRICT=0` and another pin do not, and all fixes that are required anywhere are required.
 """
 
@@ -50,7 +50,7 @@ def installed(request, tmp_path_factory, wheels):
 
 @pytest.fixture
 def job(installed, tmp_path):
-    """A job of two processes: one that has all variables, and one that a launcher starts with a few."""
+    """A job of two processes: one has all variables, and a launcher starts the other with a few."""
     script = tmp_path / "train.py"
     script.write_text(
         "import subprocess, sys, os\n" + toy.SAY + "\n"
@@ -112,7 +112,7 @@ REQUIRED = {"HOTFIX_REQUIRE": "toy-fixes:toy", "HOTFIX_SKIP": "toy-fixes:*"}
     ids=str,
 )
 def test_a_child_that_has_lost_its_variables_is_stopped_by_the_guards_of_the_command(job, installed, switches, child):
-    """The command itself is not stopped: it is a shell."""
+    """The command itself is a shell, and is not stopped."""
     inner = f"env -i PYTHONPATH=\"$PYTHONPATH\" {child} {installed.python} -c '{toy.SAY}'"
     done = installed.run("-m", "hotfix", "run", "--", "sh", "-c", inner, env=switches, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -144,7 +144,7 @@ def test_what_carries_the_settings_means_nothing_to_a_shell_and_is_not_on_the_pa
 
 @pytest.mark.parametrize("flag", ["-S", "-I", "-E"])
 def test_a_child_that_switches_hotfix_on_itself_is_part_of_the_audit(installed, flag):
-    """Python does not look at PYTHONPATH there, and the start-up files of the wheel have no other variable."""
+    """Python ignores PYTHONPATH there, and the start-up files of the wheel have no other variable."""
     code = f"import sys; sys.path.append({str(installed.site_packages)!r}); import hotfix.auto\n{toy.SAY}"
     child = shlex.join([str(installed.python), flag, "-c", code])
     inner = f'env -i PYTHONPATH="$PYTHONPATH" {child}'

@@ -1,8 +1,8 @@
-"""A command needs no streams: what a job that closed them, or a full disk, gets of it.
+"""A command needs no streams: a job that closed them, or has a full disk, still gets a proper result.
 
 - With stdout, stderr or both closed each command ends with its own status, and `hotfix run` and `hotfix audit` start
-  what they were given.
-- What cannot be written is one line on stderr that says so, and exit status 2.
+  their programs.
+- If output cannot be written, one line on stderr says so, and the exit status is 2.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Promises about threads and forks: no hang, no lost repair, nothing of the process changed that is not ours.
+"""Threads and forks: no hang, no lost repair, and no change to the state of the process beyond the repairs.
 
-- Importing in many threads leaves the filters of `warnings` alone, and gives no warning of its own.
-- A child that was forked while other threads held our locks can report, apply and revert.
-- Two threads that change one place both have their change there, and both come out again.
-- Many threads that import, apply, revert and report at once, and children forked out of them: whoever holds a handle
-  sees the repair; when the last one has gone, nothing is left.
+- Importing in many threads leaves the filters of `warnings` alone, and emits no warning of its own.
+- A child that was forked while other threads held hotfix's locks can report, apply and revert.
+- If two threads change one function, both changes are in place, and both can be reverted.
+- Many threads import, apply, revert and report at once, and fork children: each holder of a handle sees the repair;
+  when the last handle is gone, nothing is left.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_parsing_in_threads_leaves_the_filters_of_warnings_alone() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         inside = list(warnings.filters)
-        # Each time another text: what was parsed last is remembered.
+        # A different source each time, because the last parsed one is cached.
         switched = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)
         try:
@@ -145,7 +145,7 @@ def test_a_child_that_was_forked_while_threads_held_our_locks_can_do_everything(
 
 
 def ended(child: int, seconds: float = 30) -> int:
-    """The exit status of a child; one that hangs is killed and has failed."""
+    """The exit status of a child; a child that hangs is killed and counts as failed."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -171,7 +171,7 @@ def test_two_threads_that_wrap_one_place_both_have_their_wrapper_there(lab: Lab,
     def slowly(module, qualname):
         site = resolve(module, qualname)
         with contextlib.suppress(threading.BrokenBarrierError):
-            gate.wait(0.3)  # both would be here at once, if they could
+            gate.wait(0.3)  # without the lock, both would be here at once
         return site
 
     monkeypatch.setattr(live, "resolve", slowly)

@@ -1,17 +1,17 @@
-"""Source that nobody has examined: a release from tomorrow, a development version, a file that somebody has edited.
+"""Unexamined source causes no false alarm: a future release, a development version, a file that somebody has edited.
 
-What does not look broken to the fix that aims at it
+A target that does not look broken to its fix
 
 - is no line on stderr, and no error: not in strict mode, and not for ``HOTFIX_UNKNOWN=apply``, which leaves it alone;
   only ``HOTFIX_UNKNOWN=raise`` stops the program;
 - is one row in ``hotfix status`` and in the report, whatever the number of functions, and in the JSON form of both;
-- is no row of its own, and hides nothing that is: a fix that has something to do says that.
+- is not a row of its own, and hides no other: a fix that has something to do reports that.
 
-What looks broken
+A target that looks broken
 
-- is one warning a fix, of at most 160 characters, however many functions it has; in strict mode it stops the program.
+- is one warning per fix, of at most 160 characters, however many functions it has; in strict mode it stops the program.
 
-And ``hotfix status --unknown`` prints what a maintainer needs to examine it.
+And ``hotfix status --unknown`` prints the information that a maintainer needs to examine it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STATUS = "from hotfix.commands.main import main\nimport sys\nsys.exit(main({word
 
 @pytest.fixture
 def tomorrow(world: World) -> World:
-    """The next release: the evidence ends before it, and it has the bug no more."""
+    """The next release: the evidence ends before it, and the bug is gone."""
     world.write("transformers/__init__.py", '__version__ = "1.1"\n')
     world.write("transformers/toy.py", GOOD)
     file = world.folder / "evidence" / "index.json"
@@ -79,7 +79,7 @@ def test_who_wants_to_be_stopped_by_it_is_stopped(tomorrow: World) -> None:
 
 def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
     shown = status(tomorrow)
-    assert shown.count("examined") == 2  # the row, and the count of the fixes for which there is nothing to do
+    assert shown.count("examined") == 2  # the row, and the count of the fixes with nothing to do
     assert f"{ROW} `hotfix status --unknown` lists them.\n" in shown
     assert "nothing to do for 1 fixes (1 not examined)" in shown
     assert "toy-scale" not in shown
@@ -126,7 +126,7 @@ def test_what_looks_broken_is_one_short_warning_a_fix(world: World) -> None:
     targets = {f"transformers.{name}:scale": "==1.0" for name in ("toy", "another_module_of_the_release")}
     text = (world.folder / "toy_scale.py").read_text()
     places = ", ".join(f'("{key}", "==1.0")' for key in targets)
-    id = "training-args-evaluation-strategy-deleted"  # as long as the longest that there is
+    id = "training-args-evaluation-strategy-deleted"  # as long as the longest existing one
     text = text.replace('("transformers.toy:scale", "==1.0")', places).replace("toy-scale", id)
     world.fixes.clear()
     world.plant(id, text, targets, {})
@@ -200,7 +200,7 @@ IMPORTED = (
 def run_beyond_the_evidence(
     folder: Path, program: str, *words: str, first: tuple[Path, ...] = (), env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program on 5.23.0, with evidence that ends with 5.22.2: every digest that 5.23.0 has was not seen."""
+    """Run a program on 5.23.0, with evidence that ends with 5.22.2: no digest of 5.23.0 has been seen."""
     (folder / "program.py").write_text(CUT.replace("RELEASE", repr("5.23.0")) + program)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
     variables = {**kept, "PYTHONPATH": os.pathsep.join(map(str, [*first, *stack("5.23.0"), ROOT])), **(env or {})}
@@ -209,7 +209,7 @@ def run_beyond_the_evidence(
 
 
 def still_broken() -> dict[str, set[str]]:
-    """What 5.23.0 has not repaired, by the evidence that is not cut: targets by fix."""
+    """The targets, by fix, that are still broken in 5.23.0 according to the full evidence."""
     found = dict[str, set[str]]()
     for fix in evidence.discover(print).values():
         for target in fix.targets:
@@ -238,7 +238,7 @@ def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
     assert [one for one in looks_broken if one["target"] not in broken.get(one["fix"], ())] == []
     assert row["look_broken"] == len({one["target"] for one in looks_broken})
     assert run().stdout.count("is newer than the evidence (5.22.2)") == 1
-    # Upstream has not repaired it: it does look broken to the one who asks for it.
+    # Upstream has not repaired it: it looks broken if its fix is requested.
     asked = json.loads(run("--json", HOTFIX_OPTIN="*").stdout)
     loud = {one["fix"] for one in asked["outcomes"] if one["verdict"] == "unknown" and not one["harmless"]}
     assert {"ga-loss-kwargs-swallowed-seq2seq-v5", "processor-optional-attributes-removed"} <= loud <= broken.keys()
@@ -254,7 +254,7 @@ def test_importing_a_real_release_beyond_the_evidence_says_nothing(tmp_path):
 
 @pytest.mark.testbed
 def test_a_function_of_it_that_has_the_bug_again_is_one_short_warning(tmp_path):
-    """MambaForCausalLM, which passes the number of labels on since 5.17.0, as it was before."""
+    """MambaForCausalLM as it was before 5.17.0, which started to pass the number of labels on."""
     shutil.copytree(overlay.overlay("5.23.0") / "transformers", tmp_path / "transformers", copy_function=os.symlink)
     file = tmp_path / "transformers" / "models" / "mamba" / "modeling_mamba.py"
     text = file.read_text()

@@ -1,13 +1,13 @@
-"""What hotfix says is true, and is said.
+"""Messages of hotfix are true, and none that matters is missing.
 
-- A file of ours that is damaged is named; it costs the fix that it belongs to, not the report of all others.
-- ``HOTFIX_LOG=quiet`` says nothing of what was done or left alone. What was asked for and is not done (a record, a
-  repair, a switch) is said all the same, the first two on every rank.
-- A package ``wrapt`` that is not wrapt is an error of the installation, not somebody who has replaced a function.
-- Handling a module again does not change what is written down of the repair.
-- ``hotfix.apply`` takes any iterable, and names what is wrong in it.
-- Reports of bugs can be read on a terminal that knows nothing but ASCII.
-- ``hotfix doctor`` recommends the Pythons that are tested.
+- A damaged file of hotfix is named; only the fix that it belongs to is lost, not the report of all others.
+- ``HOTFIX_LOG=quiet`` does not log repairs or skipped functions. A request that was not carried out (a record, a
+  repair, a switch) is still logged, the first two on every rank.
+- A package ``wrapt`` that is not wrapt is reported as an error of the installation, not as a replaced function.
+- Handling a module again does not change the record of the repair.
+- ``hotfix.apply`` takes any iterable, and names the invalid elements in it.
+- Bug reports are readable on a terminal that supports only ASCII.
+- ``hotfix doctor`` recommends the tested Python versions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DAMAGED = ["", "{not json", '{"targets": {}', "[]", '{"targets": []}', '{"target
 
 @pytest.fixture
 def two(world: World) -> World:
-    """A second fix, for another function."""
+    """A second fix, of another function."""
     text = FIX.replace("toy-scale", "toy-halve").replace("toy:scale", "toy:Layer.halve").replace("x * factor", "x / 2")
     text = text.replace("def scale(x, factor=2)", "def halve(x)").replace("ast.Add", "ast.Sub")
     key = "transformers.toy:Layer.halve"

@@ -1,13 +1,13 @@
-"""Promises about the verdict: it is one on the code that runs.
+"""The verdict is about the code that runs.
 
-- What a project has put around a function is its own affair: the function is `foreign`, and stays as it is.
-- What the decorators in the source have put there is not foreign, wherever these are written.
-- What cannot be read (bytecode alone, a rewritten module) is `unknown`, never `absent`: a required fix is missing.
+- A function that a project has wrapped is the project's own affair: it is `foreign`, and stays as it is.
+- A function that decorators in the source have wrapped is not foreign, wherever these are written.
+- Code that cannot be read (bytecode alone, a rewritten module) is `unknown`, never `absent`: a required fix is missing.
 - A lazily loaded module is repaired like any other.
-- Where the file is not what runs (an upgrade under a running process, stale bytecode), nothing is changed or called
-  good.
+- If the file differs from the running code (an upgrade under a running process, stale bytecode), nothing is changed or
+  called good.
 - Bytecode without columns, and with the padding of a profiler, is the same program.
-- The number of a release vouches for nothing but the files that its installer has listed.
+- A version number vouches only for the files that the installer has listed.
 - Form feeds and Unicode's line ends do not count as lines, and of two definitions of a name the last one is judged.
 - An editable installation and a distribution under another name are found, with their version.
 """
@@ -213,7 +213,7 @@ def test_a_lazily_loaded_module_is_repaired(world: World, order: str) -> None:
     assert world.run("".join(parts) + foretold).stdout == "[('broken', 'pending')]\n"
 
 
-# -- the file is not what runs -------------------------------------------------------------------------------------
+# -- the file differs from the running code ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_stale_bytecode_that_holds_a_sites_own_repair_is_left_alone(lab: Lab) ->
 
 
 def test_an_upgrade_under_a_running_process_is_not_vouched_for_by_its_number(world: World) -> None:
-    """The release on disk is one of the good ones; what runs is the one before."""
+    """The release on disk is a good one; the release before it runs."""
     install(world, "1.0")
     code = """
     import pathlib, transformers.toy as toy
@@ -309,7 +309,7 @@ def test_an_edit_fits_code_that_a_profiler_has_padded(lab: Lab) -> None:
 
 
 def install(world: World, release: str) -> Path:
-    """The list of files that an installer would have written, and evidence of two releases."""
+    """The list of files that an installer would write, and evidence of two releases."""
     rows = []
     for file in sorted(world.package.rglob("*.py")):
         digest = base64.urlsafe_b64encode(hashlib.sha256(file.read_bytes()).digest()).rstrip(b"=").decode()
@@ -508,7 +508,7 @@ def test_the_definition_that_is_judged_is_the_one_that_is_in_force(where: str) -
     found = source.find(DEEPER[where], "f")
     assert found is not None
     assert ast.unparse(found.node) == "def f():\n    return 2"
-    with contextlib.suppress(AttributeError):  # no quick answer is fine, another one is not
+    with contextlib.suppress(AttributeError):  # no quick answer is fine, a different one is not
         quick: Any = source._find_quickly(DEEPER[where], "f")
         assert ast.dump(quick.node) == ast.dump(found.node)
 
@@ -517,7 +517,7 @@ def test_the_definition_that_is_judged_is_the_one_that_is_in_force(where: str) -
 
 
 def test_of_the_texts_of_modules_nothing_is_kept(lab: Lab) -> None:
-    # Texts, trees and lists of lines of what was judged had come to 13 MB in a process that loads a model.
+    # Sources, trees and line lists of judged code once came to 13 MB in a process that loads a model.
     lab.module(text=BROKEN)
     session = lab.session(broken_layer(lab))
     session.module_imported("toys.toy")

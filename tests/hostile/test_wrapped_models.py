@@ -1,7 +1,7 @@
-"""A repair acts inside of what frameworks put around modules, and gives what the fixed release gives there.
+"""A repair works inside the wrappers that frameworks put around modules, and equals the fixed release there.
 
 - Accelerate's hooks, which replace `forward` on each instance: of a device map over CPU and disk, of weights that are
-  offloaded module by module, several on one module, and what is left of them after they were taken off.
+  offloaded module by module, several on one module, and the remains of hooks that were removed.
 - Hooks of DeepSpeed's engine at stage 3, which gather the weights of each module for its call.
 - Adapters of peft, merged or not; torch's dynamic quantization; deep copies; a partial object in place of a `forward`.
 - `hotfix.revert()` takes the repair out of a model that has such hooks.
@@ -20,7 +20,7 @@ from hotfix.patching import scope
 
 pytest.importorskip("torch")
 PROGRAM = Path(__file__).with_name("wrapped.py")
-MODELS = {  # the broken release, the fixed one, and what was current then
+MODELS = {  # the broken release, the fixed one, and the other packages of that time
     "opt": ("4.52.3", "4.52.4", ("accelerate==1.7.0", "peft==0.15.2")),
     "llama4": ("4.56.0", "4.56.1", ("accelerate==1.10.1", "peft==0.17.1")),
 }
@@ -37,7 +37,7 @@ OF_DEEPSPEED = {
 
 
 def outputs(model: str, release: str, *words: str) -> dict[str, Any]:
-    """What the program prints, by what is around the model."""
+    """The output of the program, by the wrapper around the model."""
     from tools.testbed.run import run_script
 
     extras = (*MODELS[model][2], *(["deepspeed==0.16.2"] if "zero3" in words else []))
@@ -55,7 +55,7 @@ def test_a_wrapped_model_is_repaired_as_the_fixed_release_has_it(model: str) -> 
     left_alone, reverted = armed.pop("left alone"), armed.pop("reverted")
     assert armed == right
     assert left_alone == {}
-    # What the release cannot do at all (experts on the meta device) it cannot do under hotfix, either.
+    # A case that fails in the release itself (experts on the meta device) fails under hotfix, too.
     unchanged = [name for name, output in stock.items() if output == armed[name]]
     assert [name for name in unchanged if isinstance(stock[name], list)] == []
     assert reverted == stock["hooks_that_change_nothing"]

@@ -1,8 +1,8 @@
-"""A program: two models with silent bugs, inside of what other packages put around modules. It prints their outputs.
+"""A program: two models with silent bugs, inside the wrappers of other packages. It prints their outputs.
 
     python wrapped.py opt|llama4 [hotfix] [zero3]
 
-It is run by `test_wrapped_models`, on a broken release with hotfix and without, and on the fixed one.
+`test_wrapped_models` runs it on a broken release with hotfix and without, and on the fixed one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def llama4() -> nn.Module:
 
 
 def plain(model: nn.Module) -> nn.Module:
-    """As it is."""
+    """The model unchanged."""
     return model
 
 
@@ -58,7 +58,7 @@ def hooks_that_change_nothing(model: nn.Module) -> nn.Module:
 
 
 def two_hooks(model: nn.Module) -> nn.Module:
-    """One appended to the other."""
+    """One hook appended to the other."""
     from accelerate.hooks import ModelHook, add_hook_to_module
 
     for module in model.modules():
@@ -68,21 +68,21 @@ def two_hooks(model: nn.Module) -> nn.Module:
 
 
 def hooks_put_on_and_taken_off(model: nn.Module) -> nn.Module:
-    """What accelerate leaves behind on the instances."""
+    """The attributes that accelerate leaves behind on the instances."""
     from accelerate.hooks import remove_hook_from_module
 
     return remove_hook_from_module(hooks_that_change_nothing(model), recurse=True)
 
 
 def device_map_of_cpu(model: nn.Module) -> nn.Module:
-    """All on the CPU, and dispatched nevertheless."""
+    """Everything on the CPU, dispatched nevertheless."""
     from accelerate import dispatch_model
 
     return dispatch_model(model, {"": "cpu"}, force_hooks=True)
 
 
 def device_map_of_cpu_and_disk(model: nn.Module) -> nn.Module:
-    """The layers lie on the disk, and are on the meta device between their calls."""
+    """The layers are offloaded to disk, and are on the meta device between their calls."""
     from accelerate import dispatch_model
 
     names = [name for name, _ in model.named_children() if name != "model"]
@@ -110,7 +110,7 @@ def adapters(model: nn.Module) -> nn.Module:
 
 
 def adapters_merged(model: nn.Module) -> nn.Module:
-    """LoRA, put into the weights."""
+    """LoRA, merged into the weights."""
     return adapters(model).merge_and_unload()
 
 
@@ -135,7 +135,7 @@ def copied(model: nn.Module) -> nn.Module:
 
 
 def wrapped_by_functools(model: nn.Module) -> nn.Module:
-    """A partial object stands for each `forward`."""
+    """A partial object replaces each `forward`."""
     for module in model.modules():
         module.forward = functools.partial(module.forward)
     return model
@@ -143,7 +143,7 @@ def wrapped_by_functools(model: nn.Module) -> nn.Module:
 
 def zero3(model: nn.Module) -> nn.Module:
     """DeepSpeed's engine, stage 3: its hooks gather the weights of each module before it runs, and let go of them."""
-    deepspeed: Any = importlib.import_module("deepspeed")  # it is not here where types are read
+    deepspeed: Any = importlib.import_module("deepspeed")  # it is not installed where types are checked
     backend: Any = importlib.import_module("deepspeed.comm.torch")  # the attribute of this name is torch
     backend.build_shm_op = lambda: None  # it would compile an operator that ranks talk through; there is one rank
     zero = {"stage": 3, "stage3_param_persistence_threshold": 0}  # all weights are let go of
@@ -190,12 +190,12 @@ def made() -> nn.Module:
 
 
 def logits(model: nn.Module) -> Any:
-    """Of two texts; the name of the error where the release cannot do it."""
+    """The outputs for two texts; the name of the error if the release cannot run it."""
     model.eval()
     try:
         with torch.no_grad():
             output: torch.Tensor = model(torch.arange(5, 23).reshape(2, 9)).logits
-    except NotImplementedError as error:  # experts that lie on the meta device
+    except NotImplementedError as error:  # experts on the meta device
         return type(error).__name__
     return output.double().flatten().tolist()
 
