@@ -1,6 +1,6 @@
-"""Random nests of try, with and loops, run for real: was it foreseen what becomes of an error in them?
+"""Random nests of try, with and loops, run for real: is the fate of an error in them predicted correctly?
 
-`nox -s asking` tries ten thousand of them; ``ASKING_NESTS`` is how many.
+`nox -s asking` tests ten thousand of them; ``ASKING_NESTS`` sets the number.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Manager:
 
 
 class Nest:
-    """The lines of a random nest, with the call `ask()` in one place."""
+    """The lines of a random nest, with the call `ask()` at one point."""
 
     def __init__(self, random: random.Random) -> None:
         self.random = random
@@ -107,7 +107,7 @@ def indented(lines: list[str]) -> list[str]:
 
 
 def foreseen_and_real(text: str) -> Optional[tuple[Fate, Optional[type]]]:
-    """What was foreseen of the first error that a program raises in `ask()`, and the error that left it."""
+    """The prediction for the first error that a program raises in `ask()`, and the error that left the program."""
     foreseen: list[Fate] = []
 
     def ask() -> None:

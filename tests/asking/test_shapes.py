@@ -1,4 +1,4 @@
-"""Two hundred programs that ask for a name which is gone, run for real; `shapes.txt` has them and the right answers."""
+"""Two hundred programs that look up a missing name, run for real; `shapes.txt` has them and the right answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SHAPES = shapes()
 
 
 class Missing:
-    """A name that is gone: a descriptor that writes down whether the program would end, and has nothing to give."""
+    """A missing name: a descriptor that records whether the program would end, and returns no value."""
 
     def __init__(self, name: str, answers: list[bool]) -> None:
         self.name = name
@@ -71,7 +71,7 @@ class Missing:
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Looks for a module that is gone."""
+    """A finder for a module that is gone."""
 
     def __init__(self, answers: list[bool]) -> None:
         self.answers = answers
@@ -121,7 +121,7 @@ def run_to_its_end(text: str, name: str, file: Path) -> None:
         print(error)
 
 
-@pytest.mark.filterwarnings("ignore")  # threads that end
+@pytest.mark.filterwarnings("ignore")  # threads that finish
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_answer_is_right(name: str, answers: list[bool], tmp_path: Path) -> None:
     if name == "match-class" and sys.version_info < (3, 10):
@@ -129,7 +129,7 @@ def test_the_answer_is_right(name: str, answers: list[bool], tmp_path: Path) -> 
     text, answer = SHAPES[name]
     run_to_its_end(text, "__main__" if "script" in name else "a_shape", tmp_path / "shape.py")
     if answer == "end":
-        assert any(answers)  # importlib may look first whether a package has the name
+        assert any(answers)  # importlib may first check whether a package has the name
     elif answer == "leave":
         assert answers[0] is False
 
@@ -151,7 +151,7 @@ def test_a_place_that_is_called_from_inside_a_try_is_judged_again(answers: list[
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is raised during a call.
+# Errors during a call.
 
 
 def call(handled: list[bool], error: type[BaseException] = TypeError) -> None:
@@ -203,7 +203,7 @@ def test_a_handler_for_another_error_does_not_count() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What Python makes of a place once it is run often.
+# Code that Python specializes after many runs.
 
 
 @pytest.mark.parametrize("text", ["hasattr(it, 'Gone')", "getattr(it, 'Gone', None)", "it.Gone", "getattr(it, 'Gone')"])

@@ -1,4 +1,4 @@
-"""The environments that the tests of this folder share."""
+"""The shared environments of the tests in this folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plain(tmp_path_factory, wheels):
 
 @pytest.fixture(scope="session")
 def of_release(tmp_path_factory, wheels):
-    """Takes a release line of Python and returns an environment with the core and the toy; to be left as it was."""
+    """Takes a release line of Python and returns an environment with the core and the toy; tests must not change it."""
     made: dict[str, environments.Environment] = {}
 
     def environment(release):
@@ -52,7 +52,7 @@ def of_release(tmp_path_factory, wheels):
 
 @pytest.fixture(scope="session")
 def pip(tmp_path_factory):
-    """The beginning of a pip command line, for any environment; environments that uv made have none of their own."""
+    """The start of a pip command line, for any environment; environments made by uv have no pip of their own."""
     home = environments.make(tmp_path_factory.mktemp("pip") / "venv")
     home.install("pip<26")  # the last line that works on Python 3.9
     return [home.python, "-m", "pip", "--python"]
@@ -60,7 +60,7 @@ def pip(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def seen():
-    """The cells of the table of reach that this run has seen; written to $REACH_TABLE at the end, if they are all."""
+    """The cells of the reach table that this run has seen; written to $REACH_TABLE at the end, if it is complete."""
     cells: dict[tuple[str, str], bool] = {}
     yield cells
     if os.environ.get("REACH_TABLE") and set(cells) == set(reach.cells()):

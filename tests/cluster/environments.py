@@ -1,4 +1,4 @@
-"""Virtual environments for tests: made with uv, the wheels of this checkout installed in them."""
+"""Virtual environments for tests: made with uv, with the wheels of this checkout installed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RELEASES = ("3.9", "3.10", "3.11", "3.12", "3.13")
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """This process's environment without what would lead a child astray."""
+    """This process's environment without the variables that would affect a child."""
     dropped = ("HOTFIX", "PYTHON", "VIRTUAL_ENV", "UV_PYTHON", "RANK", "LOCAL_RANK", "WORLD_SIZE", "COV_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**kept, **variables}
 
 
 def call(*command: object, check: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command and return what it printed; fail with its stderr if it fails."""
+    """Run a command and return its output; fail with its stderr if it fails."""
     options.setdefault("env", clean_environment())
     options.setdefault("timeout", 300)
     options.setdefault("stdin", subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""``hotfix audit -- COMMAND`` over the processes of a job: a script that starts two ranks."""
+"""``hotfix audit -- COMMAND`` on the processes of a job: a script that starts two ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The autoload wheel: installed, silent, idempotent, harmless, and gone when it is uninstalled."""
+"""The autoload wheel is silent, idempotent and without side effects, and uninstalls completely."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_start_file_names_the_function_that_the_pth_file_calls():
 @pytest.mark.parametrize("release", RELEASES)
 def test_installed_it_repairs_and_uninstalled_it_leaves_nothing(release, wheels, of_release, pip):
     environment = of_release(release)
-    environment.run("-c", toy.SAY)  # so that the bytecode of the core and the toy is there
+    environment.run("-c", toy.SAY)  # creates the bytecode of the core and the toy
     environment.run("-c", "import hotfix.auto; " + toy.SAY)
     before = files(environment.folder)
     call(*pip, environment.python, "install", "-q", "--no-deps", "--no-index", wheels["autoload"])
@@ -54,7 +54,7 @@ def test_installed_it_repairs_and_uninstalled_it_leaves_nothing(release, wheels,
     assert (idle.stdout, idle.stderr) == (ARMED, "")
     assert environment.run("-c", toy.SAY).stdout == "fixed\n"
     call(*pip, environment.python, "uninstall", "-q", "-y", "transformers-hotfix-autoload")
-    # An empty __pycache__ may stay: pip leaves the folder, in which everybody's modules have their bytecode.
+    # An empty __pycache__ may stay: pip leaves this folder, because all modules share it.
     assert files(environment.folder) - before <= {f"lib/python{release}/site-packages/__pycache__"}
     done = environment.run("-c", toy.SAY)
     assert (done.stdout, done.stderr) == ("broken\n", "")
@@ -94,7 +94,7 @@ FAILURES = {
 
 @pytest.fixture
 def scratch(armed, tmp_path):
-    """A copy of the armed environment that a test may break."""
+    """A copy of the environment with the start-up file, which a test may break."""
     environment = environments.make(tmp_path / "scratch")
     shutil.copytree(armed.site_packages, environment.site_packages, dirs_exist_ok=True)
     return environment

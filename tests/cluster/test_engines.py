@@ -79,7 +79,7 @@ print(ray.get(ray.remote(probe).remote()), ray.get(ray.remote(Actor).remote().pr
 
 @pytest.fixture(scope="module")
 def engines(tmp_path_factory, wheels):
-    """An environment with the start-up file and one without; torch, Ray and the release are taken from elsewhere."""
+    """An environment with the start-up file and one without; torch, Ray and the release come from other folders."""
     made = {}
     for way, installed in ((reach.AUTOLOAD, [wheels["core"], wheels["autoload"]]), ("", [wheels["core"]])):
         environment = environments.make(tmp_path_factory.mktemp("engine") / "venv")
@@ -175,7 +175,7 @@ def test_ray(way, engines, ray_home, tmp_path, seen):
 
 
 def test_the_example_for_ray(engines, ray_home, tmp_path):
-    """As it stands in `examples/cluster`: the hook is all that arms the workers."""
+    """As in `examples/cluster`: only the hook loads hotfix in the workers."""
     example = ROOT / "examples" / "cluster" / "on_ray.py"
     done = start(engines, reach.IMPORT, example, folder=tmp_path, extra=[ray_home])
     assert "all workers run patch set " in done.stdout, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The examples for clusters, as far as one machine can run them: two torchruns stand for two nodes."""
+"""The examples for clusters, as far as one machine can run them: two torchruns act as two nodes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_pins_of_the_image_can_be_scanned():
 
 
 def test_the_kubernetes_job_is_what_its_schema_asks_for():
-    """Strictly: a key that Kubernetes does not know is refused, and so is a job without it."""
+    """Validated strictly: a key unknown to Kubernetes is refused, and so is a job without it."""
     yaml = pytest.importorskip("yaml", reason="PyYAML is missing")
     kubernetes = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is missing; `nox -s formats`")
     service, job = yaml.safe_load_all((EXAMPLES / "job.yaml").read_text())
@@ -79,14 +79,14 @@ def test_shellcheck_has_nothing_to_say_of_the_scripts():
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-# -- run, on stand-ins for a cluster -----------------------------------------------------------------------------------
+# -- run, on a simulated cluster ---------------------------------------------------------------------------------------
 
 PROGRAMS = {
     "hotfix": "hotfix",
     "torchrun": "torch.distributed.run",
     "accelerate": "accelerate.commands.accelerate_cli",
 }
-# Slurm's part of the job: the names of two nodes, and a task on each of them; the worst status is that of all.
+# Slurm's part of the job: the names of two nodes, and a task on each of them; the worst status counts for all.
 SCONTROL = "#!/bin/sh\nprintf 'localhost\\nlocalhost\\n'\n"
 SRUN = """#!/bin/bash
 "$@" & one=$!
@@ -99,7 +99,7 @@ exit $((first > second ? first : second))
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A folder with the job's script, and what the variables of a node are there."""
+    """A folder with the job's script, and the variables of a node there."""
     tools = tmp_path / "bin"
     tools.mkdir()
     programs = {name: f'#!/bin/sh\nexec {sys.executable} -m {module} "$@"\n' for name, module in PROGRAMS.items()}
@@ -123,7 +123,7 @@ def cluster(tmp_path):
 
 
 def agreed(ended, records):
-    """Two ranks have said the same patch set, and the fleet says that they agree."""
+    """Two ranks have reported the same patch set, and the fleet report says that they agree."""
     said = sorted(line for out in ended for line in out.splitlines() if line.startswith("rank "))
     assert [line.split(":")[0] for line in said] == ["rank 0 of 2", "rank 1 of 2"], ended
     assert len({line.split()[-1] for line in said}) == 1
@@ -135,7 +135,7 @@ def agreed(ended, records):
 @pytest.mark.slow
 @pytest.mark.testbed
 def test_two_nodes_agree_and_the_fleet_says_so(cluster, tmp_path):
-    """The script of each node, in two sessions of this machine."""
+    """The script of each node, in two sessions on this machine."""
     nodes = [
         subprocess.Popen(
             [str(EXAMPLES / "two_nodes.sh")],
@@ -165,7 +165,7 @@ def test_accelerate_agrees(cluster, tmp_path):
 @pytest.mark.slow
 @pytest.mark.testbed
 def test_the_slurm_job_runs_and_stops_where_the_patch_set_is_another(cluster, tmp_path):
-    """The whole script, from the digest of the lock file to the fleet; srun and scontrol are stand-ins."""
+    """The whole script, from the digest of the lock file to the fleet; srun and scontrol are substitutes."""
     slurm = {"SLURM_JOB_ID": "7", "SLURM_NNODES": "2", "SLURM_JOB_NODELIST": "node[1-2]", "GPUS_PER_NODE": "1"}
 
     def job(**variables):
@@ -189,7 +189,7 @@ def test_the_slurm_job_runs_and_stops_where_the_patch_set_is_another(cluster, tm
 @pytest.mark.slow
 @pytest.mark.testbed
 def test_what_the_image_runs_while_it_is_built(cluster, tmp_path):
-    """The lines that need no network; the settings are read by the program that the image starts."""
+    """The lines that need no network; the program that the image starts reads the settings."""
     text = (EXAMPLES / "Dockerfile").read_text()
     [checks] = re.findall(r"^RUN (hotfix .*)$", text, re.M)
     command = checks.replace("/etc/", f"{tmp_path}/")
@@ -204,7 +204,7 @@ def test_what_the_image_runs_while_it_is_built(cluster, tmp_path):
         "run",
         "--",
         *json.loads(start),
-    ]  # in the image the start-up files do what `hotfix run` does here
+    ]  # in the image the start-up files replace `hotfix run`
     done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "rank 0 of 1: patch set" in done.stdout

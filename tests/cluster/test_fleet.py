@@ -1,4 +1,4 @@
-"""`hotfix fleet`: who differs, in what, and who is missing."""
+"""`hotfix fleet`: which ranks differ, in what, and which are missing."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_json_has_everything(tmp_path):
 
 
 def test_one_rank_left_unpatched_is_caught(plain, tmp_path):
-    """Real processes: rank 1 of 3 runs with the fix switched off, rank 2 was never armed."""
+    """Real processes: rank 1 of 3 runs with the fix switched off, rank 2 never loads hotfix."""
     for rank, (code, env) in enumerate([("", {}), ("", {"HOTFIX_SKIP": "*"}), ("#", {})]):
         program = "import hotfix.auto\n" * (code == "") + toy.SAY
         env = {"HOTFIX_RECORD": str(tmp_path), "RANK": str(rank), "WORLD_SIZE": "3", **env}

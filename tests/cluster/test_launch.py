@@ -1,4 +1,4 @@
-"""`hotfix run`: the command in place of this process, and everybody's sitecustomize."""
+"""`hotfix run`: the command replaces this process, and the `sitecustomize` of others still runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_exit_status_is_that_of_the_command(plain, status):
 
 
 def test_on_windows_the_command_is_waited_for(monkeypatch):
-    """What has not been run on Windows itself: there is no exec there that takes the place of a process."""
+    """Not tested on Windows itself: exec does not replace a process there."""
     monkeypatch.setattr(launch, "_WINDOWS", True)
     with pytest.raises(SystemExit) as ended:
         launch.run([sys.executable, "-c", "import sitecustomize, sys; sys.exit(77)"])
@@ -89,7 +89,7 @@ def test_the_users_own_sitecustomize_runs_too(place, release, of_release, tmp_pa
     own = tmp_path / "own"
     own.mkdir()
     folder = own if place == "PYTHONPATH" else environment.site_packages
-    # It sees what it would see without us: its own name and file, and a path without our folder.
+    # It sees the same as without hotfix: its own name and file, and a path without our folder.
     (folder / "sitecustomize.py").write_text(
         "import os, sys\n"
         "armed = any(getattr(one, 'is_hotfix', False) for one in sys.meta_path)\n"
@@ -127,7 +127,7 @@ def test_a_missing_import_in_the_users_own_sitecustomize_is_reported_as_python_d
 
 
 def test_other_tools_that_chain_are_chained(plain, tmp_path):
-    """A tool inside of `hotfix run` that puts its own folder in front and runs what it hides, as ddtrace does."""
+    """A tool inside `hotfix run` that puts its own folder first and runs the file that it hides, as ddtrace does."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys\n"
         "print('tool')\n"
@@ -150,7 +150,7 @@ def test_the_folder_goes_first_and_no_empty_entry_is_made():
 
 
 def test_a_hotfix_that_lies_in_a_folder_is_found_by_the_children(plain, tmp_path):
-    """Nothing is installed: the folder with the sources is where the command is started."""
+    """Nothing is installed: the command starts in the folder with the sources."""
     environment = environments.make(tmp_path / "venv")
     code = f"import os; os.chdir({str(environments.ROOT)!r}); import sys; sys.path.insert(0, ''); "
     code += f"from hotfix.commands import launch; launch.run([{str(environment.python)!r}, '-c', {LOADED!r}])"

@@ -1,4 +1,4 @@
-"""HOTFIX_PIN and hotfix.lock: the patch set an experiment began with, or none."""
+"""HOTFIX_PIN and hotfix.lock: an experiment runs with its original patch set, or not at all."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_another_patch_set_is_refused_at_the_import_of_transformers(env, plain, 
 
 
 def test_a_repair_that_fails_at_its_import_breaks_the_pin(plain, locked):
-    """The digest foretold it; the module that is really imported was replaced by somebody first."""
+    """The predicted digest differs: another package replaced the module before it was imported."""
     foreign = "import transformers.models.toy as toy; toy.answer = lambda: 'foreign'; import hotfix.auto"
     done = plain.run("-c", foreign, env={"HOTFIX_PIN": locked}, check=False)
     assert done.returncode == 1

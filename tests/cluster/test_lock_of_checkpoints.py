@@ -1,4 +1,4 @@
-"""The hotfix.lock in a checkpoint against the process that loads it: which silent bugs are otherwise there."""
+"""Compares the hotfix.lock in a checkpoint with the process that loads it: which silent bugs differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def report(release, *repaired, **packages):
 
 
 def differences(there, here, *folders):
-    """Sentences, from one environment to another, about the fixes of these tests."""
+    """The sentences about these tests' fixes, from one environment to another."""
     locked = {"packages": dict(there.packages), "patches": list(there.patches)}
     found = lock.against(locked, here, folders)
     return [one for one in found if SCALED in one or DROPPED in one or "no fix of" in one]

@@ -1,4 +1,4 @@
-"""Fixes that other packages bring: found when transformers is imported, namespaced, and each on its own risk."""
+"""Fixes from other packages: found when transformers is imported, namespaced, and isolated from each other."""
 
 from __future__ import annotations
 

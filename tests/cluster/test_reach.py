@@ -33,7 +33,7 @@ SUBPROCESS = """
 
 
 def program(kind: str, way: str) -> str:
-    """The text of the main script for a kind of process."""
+    """The source of the main script for a kind of process."""
     late = "pass"
     first = FIRST if way == reach.IMPORT else ""
     if "__main__" in kind:
@@ -52,7 +52,7 @@ def program(kind: str, way: str) -> str:
 
 
 def arguments(kind: str, text: str, folder: Path, environment: environments.Environment) -> list[object]:
-    """What comes after `python`."""
+    """The arguments of `python`."""
     if kind == "python -c":
         return ["-c", text]
     if kind == "python -m module":
@@ -79,7 +79,7 @@ def test_reach(kind, way, armed, plain, tmp_path, seen):
     text = program(kind, way)
     python = environment
     if "venv made from" in kind:
-        # Not with uv, which would go back to the Python behind the venv by itself.
+        # Not with uv, which would use the Python behind the venv.
         environment.run("-m", "venv", "--without-pip", tmp_path / "inner")
         python = environments.Environment(tmp_path / "inner")
         text = text.replace(FIRST, f"try:\n    {FIRST}except ImportError:\n    pass\n")
@@ -96,7 +96,7 @@ def test_the_page_is_the_table():
 
 
 def test_copies_of_the_environment_are_reached_by_the_same_start_up_file(armed, tmp_path):
-    """Images of containers are made so: the folder is copied, and the start-up file with it."""
+    """As in container images: the folder is copied together with the start-up file."""
     copied = environments.make(tmp_path / "copy")
     shutil.copytree(armed.site_packages, copied.site_packages, dirs_exist_ok=True)
     assert copied.run("-c", toy.SAY).stdout == "fixed\n"

@@ -31,7 +31,7 @@ def test_a_record_says_who_where_and_what(plain, tmp_path):
     assert one["packages"] == {"transformers": "0.0.1"}
     assert one["switches"] == {"HOTFIX_RECORD": str(tmp_path)}
     assert one["ended"] is True
-    # Of names that this transformers never had it says that they are absent.
+    # Names that this transformers never had are recorded as absent.
     (outcome,) = (outcome for outcome in one["outcomes"] if outcome["verdict"] != "absent")
     assert (outcome["fix"], outcome["state"]) == ("toy-fixes:toy", "applied")
     assert len(one["digest"]) == 12
@@ -153,10 +153,10 @@ while True:
 
 
 def kill_writers(plain, folder, rounds):
-    """Kill a process that does nothing but write, again and again, and read everything after each kill."""
+    """Repeatedly kill a process that only writes, and read all files after each kill."""
     read_in_all = 0
     env = environments.clean_environment(HOTFIX_RECORD=str(folder), HOTFIX_LOG="quiet")
-    # A fork server inside of one interpreter would be faster, but would share its files with the killed ones.
+    # A fork server inside one interpreter would be faster, but would share its files with the killed processes.
     for number in range(rounds):
         process = subprocess.Popen([plain.python, "-c", WRITER], env=env, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""`hotfix.assert_uniform`: one collective, and the same words on every rank."""
+"""`hotfix.assert_uniform`: one collective, and the same message on every rank."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ dist.destroy_process_group()
 
 
 def ranks(tmp_path, size, **env):
-    """What each rank printed."""
+    """The output of each rank."""
     pytest.importorskip("torch")
     variables = clean_environment(WORLD_SIZE=str(size), PYTHONPATH=str(ROOT), **env)
     command = [sys.executable, "-c", RANK, f"file://{tmp_path}/rendezvous"]

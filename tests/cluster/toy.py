@@ -1,4 +1,4 @@
-"""A toy release with one bug, and a plugin that repairs it: the smallest thing that shows whether hotfix is there."""
+"""A toy release with one bug, and a plugin that repairs it: the smallest way to see whether hotfix is loaded."""
 
 from __future__ import annotations
 

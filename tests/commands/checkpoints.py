@@ -1,4 +1,4 @@
-"""Checkpoints that real releases have written, and what other real releases make of them without hotfix."""
+"""Checkpoints that real releases have written, and what other real releases load from them without hotfix."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ reading_child.write(Path(sys.argv[1]))
 
 
 def written_by(release: str, families: Sequence[str]) -> list[Path]:
-    """Folders with a checkpoint of each family, as a release has saved them.
-
-    Kept for good beside the releases of the testbed, under the digest of the code that wrote them.
+    """Folders with a checkpoint of each family, as saved by a release. They are kept next to the releases of the
+    testbed, under the digest of the code that wrote them.
 
     Args:
         release: of transformers.
@@ -40,13 +39,13 @@ def written_by(release: str, families: Sequence[str]) -> list[Path]:
         with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".partial-") as folder:
             run_script("-c", [WRITE, folder, *missing], transformers=release, flash_attn=None, timeout=600).require()
             for name in missing:
-                with contextlib.suppress(FileExistsError):  # somebody else was faster; theirs is as good as ours
+                with contextlib.suppress(FileExistsError):  # another process was faster; its result is equal
                     Path(folder, name).rename(kept / name)
     return [kept / name for name in families]
 
 
 def read_by(release: str, checkpoints: Sequence[Path]) -> dict[str, dict[str, str]]:
-    """What a release makes of checkpoints: for each, by ``writer/family``, what it says of model and tokenizer.
+    """How a release loads checkpoints: for each, by ``writer/family``, its results for model and tokenizer.
 
     Args:
         release: of transformers.

@@ -24,7 +24,7 @@ ESCAPE = "\x1b["
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a run."""
+    """The result of a run."""
 
     status: int
     stdout: str
@@ -36,7 +36,7 @@ class Done:
 
     @property
     def text(self) -> str:
-        """Stdout without colours, and with all white space alike."""
+        """Stdout without colors, and with normalized white space."""
         return " ".join(re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", self.stdout).split())
 
 
@@ -55,11 +55,11 @@ def hotfix(
     Args:
         words: the command line.
         path: folders for PYTHONPATH, before the one that hotfix is in.
-        stdin: what the command reads.
+        stdin: the input of the command.
         terminal: whether stdout is a terminal.
         columns: of the terminal.
         flags: for the interpreter.
-        cwd: the working directory, by default one that has nothing importable.
+        cwd: the working directory, by default one without importable modules.
         env: variables.
     """
     kept = {
@@ -95,7 +95,7 @@ def _drain(descriptor: int, pieces: list[bytes]) -> None:
     while True:
         try:
             piece = os.read(descriptor, 65536)
-        except OSError:  # what Linux says when the other end is closed
+        except OSError:  # the error on Linux when the other end is closed
             return
         if not piece:
             return

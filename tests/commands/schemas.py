@@ -1,4 +1,4 @@
-"""Compares JSON with docs/schemas, where a field that they do not name is one too many."""
+"""Compares JSON with docs/schemas, and rejects any field that they do not name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def check(name: str, value: object) -> None:
 
     Args:
         name: of the definition.
-        value: what was printed or kept, read back.
+        value: the printed or stored JSON, parsed.
 
     Raises:
-        AssertionError: it is not as the definition says.
+        AssertionError: it does not match the definition.
     """
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is missing")
     validator = jsonschema.Draft202012Validator({**_closed(), "$ref": f"#/$defs/{name}"})

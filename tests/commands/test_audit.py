@@ -1,4 +1,4 @@
-"""``hotfix audit -- COMMAND``: a command as it is, over all its processes, and what struck in it."""
+"""``hotfix audit -- COMMAND``: an unchanged command, all its processes, and the bugs triggered in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hotfix audit PATH`: what is said of folders as the real Trainer writes them, and of what nobody should write."""
+"""`hotfix audit PATH`: the verdict on folders that the real Trainer has written, and on invalid folders."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ACCUMULATED = "- gradient_accumulation_steps: 4\n- total_train_batch_size: 8\n"
 
 
 def written(folder, card="", **files):
-    """A folder; `files` are JSON, by name without its ending."""
+    """A folder; `files` are JSON, by name without the suffix."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -73,14 +73,14 @@ def card(release="4.48.0", more=ACCUMULATED):
 
 
 def groups(folder):
-    """The group of every bug that is found, by its id. What is printed as JSON is what the schema says, always."""
+    """The group of every bug that is found, by its id. Checks that the JSON output always matches the schema."""
     found = from_files.examine(folder)
     check("audit-path", json.loads(json.dumps(found.to_dict())))
     return {one.bug.id: one.group for one in found.findings}
 
 
 def told(folder):
-    """The notes, and what was not read, as one text."""
+    """The notes, and the files that were not read, as one text."""
     found = from_files.examine(folder)
     return " | ".join([*found.notes, *(f"{file}: {why}" for file, why in found.run.unread.items())])
 
@@ -152,7 +152,7 @@ def llama(release):
 MET, OPEN, EXCLUDED = Group.MET, Group.OPEN, Group.EXCLUDED
 DEEPSPEED, PLAIN = "zero_to_fp32.py", "optimizer.pt"
 RANKS = "- distributed_type: multi-GPU\n- num_devices: 8\n"
-# By bug: what config.json says, what the model card says besides, empty files, and what is told of its condition.
+# By bug: the content of config.json, that of the model card, empty files, and the report on the bug's condition.
 TOLD: dict[str, list[tuple[Any, ...]]] = {
     "deepspeed-double-gas-scaling": [
         (llama("4.48.2"), ACCUMULATED, (DEEPSPEED,), MET),
@@ -515,7 +515,7 @@ def test_files_that_do_not_agree_are_both_shown(tmp_path):
     assert "do not agree on accumulation steps: 8 (args.json), 4 (README.md)" in told(folder)
 
 
-# -- what nobody should have written ---------------------------------------------------------------------------------
+# -- invalid folders ---------------------------------------------------------------------------------------------------
 
 
 def test_a_folder_that_is_none_is_one_error(tmp_path):

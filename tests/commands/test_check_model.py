@@ -1,4 +1,4 @@
-"""`hotfix check-model`: what it says of checkpoints, against what real releases make of them."""
+"""`hotfix check-model`: its verdict on checkpoints, compared with how real releases load them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUIET = ("4.41.2", "4.51.3", "4.57.6", "5.3.0")
 
 
 def written(folder, header=None, **files):
-    """A checkpoint; `files` are JSON, by name without its ending."""
+    """A checkpoint; `files` are JSON, by name without the suffix."""
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     if header is not None:
@@ -262,23 +262,23 @@ def test_a_release_of_which_nothing_is_known_is_bad_input(tmp_path, release, cap
 
 
 def part_of(file):
-    """What cannot be read if a file cannot: the model, or the tokenizer."""
+    """The part that fails to load without a file: the model, or the tokenizer."""
     return "tokenizer" if file.startswith(("tokenizer", "chat_template")) else "model"
 
 
 def disagreements(writers, families, readers):
-    """Where what is said of checkpoints is not what readers make of them.
+    """The differences between the verdict on checkpoints and the behavior of the readers.
 
     Args:
-        writers: releases that write.
-        families: what they write.
-        readers: releases that read.
+        writers: releases that write the checkpoints.
+        families: the families that they write.
+        readers: releases that read them.
     """
     from tests.commands.checkpoints import read_by, written_by
 
     folders = []
     for writer in writers:
-        # 4.57.6 writes this one without its architectures, by which it is read again.
+        # 4.57.6 writes this one without its architectures, which select the class at loading.
         folders += written_by(writer, [one for one in families if (writer, one) != ("4.57.6", "Qwen2.5-VL")])
     wrong, seen = [], 0
     for reader in readers:

@@ -19,7 +19,7 @@ from tests.commands.cli_runs import ESCAPE, ROOT, hotfix, stack
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
 FIRST = ("4.49.0", "2.7.4.post1")
 
-# What `status` says of the two fixes on each stack: verdict and state.
+# The rows of `status` for the two fixes on each stack: verdict and state.
 BROKEN, FIXED, ABSENT = ("broken", "pending"), ("fixed", "skipped"), ("absent", "skipped")
 STACKS = {
     "4.49.0": (FIRST, {ROTARY: BROKEN, PADDING: BROKEN}),
@@ -35,7 +35,7 @@ STACKS = {
 def folders(request, tmp_path):
     """Name and folders of a stack."""
     name = request.param
-    if name == "broken":  # what an interrupted installation leaves
+    if name == "broken":  # left by an interrupted installation
         (tmp_path / "transformers" / "models").mkdir(parents=True)
         (tmp_path / "transformers-4.49.0.dist-info").mkdir()
         return name, (tmp_path,)
@@ -82,18 +82,17 @@ def test_status_shows_what_is_broken_and_counts_the_rest(folders):
     brief, whole = (rows(hotfix("status", *more, path=path).stdout) for more in ((), ("--all",)))
     idle = [fix for fix, words in whole.items() if words[2:3] in (["fixed"], ["absent"])]
     assert set(idle).isdisjoint(brief)
-    # What a group would give back is one line.
-    # So is what a fix does only if it is asked for, although the rest of it is on by default.
+    # The names that a group would restore are one line. So is the optional part of a fix whose rest is on by default.
     off = {fix for fix, words in whole.items() if words[3:4] == ["disabled"]} - set(idle)
     offered = {fix for fix in off if OPT_IN.get(fix) or fix in RESTORING}
     assert ("HOTFIX_OPTIN=removed-names" in brief) == bool(offered)
-    # So is what is for code that would end.
+    # So are the fixes for code that would otherwise end.
     restoring = {fix for fix in RESTORING if whole.get(fix, ["", "", "", ""])[3:4] in (["pending"], ["applied"])}
     assert ("removed names and signatures, where a program would end" in text) == bool(restoring)
     assert restoring.isdisjoint(brief)
     folded = {fix for fix in whole if fix not in brief} - set(idle) - offered - restoring - {"fix"}
     left_out = set(idle) | offered | restoring | folded
-    if folded:  # the worst are there
+    if folded:  # the worst are included
         assert f"{len(folded)} more do not fit here" in text
     assert set(whole) - set(brief) == left_out | ({"fix"} if len(left_out) == len(whole) - 2 else set())
     assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
@@ -170,7 +169,7 @@ def _files(diff):
 
 @pytest.mark.testbed
 def test_the_diff_of_an_edit_is_a_patch_that_applies_and_gives_the_code_that_runs():
-    """What `diff` shows is what the edit does: the patched text and the edited tree are the same program."""
+    """`diff` shows the effect of the edit: the patched text and the edited tree are the same program."""
     from hotfix.versions import source
 
     code = (
@@ -221,7 +220,7 @@ def _patched(text, lines):
     return "\n".join([*new, *old[position:]]) + "\n"
 
 
-# -- how it behaves in a shell -----------------------------------------------------------------------------------------
+# -- behavior in a shell -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
@@ -302,7 +301,7 @@ def test_nothing_heavy_is_imported():
 
 @pytest.fixture
 def bare(tmp_path):
-    """Options for a run that finds packaging and wrapt, and nothing else that is installed."""
+    """Options for a run that finds packaging and wrapt, and no other installed package."""
     import packaging
     import wrapt
 
@@ -491,7 +490,7 @@ def test_status_and_report_fit_on_one_screen(columns):
 
 @pytest.mark.testbed
 def test_a_report_of_releases_as_they_came_parses_none_of_their_files():
-    """So that it does not grow with the number of fixes; what is changed rests on the source all the same."""
+    """It must not grow with the number of fixes; the result still depends on the source."""
     code = (
         "import hotfix.auto, hotfix; from hotfix.versions import verdict\n"
         "def judge(fix, target): raise AssertionError(f'{target} is parsed')\n"
@@ -504,7 +503,7 @@ def test_a_report_of_releases_as_they_came_parses_none_of_their_files():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-# -- what a shell asks for ---------------------------------------------------------------------------------------------
+# -- shell completion --------------------------------------------------------------------------------------------------
 
 
 def test_a_command_that_is_not_there_is_127_and_one_that_cannot_run_126(tmp_path):

@@ -56,7 +56,7 @@ def test_what_cannot_be_read_is_an_error_and_nothing_is_guessed(settings, text, 
         Policy.from_environment(variables)
     assert said in Policy.lenient(variables).problem
     with pytest.raises(PolicyError):
-        Policy.lenient(settings(f"require = 'x'\n{text}"))  # it asks to be stopped, so far as it can be read
+        Policy.lenient(settings(f"require = 'x'\n{text}"))  # the readable part has a guard
 
 
 def test_a_path_must_be_absolute_and_a_working_directory_is_never_read(settings, tmp_path):

@@ -1,4 +1,4 @@
-"""Every command on the page about writing a fix, run in its order; and the pages name only what exists."""
+"""Runs every command on the page about writing a fix, in order, and checks that the pages name only existing things."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 
 
 def commands(page):
-    """The commands of a page and what it says that they print: (command, [line, ...])."""
+    """The commands of a page and the output that it shows: (command, [line, ...])."""
     text = (DOCS / page).read_text(encoding="utf-8")
     found: list[tuple[str, list[str]]] = []
     for block in re.findall(r"```console\n(.*?)```", text, re.S):
@@ -36,13 +36,13 @@ def script(file, text):
 
 @pytest.mark.testbed
 def test_the_page_about_writing_a_fix_is_true(tmp_path):
-    """A plugin from bug to proof: run on the release that has the bug, held against the one that has not."""
+    """A plugin from bug to proof: run on the release with the bug, compared with the release without it."""
     work, site, bin = tmp_path / "work", tmp_path / "site", tmp_path / "bin"
     shutil.copytree(DOCS / "example", work, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
     bin.mkdir()
     script(bin / "python", f'exec {sys.executable} "$@"\n')
     script(bin / "hotfix", f'exec {sys.executable} -m hotfix "$@"\n')
-    # The environment of the tests is not installed into: what the page installs goes to a folder of its own.
+    # Nothing is installed into the environment of the tests: the page's packages go to a separate folder.
     script(
         bin / "pip",
         f'case "$*" in *--target*) ;; *) set -- "$@" --no-deps --no-build-isolation --target {site} ;; esac\n'

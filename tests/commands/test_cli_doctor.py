@@ -1,4 +1,4 @@
-"""``hotfix doctor``: each thing that can go wrong is planted, and found."""
+"""``hotfix doctor`` finds every planted problem."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """``hotfix explain --error`` on messages as people have them, and on tracebacks as terminals leave them.
 
 ``messages.json`` has messages from public issue threads (the message alone, with the release that the thread names or
-one of its time), found with queries that name no bug, and what each of them is. That was written down before it was
-asked: nothing (``""``), a bug by its id (or one of two that are one), ``not ID`` where the release does not have that
-bug, ``old V`` where V is the first release with the name that is missing, ``gone V`` where V was the last one. An id
-that is not known yet counts as nothing. ``should`` is what `explain` could name and does not: it may, and must not name
-anything else.
+one of its time), found with queries that name no bug, and the expected answer for each, recorded before `explain` was
+run: nothing (``""``), a bug by its id (or one of two with the same cause), ``not ID`` if the release does
+not have that bug, ``old V`` if V is the first release with the missing name, ``gone V`` if V was the last one. An
+unknown id counts as nothing. ``should`` is an answer that `explain` could give and does not: it may give this one, and
+must not give any other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REAL = json.loads((ROOT / "tests" / "commands" / "messages.json").read_text(enco
 
 @pytest.fixture
 def on(monkeypatch):
-    """Makes every question be asked on a release: what it has is what the ranges of the bugs say."""
+    """Makes every query run on a release, whose bugs follow from the ranges of the bugs."""
 
     def release(text):
         version = Version(text)
@@ -42,7 +42,7 @@ def on(monkeypatch):
 
 
 def said(text):
-    """What is named: the bug of the headline, a release, a bug that is not here, or nothing."""
+    """The answer: the bug in the headline, a release, a bug that this release does not have, or nothing."""
     answer = explain.answer_to(text)
     if answer.here:
         return answer.here[0].bug.id
@@ -54,7 +54,7 @@ def said(text):
 
 
 def expected(one):
-    """What was written down, as far as the catalogue knows it."""
+    """The recorded answer, as far as the catalogue knows it."""
     told = one["is"].split(" or ")
     return {text for text in told if text.startswith(AGES) or text.removeprefix("not ") in bugs.known()} or {""}
 
@@ -75,7 +75,7 @@ def test_real_messages_are_told_as_what_they_are(on):
 
 def documented():
     """The messages that README and the pages print, each with the page."""
-    # Two backticks may have single ones in between.
+    # Double backticks may contain single ones.
     name = r"[A-Z]\w*(?:Error|Warning): "
     quoted = re.compile(rf"``({name}.*?)``|(?<!`)`({name}[^`]+)`(?!`)|^\| `?({name}[^|`]+)", re.M)
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
@@ -100,7 +100,7 @@ PREFIXES = ("", "[rank3]: ", "(WorkerDict pid=136418, ip=10.1.155.100) ", "[1,3]
 
 
 def traceback_of(bug, message, prefix, wrapped):
-    """The end of a log: frames through what is broken, the message, wrapped as a terminal or a launcher does it."""
+    """The end of a log: frames through the broken code, and the message, wrapped as by a terminal or a launcher."""
     module, _, qualname = bug.where[0].partition(":")
     file = f"/opt/conda/lib/python3.11/site-packages/{module.replace('.', '/')}.py"
     function = re.split(r"\W", qualname.rpartition(".")[2])[0] or "from_pretrained"
@@ -115,7 +115,7 @@ def traceback_of(bug, message, prefix, wrapped):
 
 
 def crashes():
-    """Every bug that raises, and the first of its messages."""
+    """Every bug that raises, and its first message."""
     for bug in bugs.known().values():
         if bug.error and bug.where and bug.broken and bug.kind != "silent":
             yield bug, filled(bug.error)
@@ -200,7 +200,7 @@ def test_every_known_bug_says_in_plain_words_what_it_does():
         assert not bug.title.endswith("."), bug.id
 
 
-# -- what is declared --------------------------------------------------------------------------------------------------
+# -- declared messages -------------------------------------------------------------------------------------------------
 
 
 def test_no_bug_is_named_for_a_message_of_somebody_else():
@@ -210,7 +210,7 @@ def test_no_bug_is_named_for_a_message_of_somebody_else():
 
 
 def filled(text):
-    """A declared message as it is raised: with something in the place of any text."""
+    """A declared message as it is raised: with text in place of the placeholders."""
     return re.sub(r"(?<=\w)…", ".…", re.sub(r"…(?=\w)", "….", text)).replace("…", "x7")
 
 

@@ -1,4 +1,4 @@
-"""``hotfix scan`` on pins of published projects, in every format, and on what nobody would call a pin file."""
+"""``hotfix scan`` on pins of published projects, in every format, and on files that are not pin files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.commands.cli_runs import ROOT, hotfix
 PINS = ROOT / "tests" / "commands" / "pins"
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
 
-# file: what is asked for, whether that is one release, bugs that it must carry, bugs that it must not carry
+# file: the requirement, whether that is one release, bugs that it must have, bugs that it must not have
 PROJECTS = {
     "openrlhf.txt": ("transformers==4.57.3", True, {PADDING, "lr-scheduler-kwargs-default"}, {ROTARY}),
     "llama-factory.txt": ("transformers<=4.45.2,>=4.41.2", False, {PADDING, "gemma2-sliding-layer-parity"}, {ROTARY}),
@@ -84,7 +84,7 @@ def test_another_package_makes_a_bug_certain_possible_or_impossible(tmp_path):
 
 
 def test_a_list_of_what_is_installed_is_complete():
-    """What `pip freeze` does not print is not there, so a bug that needs it cannot show."""
+    """A package that `pip freeze` does not print is not installed, so a bug that needs it cannot occur."""
     found = hotfix("scan", "-", "--json", stdin="transformers==4.49.0\ntorch==2.5.1\n").json["scans"][0]
     assert ROTARY not in {one["id"] for one in found["findings"]}
     found = hotfix("scan", "-", "--json", stdin="transformers==4.49.0\nflash_attn==2.7.4.post1\n").json["scans"][0]
@@ -178,7 +178,7 @@ def test_markdown_is_a_table_that_cannot_be_broken_out_of():
     assert "transformers\\<5" in text
 
 
-# -- what nobody would call a pin file ---------------------------------------------------------------------------------
+# -- files that are not pin files --------------------------------------------------------------------------------------
 
 DEEP = 200_000
 BAD = {
@@ -215,7 +215,7 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory):
-    """All bad files, each scanned in a process of its own, two at a time."""
+    """All bad files, each scanned in its own process, two at a time."""
     from concurrent.futures import ThreadPoolExecutor
 
     folder = tmp_path_factory.mktemp("bad")
@@ -304,7 +304,7 @@ def test_files_that_include_each_other_come_to_an_end(tmp_path):
 
 
 def test_what_is_in_the_catalogue_can_be_read():
-    """Facts only: a range for each bug, ids that no fix has twice, no file larger than a start-up may read."""
+    """Only facts: a range for each bug, unique ids, no file larger than the limit at start-up."""
     from hotfix import session
     from hotfix._support import words
     from hotfix.commands import bugs

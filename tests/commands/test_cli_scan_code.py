@@ -1,4 +1,4 @@
-"""``hotfix scan-code`` on code in the manner of real repositories: what is gone, guarded, given back."""
+"""``hotfix scan-code`` on code as in real repositories: missing, guarded and restored names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REMOTE = """
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A repository: remote code, a file of Python 2, and what is not looked into."""
+    """A repository: remote code, a file of Python 2, and folders that are skipped."""
     top = tmp_path_factory.mktemp("repository")
     (top / "modeling.py").write_text(textwrap.dedent(REMOTE))
     (top / "old.py").write_text("print 'transformers'\n")
@@ -175,7 +175,7 @@ def test_a_name_that_nobody_gives_back_is_an_error(tmp_path):
 
 
 def test_what_fixes_add_is_lacking_where_the_table_says_so():
-    """The table comes from the wheels, the fixes' ranges from the sweep: they have to agree."""
+    """The table comes from the wheels, the fixes' ranges from the sweep: they must agree."""
     from hotfix.commands.scan_code import missing
 
     everywhere = frozenset(range(len(missing.releases())))

@@ -129,7 +129,7 @@ def case(testbed, target):
 
 
 def toys(folder, text, fixes=FIXES, named="FIX"):
-    """A stand-in release with these functions, and a plugin with all of them as targets."""
+    """A fake release with these functions, and a plugin with all of them as targets."""
     from hotfix.versions import source
 
     files = {
@@ -160,7 +160,7 @@ def verified(folder, *words):
 
 
 def test_a_proof_is_what_happened_in_the_processes(tmp_path):
-    """One that differs, one that stops raising, one that goes on raising, one without a bug."""
+    """One that differs, one that stops raising, one that still raises, one without a bug."""
     toys(tmp_path, TOY)
     certificate, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
     schemas.check("verify", certificate)
@@ -178,7 +178,7 @@ def test_a_proof_is_what_happened_in_the_processes(tmp_path):
 
 
 def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_path):
-    """And one that needs what is not installed is not called failed."""
+    """A fix that needs a missing package is not reported as failed."""
     toys(tmp_path, TOY, MEETING, "BOTH")
     with (tmp_path / "toy_fixes" / "__init__.py").open("a") as file:
         file.write("BOTH = [FIX, MET]\n")

@@ -1,4 +1,4 @@
-"""The text of an edit is the program that runs, and what is not edited is written as it was."""
+"""The text of an edit is the program that runs, and unedited code keeps its formatting."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_text_is_the_edited_program_and_the_rest_stays(name):
     wanted = code.edited_tree(ast.Module([copy.deepcopy(found.node)], []), target).body[0]
     assert source.digest(definition(text).node) == source.digest(without_idle_pass(wanted))
     assert lines != found.text.splitlines()
-    if name != "a statement under a condition":  # two statements on one line are written anew as a whole
+    if name != "a statement under a condition":  # two statements on one line are rewritten as a whole
         kept = [line for line in found.text.splitlines() if line in lines]
         assert len(kept) >= len(found.text.splitlines()) - 3
         assert "# a comment" in "\n".join(lines) or "scale" in EDITS[name][0]

@@ -1,4 +1,4 @@
-"""Every JSON that a program may read is as docs/schemas says, and has no field of which they do not tell."""
+"""Every JSON output for programs matches docs/schemas, and has no undocumented field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROTARY = "flash-rotary-dtype"
 PINS = ROOT / "tests" / "commands" / "pins"
 VERSIONS = ROOT / "hotfix" / "versions"
 
-# What each command prints that has --json; `verify` has its own test, on a machine where it can prove something.
+# The output of each command with --json; `verify` has its own test, on a machine where it can prove something.
 PRINTED = {
     "status": ("status", "--json"),
     "unknown": ("status", "--unknown", "--json"),

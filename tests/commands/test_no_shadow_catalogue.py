@@ -1,4 +1,4 @@
-"""The commands ask the fixes what they do; no command keeps a list of fixes of its own."""
+"""The commands get their data from the fixes; no command keeps its own list of fixes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMANDS = Path(commands.__file__).parent
 
 
 def ids_in(file):
-    """The ids of known bugs that stand as a string in a module."""
+    """The ids of known bugs that occur as a string in a module."""
     known = {*bugs.known(), *session.current().catalogue.entries}
     tree = ast.parse(file.read_text(encoding="utf-8"))
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in known}

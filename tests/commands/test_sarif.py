@@ -1,8 +1,8 @@
-"""What `--format sarif` prints, held against the schema of SARIF 2.1.0 and against what GitHub asks for on top of it.
+"""The output of `--format sarif`, checked against the schema of SARIF 2.1.0 and the additional requirements of GitHub.
 
-Both come in a package of npm, @microsoft/sarif-multitool-linux; `nox -s formats` gets it and names its folder in
-SARIF_MULTITOOL. The program that is in it looks at GitHub's rules alone: its own look at the schema lets a level pass
-that does not exist, so that is done here.
+Both come in an npm package, @microsoft/sarif-multitool-linux; `nox -s formats` downloads it and sets SARIF_MULTITOOL to
+its folder. The program in it checks only GitHub's rules: its own schema check accepts a level that does not exist, so
+the schema is checked here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ except ImportError:
 
 
 def faults(folder: Path) -> list[tuple[str, str]]:
-    """What is wrong with the logs of a folder: the log, and the fault or the rule of the validator."""
+    """The errors in the logs of a folder: the log, and the fault or the rule of the validator."""
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is missing")
     package = Path(str(PACKAGE))
     logs = sorted(folder.glob("*.sarif"))
@@ -77,7 +77,7 @@ def test_what_is_printed_is_sarif_and_what_github_takes(tmp_path):
 
 
 def test_what_is_wrong_is_found(tmp_path):
-    """One log that breaks the schema, and one that only GitHub would refuse: else all of this proves nothing."""
+    """One log breaks the schema, and only GitHub would refuse the other: without them these tests prove nothing."""
     (tmp_path / "pins.txt").write_text("transformers==4.49.0\n")
     log = hotfix("scan", "pins.txt", "--format", "sarif", cwd=tmp_path).json
     run = log["runs"][0]

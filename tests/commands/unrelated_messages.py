@@ -1,7 +1,7 @@
 """Error messages that no known bug has: of torch, CUDA, accelerate, tokenizers, and of a user's own mistakes.
 
-Short lines, as their users see them. Each may be raised under any release of transformers, broken or not, and names no
-bug: ``hotfix explain`` may say what they resemble, and is certain of nothing.
+Short lines, as their users see them. Each may be raised under any release of transformers, broken or not, and points to
+no bug: ``hotfix explain`` may list similar messages, but must not be certain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small world for tests that need no torch: a stand-in `transformers`, a planted fix, and its evidence.
+"""A small world for tests that need no torch: a fake `transformers`, a planted fix, and its evidence.
 
 Everything about imports happens in fresh interpreters, with `World.run`.
 """
@@ -42,7 +42,7 @@ hotfix.versions.verdict.EVIDENCE = pathlib.Path({folder!r})
 
 
 class World:
-    """A folder that is first on the path of the interpreters that `run` starts."""
+    """The first folder on the path of the interpreters that `run` starts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class World:
         return file
 
     def plant(self, id: str, text: str, aims: dict[str, str], broken: dict[str, str], **facts: object) -> None:
-        """Add a fix: its module, its line in the index, and evidence that today's source of `broken` is broken."""
+        """Add a fix: its module, its line in the index, and evidence that the current source of `broken` is broken."""
         from hotfix.engine import index
         from hotfix.versions import source
 
@@ -88,7 +88,7 @@ class World:
         **env: str,
     ) -> subprocess.CompletedProcess[str]: ...
 
-    # With `**switches` out of a table: that none of their names is one of the above is known to no type.
+    # With `**switches` from a table: no type can express that none of their names is one of the above.
     @overload
     def run(self, code: str, **options: Any) -> subprocess.CompletedProcess[str]: ...
 
@@ -102,7 +102,7 @@ class World:
         check: bool = True,
         **env: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Run code in a fresh interpreter and return what it printed."""
+        """Run code in a fresh interpreter and return its output."""
         done = subprocess.run(
             [sys.executable, *flags, str(self.script(code, planted))],
             env=self.environment(path, **env),
@@ -116,19 +116,19 @@ class World:
         return done
 
     def script(self, code: str, planted: bool = True) -> Path:
-        """A file with this code, under which the fixes of this world are the ones there are."""
+        """A file with this code, which runs with only the fixes of this world."""
         preamble = PREAMBLE.format(index=str(self.folder / "evidence/index.json"), folder=str(self.folder / "evidence"))
         return self.write("script.py", (preamble if planted else "") + textwrap.dedent(code))
 
     def environment(self, path: tuple[str, ...] = (), **env: str) -> dict[str, str]:
-        """The variables of a child; what it finds first is on `path`."""
+        """The variables of a child; `path` comes first for its imports."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")}
         search = os.pathsep.join([*path, str(self.folder), str(ROOT), *_site_packages()])
         return {**kept, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "1", **env}
 
 
 def _site_packages() -> list[str]:
-    """Where wrapt and packaging are, so that it need not be the interpreter's own site-packages."""
+    """The folder of wrapt and packaging, which need not be the interpreter's own site-packages."""
     import packaging
     import wrapt
 

@@ -1,6 +1,6 @@
-"""The method `adds`: a name that a release lacks means one thing everywhere, and is gone after a revert.
+"""The method `adds`: a name that a release lacks means the same everywhere, and is gone after a revert.
 
-It is there for code that would end without it. A fix that was asked for by `HOTFIX_OPTIN` adds it plainly, for all.
+By default it serves only code that would otherwise end. A fix enabled by `HOTFIX_OPTIN` adds the name for all code.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Deep(Layer):
     pass
 """
 
-# As transformers' packages: a module of its own kind that imports the module of a name when it is asked for the name.
+# Like transformers' packages: a special module type that imports the module of a name when the name is looked up.
 LAZY = """
 import importlib, sys, types
 
@@ -65,7 +65,7 @@ sys.modules[__name__] = module
 
 
 def absent():
-    """What the release lacks."""
+    """The names that the release lacks."""
     return "absent"
 
 
@@ -81,14 +81,14 @@ def missing_function(lab: Lab, **exported: str) -> Fix:
 
 @pytest.fixture(autouse=True)
 def their_own_names():
-    """An object is of the module that it was added to: for the next test they are of this one again."""
+    """An object belongs to the module that it was added to: reset them to this module for the next test."""
     yield
     for one in (absent, Gone):
         one.__module__, one.__qualname__ = __name__, one.__name__
 
 
 def run(text: str) -> dict[str, Any]:
-    """What a module of this text has in the end."""
+    """The names of a module with this source, after its execution."""
     names: dict[str, Any] = {"__name__": "a_program"}
     exec(text, names)
     return names
@@ -330,7 +330,7 @@ def test_an_ordinary_package_gets_the_object_of_its_module_whichever_comes_first
     package = importlib.import_module("toys")
     fix = missing_function(lab, package="toys")
     journal = Journal()
-    for target in sorted(fix.targets, key=lambda one: len(one.module)):  # the package before its module
+    for target in sorted(fix.targets, key=lambda one: len(one.module)):  # the package comes before its module
         journal.install(fix, target, sys.modules[target.module], plainly=True)
     assert package.absent is sys.modules["toys.toy"].absent
     journal.uninstall()
@@ -366,7 +366,7 @@ def test_a_module_is_missing_where_a_lazy_package_has_no_file_of_it(lab: Lab) ->
     for files, verdict in (
         ({"toys": lists}, Verdict.BROKEN),
         ({"toys": lists, "toys.gone": ""}, Verdict.FIXED),
-        ({"toys": "", "toys.gone": ""}, Verdict.BROKEN),  # it does not say that it has one
+        ({"toys": "", "toys.gone": ""}, Verdict.BROKEN),  # it does not list the name
         ({"toys": "from . import gone"}, Verdict.FIXED),
     ):
         assert judge(fix, fix.targets[0], files.get).verdict is verdict, files

@@ -1,4 +1,4 @@
-"""Files that a reader finds whole, or as they were before."""
+"""A reader finds a file complete, or as it was before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hotfix.reports import files
 
 @pytest.fixture
 def held(monkeypatch):
-    """Somebody reads the file: Windows refuses the first two attempts to replace it."""
+    """Another process reads the file: Windows refuses the first two attempts to replace it."""
     refused: list[tuple[object, ...]] = []
     replace = os.replace
 

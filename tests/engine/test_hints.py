@@ -1,4 +1,4 @@
-"""The line that an error about a name says more, where a fix that is off would give it back."""
+"""The additional line in an error about a name, if a disabled fix would restore the name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE = "hotfix can give this name its old meaning: HOTFIX_OPTIN=removed-names"
 
 
 class Lazy(types.ModuleType):
-    """A package in the manner of transformers: it imports what it is asked for."""
+    """A package as in transformers: it imports names on demand."""
 
     def __getattr__(self, name):
         if name == "given":
@@ -163,7 +163,7 @@ def test_a_module_of_another_kind_is_pickled_as_that_kind_has_it(hints):
 
 
 class Elsewhere(types.ModuleType):
-    """One that is not pickled as its class."""
+    """An error that is not pickled as its class."""
 
     def __reduce__(self):
         return (list, ((self.__name__,),))

@@ -1,4 +1,4 @@
-"""The index of the fixes: a process reads the lines of those fixes that it needs."""
+"""The index of the fixes: a process reads only the lines of the fixes that it needs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is done to functions: what runs then, what is said of it, and that taking it back gives the identical objects.
+"""Changes to functions: which code runs then, what the report says, and that a revert restores the identical objects.
 
-In one process. The same through imports is in tests/engine/test_patching.py; what is refused, in test_refusals.py.
+All in one process. tests/engine/test_patching.py covers the same through imports; test_refusals.py covers refusals.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Row:
 '''
 
 
-# Names of the module in which a replacement runs: that they are something else here does not matter.
+# Names of the module in which a replacement runs; their different meaning here does not matter.
 LIMIT = first = second = cast(Any, None)
 
 
@@ -434,7 +434,7 @@ def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab:
     line = around_theirs.__code__.co_firstlineno
     (stranded,) = journal.uninstall()
     assert stranded.reason == f"{__file__}:{line} was put around it since"
-    put(journal, again, toy)  # of the same operation, and so below what is theirs
+    put(journal, again, toy)  # of the same operation, and so below their wrapper
     assert len(journal) == 2
     toy.scale = inner
     journal.uninstall()
@@ -502,7 +502,7 @@ def test_where_an_object_was_written() -> None:
     assert live.place_of(Journal()) == "hotfix.patching.journal.Journal"
 
 
-# -- what stands there ---------------------------------------------------------------------------------------------
+# -- the current code --------------------------------------------------------------------------------------------------
 
 
 def foreign(toy: types.ModuleType, text: str = TEXT, name: str = "scale") -> str:
@@ -543,10 +543,10 @@ def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(
     assert foreign(toy, name="Layer.forward") == f"Somebody else has put {__file__}:{line} around it."
     explained = TEXT.replace("    @logged\n    def forward", "    @os.path.theirs(1)\n    def forward")
     toy.os = types.SimpleNamespace(path=types.SimpleNamespace(theirs=around))
-    inner = ours.__code__.co_firstlineno  # of the layer that the source does not explain then
+    inner = ours.__code__.co_firstlineno  # of the layer that the source does not explain
     assert foreign(toy, explained, "Layer.forward") == f"Somebody else has put {toy.__file__}:{inner} around it."
     of_class = TEXT.replace("class Layer", "@os.path.theirs\nclass Layer")
-    shifted = of_class.replace("\n\n\n@os", "\n\n@os", 1)  # the lines after it stay what they are
+    shifted = of_class.replace("\n\n\n@os", "\n\n@os", 1)  # the lines after it stay the same
     assert foreign(toy, shifted, "Layer.forward") == "None"
 
 
@@ -572,7 +572,7 @@ def test_the_methods_that_a_dataclass_makes_are_not_missing_from_its_file(lab: L
     assert standing.rewritten(toy, "nothing", TEXT, Journal()) == "Toys.toy has no nothing at run time."
 
 
-# -- what is counted -----------------------------------------------------------------------------------------------
+# -- counting ----------------------------------------------------------------------------------------------------------
 
 KINDS = '''
 def plain(x, y=2):
@@ -706,7 +706,7 @@ def test_a_function_that_was_scripted_is_told_from_others(lab: Lab, monkeypatch:
     assert not journal.is_scripted(Target("toys.toy", "scale", method="edit"))  # of no operation
     store.type_store = {type("Plain", (), {"plain": plain}): 1}
     assert compiled.is_scripted(plain)
-    assert not journal.is_scripted(replacement)  # only the text of an edit is not what was compiled
+    assert not journal.is_scripted(replacement)  # only the text of an edit differs from the compiled code
     del recursive.concrete_type_store
     assert not compiled.is_scripted(plain)
     monkeypatch.delitem(sys.modules, "torch.jit._state")

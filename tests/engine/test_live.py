@@ -1,4 +1,4 @@
-"""What holds a function is found, and what is kept of one that was changed is little."""
+"""The holders of a function are found, and little is kept of a changed function."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_all_that_hold_a_function_by_name_get_the_other_one(
     if deep:
         one.Class = type("Class", (), {"__module__": "one_holder", "method": old, "table": {"key": old}})
         other.items = [None, old]
-    if frozen:  # as a server does before it forks; the collector tells nothing of that any more
+    if frozen:  # as a server does before it forks; the collector no longer reports those objects
         gc.freeze()
     try:
         assert live.rebind(old, new) == 0
@@ -74,7 +74,7 @@ def test_of_a_function_that_was_changed_no_syntax_tree_is_kept(lab: Lab) -> None
     journal.install(fix, fix.targets[0], toy)
     assert _trees() == before
     assert toy.scale(1) == -2
-    journal.install(later, later.targets[0], toy)  # from what was kept
+    journal.install(later, later.targets[0], toy)  # from the kept objects
     assert (toy.scale(1, 4), toy.scale(1, 5)) == (-4, 5)
     journal.uninstall()
     assert toy.scale(1) == 2
@@ -83,4 +83,4 @@ def test_of_a_function_that_was_changed_no_syntax_tree_is_kept(lab: Lab) -> None
 def _trees() -> int:
     memo.let_go()
     gc.collect()
-    return sum(type(one) in (ast.FunctionDef, ast.Module) for one in gc.get_objects())  # isinstance asks proxies
+    return sum(type(one) in (ast.FunctionDef, ast.Module) for one in gc.get_objects())  # isinstance queries proxies

@@ -1,4 +1,4 @@
-"""The fixes of a group restore names by default, for code that would end; switches give them to all, or to nobody."""
+"""A group's fixes restore names by default for code that would otherwise end; switches restore them for all or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HOTFIX_MODE=observe and HOTFIX_COUNT=1, on a toy: nothing changes but that calls are counted."""
+"""HOTFIX_MODE=observe and HOTFIX_COUNT=1, on a toy: nothing changes, except that calls are counted."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def strikes(call):
     {body}
 """
 
-# What is there of every function, so that two processes can be compared.
+# The attributes of every function, so that two processes can be compared.
 LOOK = """
 import asyncio, inspect, pickle, traceback
 from transformers import kinds
@@ -409,7 +409,7 @@ def halve(x):
     assert done.stdout.splitlines()[0] == "12 3"
     assert counted == {"Layer.halve": (2, 1, 0)}
     assert states["Layer.halve"][0] == "applied"
-    # A replacement may have another name than what it replaces.
+    # A replacement may have a different name from its target.
     (world.folder / "toy_kinds.py").write_text(text.replace("def halve", "def other"))
     counted, states, _, done = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
     assert (counted, done.stdout.splitlines()[0]) == ({"Layer.halve": (2, 1, 0)}, "12 3")
@@ -460,7 +460,7 @@ def test_each_process_counts_for_itself_and_writes_it_down(world, tmp_path, way)
     assert [one for one in counted if one[0]] == [(1, 0), (1, 1), (3, 3), (5, 5)]
     assert all(record["mode"] == "observe" for record in records)
     assert all(record["ended"] for record in records if record["observed"])
-    assert done.stderr.count("struck") == 1  # the first process speaks for itself alone
+    assert done.stderr.count("struck") == 1  # the first process reports only itself
 
     from hotfix.reports import fleet
 
@@ -565,7 +565,7 @@ print([(one.fix, one.calls, one.struck) for one in callback.observed], summary)
 
 
 def test_the_callback_has_the_counts(world):
-    pytest.importorskip("torch")  # the callback asks whether all processes agree
+    pytest.importorskip("torch")  # the callback checks whether all processes agree
     world.write("transformers/__init__.py", '__version__ = "1.0"\nclass TrainerCallback: pass\n')
     plant(world, targets=["Layer.halve"])
     told = world.run(CALLBACK, **OBSERVE).stdout
@@ -607,7 +607,7 @@ def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
             done.append(True)
 
     class OnDevice:
-        """A tensor of one truth value that lies elsewhere."""
+        """A tensor with one truth value, on another device."""
 
         device = SimpleNamespace(type="cuda")
 

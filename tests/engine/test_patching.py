@@ -144,7 +144,7 @@ def test_a_wrapper_reaches_copies_and_maps_and_everything_is_restored(world: Wor
 
 
 def test_copies_are_reached_in_a_module_that_has_a_class_of_its_own(world: World) -> None:
-    # As the lazy packages of transformers have, and modules that hint at names that are gone.
+    # As in the lazy packages of transformers, and in modules that hint at missing names.
     plant_wrap(world)
     world.write("third.py", "from transformers.toy import scale\n")
     code = """
@@ -274,7 +274,7 @@ def test_what_a_decorator_has_made_before_it_was_edited_is_counted(world: World,
     print(toy.Layer().forward(1), toy.logged(abs)(-1))
     """
     said, given = world.run(code, **SKIP).stdout.splitlines()
-    assert given == "2 [1]"  # by the decorator that stood there when the class was made
+    assert given == "2 [1]"  # by the decorator at the time when the class was created
     assert "Functions that it has made before keep what they have: 1." in said
 
 

@@ -1,4 +1,4 @@
-"""The switches: what they choose, and what is said of those that cannot be read."""
+"""The switches: which fixes they select, and the report on invalid values."""
 
 from __future__ import annotations
 

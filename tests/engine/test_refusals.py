@@ -1,4 +1,4 @@
-"""What is refused, with its reason, before anything is changed; and what counts as the same program."""
+"""Each refusal has its reason and happens before any change; and which sources count as the same program."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Layer(Base):
 
 
 def refused(lab: Lab, fix: Fix, module: types.ModuleType) -> str:
-    """Why the first target of a fix is refused; the module stays as it is."""
+    """The reason for refusing a fix's first target; the module stays unchanged."""
     before, journal = dict(vars(module)), Journal()
     with pytest.raises(Refusal) as caught:
         journal.install(fix, fix.targets[0], module)
@@ -58,7 +58,7 @@ def refused(lab: Lab, fix: Fix, module: types.ModuleType) -> str:
 
 
 def edited(lab: Lab, new: str, old: str = "return factor") -> str:
-    """Why an edit of `scale` is refused."""
+    """The reason for refusing an edit of `scale`."""
     fix = lab.fix("an-edit")
     fix.edits("toys.toy:scale", old=old, new=new)
     return refused(lab, fix, lab.module(text=TEXT))
@@ -240,4 +240,4 @@ def test_what_is_asked_of_a_source_several_times_is_parsed_once(lab: Lab, monkey
     for _ in range(3):
         assert source.find(text, "Layer.size") is not None
         assert source.imports(text)
-    assert len(parsed) == 2  # the whole text once for the property, of which there are two, and once for the imports
+    assert len(parsed) == 2  # the whole source once for the property, which occurs twice, and once for the imports

@@ -1,4 +1,4 @@
-"""Finding definitions in text, and the digest that must be the same under every Python version."""
+"""Finding definitions in source, and the digest that must be the same under every Python version."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def twice():
     return 2
 '''
 
-# What these digests are does not matter; that they are the same on Python 3.9 to 3.13 and in a year does: the evidence
-# files are made of them.
+# The values of these digests do not matter. They must be the same on Python 3.9 to 3.13 and in a year, because the
+# evidence files consist of them.
 DIGESTS = {
     "plain": "3a3e591d2a22ecd51046",
     "Outer.method": "ca3228ab4ae906c8ebb6",

@@ -1,4 +1,4 @@
-"""The verdict: what is touched, what is not, and what is said."""
+"""The verdict: which functions are changed, which are not, and what the report says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The watcher: what is noticed, in which order, at what cost, and that nothing is left of it."""
+"""The watcher: which imports it sees, in which order, at what cost, and that it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ module.__dict__.update(__path__=__path__, __file__=__file__, __spec__=__spec__, 
 sys.modules[__name__] = module
 """
 
-# As transformers does it, to look its own classes up.
+# As transformers does to look up its own classes.
 EXECUTES_IT = """
 import importlib.util, pathlib
 

@@ -34,7 +34,7 @@ SMALL = settings(max_examples=25, deadline=None, database=None, derandomize=True
 WAITING = 120  # seconds after which a command of this process is ended
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What is in a file.
+# The content of a file.
 
 ODD = ["", "\x00", "\x1b[31m", "\u202e", "\ufeff", "x" * 3000, "9" * 5000, "é", "\U0001f4a5", "../..", "nan", "4.49.0"]
 words = st.sampled_from(ODD) | st.text(max_size=8)
@@ -144,7 +144,7 @@ code = st.builds(_lines, lines_of(CODE, 10))
 contents = st.one_of(jsons, tomls, requirements, code, weights, st.binary(max_size=60))
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What lies in a folder.
+# The entries of a folder.
 
 FILES = {
     "config.json": jsons, "generation_config.json": jsons, "tokenizer.json": jsons, "tokenizer_config.json": jsons,
@@ -222,7 +222,7 @@ def planted(tree: dict[str, Entry]) -> Iterator[Path]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# What reads it.
+# The commands that read it.
 
 
 def commands(*words: str) -> st.SearchStrategy[list[str]]:

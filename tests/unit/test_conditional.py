@@ -51,7 +51,7 @@ class Layer(Base):
 
 
 def run_of_ours(self, x, *rest, scale=2, **kwargs):
-    """A replacement, with annotations that the module of the library could not evaluate."""
+    """A replacement with annotations that the module of the library could not evaluate."""
 
     def inner(value: types.ModuleType) -> types.ModuleType:
         return value
@@ -61,7 +61,7 @@ def run_of_ours(self, x, *rest, scale=2, **kwargs):
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """A module of a library of its own, loaded from a file; the state of the run-time checks is restored."""
+    """A module of a separate library, loaded from a file; restores the state of the run-time checks."""
     name = f"toylib{next(NAMES)}.layers"
     monkeypatch.setattr(scope, "_left_alone", {})
     monkeypatch.setattr(scope, "_places", {})
@@ -79,7 +79,7 @@ def loaded(name, text, folder, monkeypatch):
 
 
 def repaired(module, *fixes, qualname="Layer.run"):
-    """Give a function of the module the code that these fixes make of it."""
+    """Replace the code of a function in the module by the repaired code of these fixes."""
     function = functools.reduce(getattr, qualname.split("."), module)
     text = "".join(linecache.getlines(module.__file__))
     original = code.written(function.__code__, qualname, text)
@@ -237,16 +237,16 @@ def test_a_replacement_can_have_a_condition(library):
     fix.replaces(f"{library.__name__}:Layer.run", when="scale == 3")(run_of_ours)
     repaired(library, fix)
     assert library.Layer().run(1, scale=3) == ("ours", 1)
-    assert "super().run" in inspect.getsource(library.Layer.run)  # who copies it gets what the library has
+    assert "super().run" in inspect.getsource(library.Layer.run)  # a copy gets the library's version
     assert library.Layer().run(1, scale=2)[0] == [4, 5]
 
 
-# -- what a repair takes from hotfix -----------------------------------------------------------------------------------
+# -- imports of a repair from hotfix -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def without_hotfix(monkeypatch):
-    """Takes hotfix out of the modules of this process, and makes every import of it fail; for one test."""
+    """Removes hotfix from the modules of this process, and makes every import of it fail; for one test."""
 
     asked: list[str] = []
 
@@ -349,7 +349,7 @@ def test_a_helper_that_is_not_there_is_refused_when_it_is_installed(library):
         repaired(library, silent(library, when="import hotfix.nothing as nothing\nnothing.at_all()"))
 
 
-# -- whose code takes part ---------------------------------------------------------------------------------------------
+# -- whose code is involved --------------------------------------------------------------------------------------------
 
 
 def is_repaired(layer):

@@ -1,4 +1,4 @@
-"""A fix that brings what is read into the form of the release: what it becomes, and what is said of it."""
+"""A fix that converts input to the release's format: the result, and the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The digest of a cure covers all code that the cure runs."""
+"""The digest of a fix covers all code that its repair runs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ FIX = Fix(
 
 
 def proof_digest(monkeypatch, title="t", error="ValueError: v", issue="1", needs="<2.8", reads=""):
-    """Of a proof that takes the declaration of its fix from the module of the cure."""
+    """The digest of a proof that takes the declaration of its fix from the fix's module."""
     texts = {
         "plug.cure": DECLARED.format(title=title, error=error, issue=issue, needs=needs, reads=reads),
         "plug.proof": "from plug.cure import FIX\n@FIX.case\ndef case():\n    return 1\n",

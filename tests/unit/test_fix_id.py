@@ -1,4 +1,4 @@
-"""A fix is called as the module that declares it."""
+"""A fix has the name of the module that declares it."""
 
 from __future__ import annotations
 

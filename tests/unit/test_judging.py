@@ -1,4 +1,4 @@
-"""What is found of one target, word for word, for every way in which it can come out; in one process, without imports.
+"""The report on one target, word for word, for every possible outcome; in one process, without imports.
 
 The same through imports is in tests/engine/test_verdict.py.
 """
@@ -29,11 +29,11 @@ MISSING = source.digest_of_name("absent", False)
 
 
 def absent():
-    """What the release lacks."""
+    """The names that the release lacks."""
 
 
 def written(lab: Lab, id: str, evidence: Any, **fields: Any) -> Fix:
-    """A fix with what is known of its targets."""
+    """A fix with the evidence for its targets."""
     file = lab.folder / f"{id}.json"
     file.write_text(evidence if isinstance(evidence, str) else json.dumps({"targets": evidence}), encoding="utf-8")
     return Fix(id=id, title=id, kind="crash", evidence=file, **fields)
@@ -117,7 +117,7 @@ def test_a_release_that_has_no_such_function(lab: Lab) -> None:
     absent = Judgement(Verdict.ABSENT, "toys 1.0 has no scale in toys.toy.")
     for text in ("", TOY.replace("def scale", "def grow")):
         assert found(fix, target, text) == absent
-    assert found(fix, target, None) == absent  # no such module either
+    assert found(fix, target, None) == absent  # no such module, either
     fix, target = written(lab, "a-bug", {}), target._replace(module="nothing.toy")
     assert found(fix, target, None) == Judgement(Verdict.ABSENT, "nothing is not installed.")
 
@@ -172,7 +172,7 @@ def test_a_version_that_comes_before_a_release_counts_as_what_it_is(lab: Lab) ->
 
 
 def test_the_package_is_named_however_deep_its_module_lies_and_without_a_version(lab: Lab) -> None:
-    fix = written(lab, "a-bug", {})  # of which nothing is known yet
+    fix = written(lab, "a-bug", {})  # not examined yet
     fix.edits("toys.deep.toy:scale", old="x + factor", new="x * factor")
     (target,) = fix.targets
     assert found(fix, target, "").reason == "toys 1.0 has no scale in toys.deep.toy."
@@ -244,7 +244,7 @@ def test_a_package_that_is_to_give_a_name_of_one_of_its_modules(lab: Lab) -> Non
     assert found(fix, target, "from . import leaf\n").verdict is Verdict.BROKEN
 
 
-# -- what the sweep has found --------------------------------------------------------------------------------------
+# -- results of the sweep ----------------------------------------------------------------------------------------------
 
 RUNS = {
     "broken": {"b1": ["0.8 - 1.0"], "b2": ["3.0 and later"]},

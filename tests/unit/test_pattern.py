@@ -1,4 +1,4 @@
-"""Semantic patches: what a piece matches, what is put in its place, and where that stands."""
+"""Semantic patches: which code a piece matches, what replaces it, and the line numbers of the result."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def same(text):
 
 
 def changed(old, new, text):
-    """The source after a rewrite that is found once."""
+    """The source after a rewrite that matches once."""
     after, counts = applied(Rewrite(old, new), text)
     assert counts == [1]
     return after
 
 
 def occurs(piece, text):
-    """Whether a piece is found, by a rewrite as by a matcher."""
+    """Whether a piece matches, with a rewrite as with a matcher."""
     found = pattern.occurs(piece, parsed(text))
     assert found == Rewrite(piece, "something").occurs_in(parsed(text))
     return found
@@ -59,7 +59,7 @@ def test_a_text_that_lacks_a_name_of_the_piece_cannot_have_it(rewrite, text, may
     assert may or not rewrite.occurs_in(parsed(text))
 
 
-# -- what a piece matches ----------------------------------------------------------------------------------------------
+# -- matches of a piece ------------------------------------------------------------------------------------------------
 
 
 def test_an_expression_is_changed_wherever_it_stands():
@@ -230,7 +230,7 @@ def test_what_has_to_stand_beside_is_looked_for_and_left_alone():
     assert applied(rewrite, "x = a\nc = 1") == ("x = b\nc = 1", [1])
 
 
-# -- what is put in ----------------------------------------------------------------------------------------------------
+# -- insertions --------------------------------------------------------------------------------------------------------
 
 
 def test_what_was_put_in_is_not_searched_again():

@@ -1,4 +1,4 @@
-"""Triggers: what they are asked, what they may not be, and whose they are."""
+"""Triggers: which values they test, which results are invalid, and which fix they belong to."""
 
 from __future__ import annotations
 
@@ -159,13 +159,13 @@ def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding(monkeypatch):
     packed, whole = torch.tensor([[0, 1, 2, 0, 1, 2]]), torch.arange(6)[None]
     assert not condition(attention(torch, position_ids=packed))
     assert condition(attention(torch, position_ids=whole))
-    # The first of these is one token long, which this release takes for no sequence.
+    # The first of these has one token, which this release does not count as a sequence.
     assert condition(attention(torch, tokens=5, position_ids=torch.tensor([[0, 0, 1, 2, 3]])))
     assert condition(attention(torch, position_ids=packed, max_length_k=3)) is False
     assert condition(attention(torch, position_ids=packed, max_length_k=5)) is True
     given = {"key_length": 6, "sliding_window": 4}
     call = Call(IN_4_55, tuple(given), tuple(given.values()), None)
-    assert fa_sliding_window_off_by_one.TRIGGER.conditions[IN_4_55](call) is True  # it knows of no mask
+    assert fa_sliding_window_off_by_one.TRIGGER.conditions[IN_4_55](call) is True  # it has no mask
 
 
 def test_what_a_mask_says_is_computed_once_for_all_layers():

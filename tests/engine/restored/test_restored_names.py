@@ -1,4 +1,4 @@
-"""Programs that do without a name which their release lacks, and programs that would end: without torch.
+"""Programs that run without a name which their release lacks, and programs that would end: without torch.
 
 `fallbacks.txt` has the former, whose output is the same with the names restored; `plain.txt` the latter, which end
 without them and run with them. Both are shapes of public code.
@@ -91,7 +91,7 @@ class Adam:
 
 
 def is_tf() -> bool:
-    """Whether there is another framework."""
+    """Whether another framework is available."""
     return False
 
 
@@ -133,7 +133,7 @@ def fix_of_names() -> Fix:
 
 
 def programs(file: str) -> dict[str, dict[str, str]]:
-    """The files of each program by name; that to begin with is called ``program.py``."""
+    """The files of each program by name; the main file is ``program.py``."""
     found = {}
     _, *parts = re.split(r"^== (.+)\n", (HERE / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
     for name, text in zip(parts[::2], parts[1::2]):
@@ -147,7 +147,7 @@ FALLBACKS, PLAIN = programs("fallbacks.txt"), programs("plain.txt")
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    """Runs a program with the names restored, or without; returns what it has printed, and its error."""
+    """Runs a program with or without the names restored; returns its output and its error."""
     for name, text in KIT.items():
         (tmp_path / "kit").mkdir(exist_ok=True)
         (tmp_path / "kit" / f"{name}.py").write_text(text)
@@ -160,7 +160,7 @@ def world(tmp_path, monkeypatch):
         for name, text in files.items():
             (tmp_path / name).write_text(text)
         importlib.invalidate_caches()
-        for one in (Adam, is_tf):  # an object is of the module that it was added to
+        for one in (Adam, is_tf):  # an object belongs to the module that it was added to
             one.__module__, one.__qualname__ = __name__, one.__name__
         journal, fix = Journal(), fix_of_names()
         if restores:
