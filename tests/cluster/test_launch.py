@@ -37,7 +37,7 @@ def test_the_exit_status_is_that_of_the_command(plain, status):
 
 
 def test_on_windows_the_command_is_waited_for(monkeypatch):
-    """Not tested on Windows itself: exec does not replace a process there."""
+    """Not tested on Windows itself, where exec does not replace the process."""
     monkeypatch.setattr(launch, "_WINDOWS", True)
     with pytest.raises(SystemExit) as ended:
         launch.run([sys.executable, "-c", "import sitecustomize, sys; sys.exit(77)"])

@@ -56,7 +56,7 @@ def test_another_patch_set_is_refused_at_the_import_of_transformers(env, plain, 
 
 
 def test_a_repair_that_fails_at_its_import_breaks_the_pin(plain, locked):
-    """The predicted digest differs: another package replaced the module before it was imported."""
+    """The digest assumed the repair, but other code replaced the function before hotfix was imported."""
     foreign = "import transformers.models.toy as toy; toy.answer = lambda: 'foreign'; import hotfix.auto"
     done = plain.run("-c", foreign, env={"HOTFIX_PIN": locked}, check=False)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""HOTFIX_RECORD: one whole file for each process, at each change, whatever happens to the process or the disk."""
+"""HOTFIX_RECORD: one complete file for each process, at each change, even if the process is killed or the disk full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triggers: which values they test, which results are invalid, and which fix they belong to."""
+"""Triggers: the calls that they test, invalid declarations, and the fixes that they belong to."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_micro_batches_of_a_model_without_loss_arguments_strike():
     assert not strikes(step(trainer(steps=1), number=8))
     assert not strikes(step(trainer(steps=4, accepts=True), number=8))
     assert not strikes(step(trainer(steps=4, later=4)))
-    assert strikes(step(trainer(steps=4, kind="DEEPSPEED"), number=8))  # what is reported
+    assert strikes(step(trainer(steps=4, kind="DEEPSPEED"), number=8))  # the report
 
 
 def test_a_number_that_is_kept_back_strikes_where_the_result_depends_on_it():

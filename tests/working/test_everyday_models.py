@@ -1,4 +1,4 @@
-"""What programs do with every model, with all fixes that are on by default: the same as without hotfix."""
+"""Common operations on every model, with all fixes that are on by default: the results equal those without hotfix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROGRAM = Path(__file__).parent / "packages" / "everyday_models.py"
 
 
 def facts(release, family, armed):
-    """The lines of a program; see ``python -m tools.working`` for more families and releases."""
+    """The output lines of a program; see ``python -m tools.working`` for more families and releases."""
     env = {"EVERYDAY": family, "WORKING_ARMED": armed, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
     lines = run_script(PROGRAM, transformers=release, flash_attn=None, env=env).require().stdout.splitlines()
     return [re.sub(r"0x[0-9a-f]+|/tmp/[\w./-]+", "", line) for line in lines]
@@ -25,7 +25,7 @@ def facts(release, family, armed):
 @pytest.mark.parametrize("family", ["llama", "own"])
 @pytest.mark.parametrize("release", ["4.57.6", "5.0.0", pytest.param("5.23.0", marks=pytest.mark.slow)])
 def test_nothing_changes(release, family):
-    """Red when a configuration that was asked for what it lacks ended `torch.compile` in a RecursionError."""
+    """Failed when a missing attribute of a configuration ended `torch.compile` in a RecursionError."""
     stock = facts(release, family, "")
     assert any("compiled" in line for line in stock)
     assert facts(release, family, "1") == stock

@@ -1,4 +1,4 @@
-"""Programs that are right without hotfix, as users write them; each returns what it computed, or prints it as JSON."""
+"""Programs that work without hotfix, as users write them; each returns its result, or prints it as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hotfix.proofs.loading._written import TEMPLATE, TOKENIZER, folder
 
 
 def values(**named: Any) -> dict[str, Any]:
-    """Any values as tensors, so that two runs can be compared bit for bit."""
+    """Arbitrary values as tensors, so that two runs can be compared bit for bit."""
     import torch
 
     def coded(value: Any) -> Any:
@@ -42,7 +42,7 @@ OF_5X: dict[str, Any] = {
 
 
 def own_dtype(testbed: Any, target: Any) -> Any:
-    """Configurations of one's own with a key ``dtype``, of a known and of an unknown value."""
+    """Custom configurations with a key ``dtype``, with a known and with an unknown value."""
     from transformers import LlamaConfig, PretrainedConfig
 
     class Takes(PretrainedConfig):
@@ -76,7 +76,7 @@ def own_dtype(testbed: Any, target: Any) -> Any:
 
 
 def dtype_of_a_library_class(testbed: Any, target: Any) -> Any:
-    """What programs read as ``config.dtype``, and files in which no later release wrote that key."""
+    """The value that programs read as ``config.dtype``, and files in which no later release wrote that key."""
     from transformers import LlamaConfig
 
     late = LlamaConfig.from_dict({"dtype": "float16", "transformers_version": "4.57.0"})
@@ -91,7 +91,7 @@ def dtype_of_a_library_class(testbed: Any, target: Any) -> Any:
 
 
 def own_rope(testbed: Any, target: Any) -> Any:
-    """Configuration classes of one's own read a file of 5.x; with a sub-configuration, and with a caller's keyword."""
+    """Custom configuration classes read a file of 5.x; with a sub-configuration, and with a caller's keyword."""
     from transformers import LlamaConfig, PretrainedConfig
 
     class LlavaConfig(LlamaConfig):
@@ -127,7 +127,7 @@ def own_rope(testbed: Any, target: Any) -> Any:
 
 
 def library_config_of_4x(testbed: Any, target: Any) -> Any:
-    """A file that this release wrote, with keys of a program's own that 5.x has as well."""
+    """A file that this release wrote, with a program's own keys that 5.x uses as well."""
     import transformers
     from transformers import AutoConfig
 
@@ -147,14 +147,14 @@ def library_config_of_4x(testbed: Any, target: Any) -> Any:
 
 
 def _public(config: Any) -> dict[str, Any]:
-    """The attributes of a configuration, without what differs between processes."""
+    """The attributes of a configuration, except for those that differ between processes."""
     return {
         key: str(value) for key, value in sorted(vars(config).items()) if key not in ("_commit_hash", "_name_or_path")
     }
 
 
 def own_tokenizer(testbed: Any, target: Any) -> Any:
-    """Tokenizers of one's own with arguments that settings of 5.x have, too."""
+    """Custom tokenizers with arguments that are also settings of 5.x."""
     from transformers import PreTrainedTokenizer, PreTrainedTokenizerFast
 
     class Phonemes(PreTrainedTokenizer):
@@ -207,7 +207,7 @@ def own_tokenizer(testbed: Any, target: Any) -> Any:
 
 
 def templates(testbed: Any, target: Any) -> Any:
-    """A template in tokenizer_config.json beside a file of one's own, and a folder without tokenizer_config.json."""
+    """A template in tokenizer_config.json next to the user's own file, and a folder without tokenizer_config.json."""
     from transformers import PreTrainedTokenizerFast
 
     results = {}
@@ -224,7 +224,7 @@ def templates(testbed: Any, target: Any) -> Any:
 
 
 def own_processor(testbed: Any, target: Any) -> Any:
-    """A processor of one's own with dict arguments that are called like parts of a processor."""
+    """A custom processor with dict arguments that have the names of a processor's parts."""
     from transformers import PreTrainedTokenizerFast
     from transformers.processing_utils import ProcessorMixin
 
@@ -248,7 +248,7 @@ def own_processor(testbed: Any, target: Any) -> Any:
 
 
 def missing_preprocessor(testbed: Any, target: Any) -> Any:
-    """Programs that handle the error, and classes of their own that read the folder."""
+    """Programs that handle the error, and custom classes that read the folder."""
     from transformers.feature_extraction_utils import FeatureExtractionMixin
     from transformers.image_processing_utils import ImageProcessingMixin
 
@@ -282,7 +282,7 @@ _JANUS_TEXT = {**{key: value for key, value in LLAMA.items() if key != "model_ty
 
 
 def untied_from_a_configuration(testbed: Any, target: Any) -> Any:
-    """A Janus that is made of a configuration gets the weights of one with a head of its own."""
+    """A Janus created from a configuration gets the weights of one with a custom head."""
     import torch
     from transformers import JanusConfig, JanusForConditionalGeneration
 
@@ -301,7 +301,7 @@ def untied_from_a_configuration(testbed: Any, target: Any) -> Any:
 
 
 def work_around_of_imports(testbed: Any, target: Any) -> Any:
-    """The published work-around for Florence-2 takes flash_attn off the list of imports."""
+    """The published workaround for Florence-2 removes flash_attn from the list of imports."""
     from unittest.mock import patch
 
     from transformers import dynamic_module_utils
@@ -322,7 +322,7 @@ def work_around_of_imports(testbed: Any, target: Any) -> Any:
 
 
 def composition_that_can_be_made(testbed: Any, target: Any) -> Any:
-    """Configurations that say ``is_composition``, or set what generation knows, and can be made without arguments."""
+    """Configurations that set ``is_composition`` or generation parameters, and can be created without arguments."""
     import transformers
 
     class Composition(transformers.PretrainedConfig):
@@ -344,7 +344,7 @@ def composition_that_can_be_made(testbed: Any, target: Any) -> Any:
 
 
 def own_tied_keys(testbed: Any, target: Any) -> Any:
-    """Subclasses of T5 that say themselves what is tied: nothing, a list of 4.x, a dictionary of their own."""
+    """Subclasses of T5 that declare the tied weights themselves: none, a list as in 4.x, a custom dictionary."""
     from transformers import T5Config, T5ForConditionalGeneration
 
     sizes = {"vocab_size": 32, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
@@ -360,7 +360,7 @@ def own_tied_keys(testbed: Any, target: Any) -> Any:
 
 
 def umt5_of_its_own(testbed: Any, target: Any) -> Any:
-    """A UMT5 with three tables of its own, made of a configuration; what is saved of it, and read again."""
+    """A UMT5 with three separate tables, created from a configuration, saved and loaded again."""
     from transformers import UMT5Config, UMT5ForConditionalGeneration
 
     from hotfix.proofs.loading.v5_umt5_config_unties_encoder import _SIZES, _told
@@ -376,7 +376,7 @@ def umt5_of_its_own(testbed: Any, target: Any) -> Any:
 
 
 def buffers_of_children(testbed: Any, target: Any) -> Any:
-    """An ``_init_weights`` that fills a buffer of a child, and one that is given modules without tensors."""
+    """An ``_init_weights`` that fills a buffer of a child, and one that is called with modules without tensors."""
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
@@ -416,7 +416,7 @@ def buffers_of_children(testbed: Any, target: Any) -> Any:
 
 
 def large_tokenizer_without_configuration(testbed: Any, target: Any) -> Any:
-    """A large tokenizer in a folder without config.json, with the flag that the release's own warning asks for."""
+    """A large tokenizer in a folder without config.json, with the flag that the release's own warning recommends."""
     from transformers import AutoTokenizer
 
     from hotfix.proofs.loading._large_tokenizers import write
@@ -449,7 +449,7 @@ def reused_model_kwargs(testbed: Any, target: Any) -> Any:
 
 
 def own_names_of_weights(testbed: Any, target: Any) -> Any:
-    """A class of one's own with parts that are called like parts of a vision tower, and another head in its file."""
+    """A custom class whose parts have the names of a vision tower's parts, with another head in its file."""
     import torch
     from safetensors.torch import save_file
     from transformers import CLIPVisionConfig, CLIPVisionModel, PreTrainedModel
@@ -493,7 +493,7 @@ def own_names_of_weights(testbed: Any, target: Any) -> Any:
 
 
 def own_vision_language_model(testbed: Any, target: Any) -> Any:
-    """A model of one's own that has a whole Llama as ``model.language_model``: what it saves."""
+    """A custom model that has a whole Llama as ``model.language_model``: the weights that it saves."""
     import torch
     from safetensors.torch import load_file
     from transformers import LlamaConfig, LlamaForCausalLM, LlavaConfig, PreTrainedModel, Qwen2VLConfig
@@ -523,7 +523,7 @@ def own_vision_language_model(testbed: Any, target: Any) -> Any:
 
 
 def own_reward_model(testbed: Any, target: Any) -> Any:
-    """A class that extends LLaVA with parts of its own is saved, and read again."""
+    """A class that extends LLaVA with custom parts is saved and loaded again."""
     import torch
     from safetensors.torch import load_file
     from transformers import LlavaForConditionalGeneration

@@ -15,7 +15,7 @@ def shown(value: Any) -> Any:
 
 
 def experts_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
-    """A program keeps its own ``num_local_experts`` beside ``num_experts``."""
+    """A program has its own ``num_local_experts`` next to ``num_experts``."""
     module = import_module("transformers.models.qwen3_moe.configuration_qwen3_moe")
     config = module.Qwen3MoeConfig(num_experts=8, num_local_experts=4)
     default = module.Qwen3MoeConfig(num_local_experts=4)
@@ -27,7 +27,7 @@ def experts_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def rotary_pct_given(testbed: Any, target: Any) -> dict[str, Any]:
-    """The caller gives another fraction than the file."""
+    """The caller passes a fraction that differs from the file's."""
     module = import_module("transformers.models.gpt_neox.configuration_gpt_neox")
     made = module.GPTNeoXConfig(
         rope_parameters={"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}, rotary_pct=0.5
@@ -71,7 +71,7 @@ def scaling_completed_early(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def longrope_with_its_own_check(testbed: Any, target: Any) -> dict[str, Any]:
-    """A subclass of Phi-3's configuration that accepts ``longrope`` itself."""
+    """A subclass of Phi-3's configuration that itself accepts ``longrope``."""
     module = import_module("transformers.models.phi3.configuration_phi3")
 
     class Own(module.Phi3Config):  # type: ignore[misc,name-defined]
@@ -83,7 +83,7 @@ def longrope_with_its_own_check(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def linear_beside_llama3(testbed: Any, target: Any) -> dict[str, Any]:
-    """The work-around for Llama 3.1: the check is switched off, and the scaling has a type that the release knows."""
+    """The workaround for Llama 3.1: the check is off, and the scaling has a type that the release knows."""
     import torch
 
     configuration = import_module("transformers.models.llama.configuration_llama")
@@ -104,7 +104,7 @@ def linear_beside_llama3(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def names_of_a_repeated_piece(testbed: Any, target: Any) -> dict[str, Any]:
-    """Names of weights in which a pattern occurs twice come back as they were."""
+    """Weight names that contain a pattern twice survive a round trip."""
     loading = import_module("transformers.core_model_loading")
     rename = loading.WeightRenaming("block", "layer")
     read, _ = rename.rename_source_key("block.0.block.weight")
@@ -113,7 +113,7 @@ def names_of_a_repeated_piece(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def experts_beside_rope_parameters(testbed: Any, target: Any) -> dict[str, Any]:
-    """A configuration that is made in code, of a release that has ``rope_parameters`` itself."""
+    """A configuration created in code, with a release that has ``rope_parameters`` itself."""
     module = import_module("transformers.models.qwen3_moe.configuration_qwen3_moe")
     rope = {"rope_type": "default", "rope_theta": 1e6}
     config = module.Qwen3MoeConfig(num_local_experts=4, rope_parameters=rope)
@@ -121,7 +121,7 @@ def experts_beside_rope_parameters(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def no_tokens_of_the_list(testbed: Any, target: Any) -> dict[str, Any]:
-    """The caller wants none of the special tokens that the file lists."""
+    """The caller disables all special tokens that the file lists."""
     import json
     from pathlib import Path
 
@@ -142,7 +142,7 @@ def no_tokens_of_the_list(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def attributes_of_initialised_modules(testbed: Any, target: Any) -> dict[str, Any]:
-    """A custom model that goes by what its ``_init_weights`` has set."""
+    """A custom model that relies on the values set by its ``_init_weights``."""
     import torch
     from transformers import PreTrainedConfig, PreTrainedModel
 
@@ -168,7 +168,7 @@ def attributes_of_initialised_modules(testbed: Any, target: Any) -> dict[str, An
 
 
 def a_table_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
-    """A UMT5 whose encoder reads another alphabet, of which the file knows nothing."""
+    """A UMT5 whose encoder has another vocabulary, which the file does not mention."""
     from pathlib import Path
 
     import torch
@@ -198,7 +198,7 @@ def a_table_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def a_dtype_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
-    """A registered class whose ``from_pretrained`` says the dtype."""
+    """A registered class whose ``from_pretrained`` sets the dtype."""
     import torch
     from tokenizers import Tokenizer, models
     from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -227,7 +227,7 @@ def a_dtype_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def rope_of_a_part(testbed: Any, target: Any) -> dict[str, Any]:
-    """A backbone with ``rope_parameters`` of the program's own, in a file of this release or of a fork."""
+    """A backbone with custom ``rope_parameters``, in a file of this release or of a fork."""
     import transformers
 
     part = {"model_type": "swin", "rope_parameters": {"rope_theta": 7.0, "rope_type": "linear", "factor": 2.0}}
@@ -240,7 +240,7 @@ def rope_of_a_part(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
-    """A program keeps ``rope_parameters`` on the configuration of BERT, for a model of its own."""
+    """A program stores ``rope_parameters`` in the configuration of BERT, for a custom model."""
     import contextlib
     import io
 
@@ -256,7 +256,7 @@ def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def a_template_file_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
-    """A tokenizer class that asks for chat_template.jinja itself, as a work-around for releases that do not."""
+    """A tokenizer class that loads chat_template.jinja itself, as a workaround for releases that do not."""
     from pathlib import Path
 
     from tokenizers import Tokenizer, models

@@ -1,6 +1,6 @@
-"""Steps of a file's way: written, read and saved by an armed process, read by one without hotfix.
+"""Steps in the life of a file: written, loaded and saved by an armed process, loaded by one without hotfix.
 
-`FROM`, `TO` and `KIND` are variables of the environment: two folders, and what is in them.
+`FROM`, `TO` and `KIND` are environment variables: two folders, and the kind of their content.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _bytes(place: Any) -> None:
 
 
 def save(testbed: Any, target: Any) -> Any:
-    """What is in FROM is read, and saved in TO; what was read."""
+    """Load FROM, save it in TO, and report the loaded values."""
     thing = _read(os.environ["FROM"])
     shutil.rmtree(os.environ["TO"])
     thing.save_pretrained(os.environ["TO"])
@@ -115,7 +115,7 @@ def save(testbed: Any, target: Any) -> Any:
 
 
 def read(testbed: Any, target: Any) -> Any:
-    """What is in FROM is read; what it means."""
+    """Load FROM, and report its meaning."""
     return values(**_meaning(_read(os.environ["FROM"])))
 
 
@@ -156,7 +156,7 @@ def _read(place: str) -> Any:
 
 
 def _meaning(thing: Any) -> dict[str, Any]:
-    """What every release makes of it, in words that do not depend on the release."""
+    """The meaning for every release, in words that do not depend on the release."""
     if os.environ["KIND"] in ("tokenizer of bytes", "tokenizer of deberta"):
         return {"ids": thing("Hello 1212 abc")["input_ids"], "pair": thing("a", "b")["input_ids"]}
     if hasattr(thing, "all_special_ids"):

@@ -1,4 +1,4 @@
-"""Programs that read files rightly without hotfix do so with it: stock against armed, bit for bit."""
+"""Programs that load files correctly without hotfix also do so with it: stock and armed are equal bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.testbed
 
 
 def stays(program: str, release: str, fix: str, **how: Any) -> None:
-    """Assert that a program computes in an armed process what it computes in stock."""
+    """Assert that a program computes the same in an armed process as in stock."""
     name = f"tests.working.loading.programs:{program}"
     stock = run(name, transformers=release, flash_attn=None, hotfix=False, **how).require()
     armed = run(name, transformers=release, flash_attn=None, env={"HOTFIX_ONLY": fix}, **how).require()
@@ -24,7 +24,7 @@ def stays(program: str, release: str, fix: str, **how: Any) -> None:
 
 
 def read(value: Any) -> str:
-    """What `programs.values` has coded as a tensor."""
+    """Decode a tensor of `programs.values`."""
     return bytes(value.tolist()).decode() if value.dtype is torch.uint8 else str(value)
 
 

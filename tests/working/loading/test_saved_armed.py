@@ -1,4 +1,4 @@
-"""A process without hotfix reads what an armed process saved as it reads the original, and as its own."""
+"""A process without hotfix reads a file saved by an armed process like the original, and like its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
 WAYS = (
-    # fixes, what is read, the release that wrote it, the armed release, the release that reads both
+    # fixes, the kind of file, the release that wrote it, the armed release, the release that reads both
     ("torch-dtype-key-dtype-in-v4", "mistral", "4.57.6", "4.40.2", "4.57.6"),
     ("v5-rope-parameters-ignored-by-v4,torch-dtype-key-dtype-in-v4", "llama", "4.57.6", "4.49.0", "5.23.0"),
     ("v5-rope-parameters-ignored-by-v4,torch-dtype-key-dtype-in-v4", "gpt_neox", "4.57.6", "4.49.0", "5.23.0"),
@@ -84,7 +84,7 @@ def test_stock_reads_what_an_armed_process_saved(fixes, kind, writer, release, r
 
 
 def _misreads(release: str, kind: str, folder: Path, right: dict[str, Any]) -> bool:
-    """Whether the release itself refuses the original, or reads something else than the armed process."""
+    """Whether the release itself refuses the original, or reads it differently from the armed process."""
     name = "tests.working.loading.programs_saved:read"
     env = {"KIND": kind, "FROM": str(folder)}
     result = run(name, transformers=release, flash_attn=None, hotfix=False, env=env)

@@ -1,4 +1,4 @@
-"""Right programs around attention and caches, which run on one release as it is, and on the same release repaired."""
+"""Correct programs for attention and caches, run on a release without repairs and on the same release repaired."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hotfix.proofs.zoo import WINDOW, gpt2, llama, windowed, windowed_cohere2
 
 
 def executed_again(function):
-    """A copy of a function: its source text, executed in a copy of its module's names, as some packages do it."""
+    """A copy of a function: its source, executed in a copy of its module's names, as some packages do."""
     names = dict(vars(import_module(function.__module__)))
     file = f"<copy of {function.__qualname__}>"
     source = inspect.getsource(function)
@@ -23,7 +23,7 @@ def executed_again(function):
 
 
 def right_padded(testbed, rows=2, tokens=9):
-    """Prompts of which the last one is padded on the right, and their mask."""
+    """Prompts, the last one padded on the right, and their mask."""
     ids = testbed.randint(3, 64, rows, tokens, seed=1)
     mask = torch.ones_like(ids)
     mask[-1, tokens - 4 :] = 0
@@ -34,7 +34,7 @@ def right_padded(testbed, rows=2, tokens=9):
 
 
 def generated_without_a_cache(testbed, target):
-    """Tokens are scored and written without a cache, where the release refuses nothing."""
+    """Tokens are scored and generated without a cache, a case that the release does not refuse."""
     model = windowed(testbed, "qwen2")
     given = {"use_cache": False, "do_sample": False, "pad_token_id": 0, "eos_token_id": None}
     scored = model.generate(
@@ -45,7 +45,7 @@ def generated_without_a_cache(testbed, target):
 
 
 def padded_on_the_left_when_refused(testbed, target):
-    """A program that moves the padding where the release refuses it, and computes other numbers than a repair."""
+    """A program that moves padding that the release refuses, and computes different numbers than a repair."""
     model = windowed(testbed, "qwen2")
     batch = right_padded(testbed)
     with torch.no_grad():
@@ -84,7 +84,7 @@ def common_function_executed_again(testbed, target):
 
 
 def common_function_replaced(testbed, target):
-    """The same, with the copy in the module that defines the function, too."""
+    """The same, with the copy also in the module that defines the function."""
     utils = import_module("transformers.modeling_flash_attention_utils")
     integration = import_module("transformers.integrations.flash_attention")
     model = llama(testbed)
@@ -94,7 +94,7 @@ def common_function_replaced(testbed, target):
 
 
 def attention_that_reads_lengths(testbed, target):
-    """An attention of one's own with "flash" in its name, which is passed the lengths that `generate` computes."""
+    """A custom attention with "flash" in its name, which receives the lengths that `generate` computes."""
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     seen = []
@@ -116,7 +116,7 @@ def attention_that_reads_lengths(testbed, target):
 
 
 def layers_that_read_lengths(testbed, target):
-    """FlashAttention-2, and attention modules of one's own that need the lengths that `generate` computes."""
+    """FlashAttention-2, and custom attention modules that need the lengths that `generate` computes."""
     model, seen = llama(testbed), []
 
     class Mine(type(model.model.layers[0].self_attn)):
@@ -140,7 +140,7 @@ def states(testbed, queries, keys, dtype=torch.bfloat16):
 
 
 def lengths_of_the_prompt(testbed, target):
-    """Later steps of a generation are passed the lengths of the prompt, which the release ignores without positions."""
+    """Later generation steps receive the lengths of the prompt, which the release ignores without positions."""
     from transformers.modeling_flash_attention_utils import _flash_attention_forward
 
     ends = torch.tensor([0, 9], dtype=torch.int32)
@@ -154,7 +154,7 @@ def lengths_of_the_prompt(testbed, target):
 
 
 def values_in_float32(testbed, target):
-    """Values alone are in float32; the caller has chosen the dtype that all are cast to."""
+    """Only the values are in float32; the caller has chosen the dtype to which all are cast."""
     from transformers.modeling_flash_attention_utils import _flash_attention_forward
 
     query, key, value = states(testbed, 9, 9)
@@ -166,7 +166,7 @@ def values_in_float32(testbed, target):
 
 
 def window_to_both_sides(testbed, target):
-    """An encoder of one's own, whose window is the number of keys on each side."""
+    """A custom encoder, whose window is the number of keys on each side."""
     from transformers.modeling_flash_attention_utils import _flash_attention_forward
 
     given = states(testbed, 12, 12)
@@ -177,11 +177,11 @@ def window_to_both_sides(testbed, target):
 
 
 def rolling_cache(testbed, target):
-    """A cache that keeps no more keys than the window has: the mask that the release cuts is that of its keys."""
+    """A cache that keeps at most as many keys as the window: the mask that the release cuts fits its keys."""
     from transformers import DynamicCache
 
     class Rolling(DynamicCache):
-        """Drops what is further back than the window."""
+        """Drops the keys beyond the window."""
 
         def update(self, key_states, value_states, layer_idx, cache_kwargs=None):
             keys, values = super().update(key_states, value_states, layer_idx, cache_kwargs)
@@ -213,7 +213,7 @@ def rolling_cache(testbed, target):
 
 
 def keys_that_are_values(testbed, target):
-    """A cache that keeps one tensor per layer, from which its model makes keys and values."""
+    """A cache that keeps one tensor per layer, from which its model computes keys and values."""
     from transformers import DynamicCache
 
     class Latent(DynamicCache):
@@ -244,7 +244,7 @@ def gpt2_batch(testbed):
 
 
 def prefix_attention(testbed, target):
-    """An attention of one's own, with "flash" in its name, and a mask that lets all tokens see a prefix."""
+    """A custom attention with "flash" in its name, and a mask that lets all tokens see a prefix."""
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     ids, _ = gpt2_batch(testbed)
@@ -265,7 +265,7 @@ def prefix_attention(testbed, target):
 
 
 def layers_that_are_not_causal(testbed, target):
-    """GPT-2 as an encoder, as LLM2Vec makes it: each layer is told that it is not causal, and batches have padding."""
+    """GPT-2 as an encoder, as in LLM2Vec: each layer is set to non-causal, and batches have padding."""
     ids, mask = gpt2_batch(testbed)
     model = gpt2(testbed)
     for block in model.transformer.h:
@@ -312,7 +312,7 @@ def dynamic_cache_past_the_window(testbed, target):
 
 
 def attention_of_ones_own_under_a_window(testbed, target):
-    """Gemma 2 with an attention of one's own in each layer, which takes the mask as the release cuts it."""
+    """Gemma 2 with a custom attention in each layer, which uses the mask as the release cuts it."""
     model = windowed(testbed, "gemma2")
     shapes = []
 
@@ -336,7 +336,7 @@ def attention_of_ones_own_under_a_window(testbed, target):
 
 
 def gemma2_to_both_sides(testbed, target):
-    """Gemma 2 under FlashAttention-2 as an encoder of whole texts: each attention is told that it is not causal."""
+    """Gemma 2 under FlashAttention-2 as an encoder of whole texts: each attention is set to non-causal."""
     model = windowed(testbed, "gemma2")
     for layer in model.model.layers:
         layer.self_attn.is_causal = False
@@ -346,7 +346,7 @@ def gemma2_to_both_sides(testbed, target):
 
 
 def gemma2_without_the_number(testbed, target):
-    """Gemma 2 made from a configuration of this release, which knows no cap, with scores that a cap would change."""
+    """Gemma 2 created from a configuration of this release, which has no cap, with scores that a cap would change."""
     from transformers import Gemma2Config, Gemma2ForCausalLM
 
     config = Gemma2Config(
@@ -380,12 +380,12 @@ def masks_that_forbid_nothing(testbed, target):
 
 
 def hybrid_cache_of_another_model(testbed, target):
-    """A model of one's own with a window in its odd layers, and the release's cache for it."""
+    """A custom model with a window in its odd layers, and the release's cache for it."""
     from transformers import PretrainedConfig
     from transformers.cache_utils import HybridCache
 
     class Mine(PretrainedConfig):
-        """A configuration of one's own."""
+        """A custom configuration."""
 
         model_type = "mine"
 
@@ -400,7 +400,7 @@ def hybrid_cache_of_another_model(testbed, target):
 
 
 def unpadded_by_a_patch(testbed, target):
-    """A published work-around: the function of flash-attn that returns one value more is wrapped."""
+    """A published workaround: the function of flash-attn that returns an additional value is wrapped."""
     utils = import_module("transformers.modeling_flash_attention_utils")
     original = utils.unpad_input
     utils.unpad_input = lambda *args, **kwargs: original(*args, **kwargs)[:4]

@@ -1,4 +1,4 @@
-"""Right programs that have changed a part of the library themselves, before or after its bug was known to them."""
+"""Correct programs that have changed a part of the library themselves, before or after they learned of its bug."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hotfix.proofs.zoo import WINDOW, windowed
 
 
 def own_kernel(q, k, v, dropout=0.0, scale=None, causal=False, window_size=(-1, -1), **options):
-    """Attention of one's own in place of flash-attn's, which computes in float32 whatever it is given."""
+    """Custom attention in place of flash-attn's, which always computes in float32."""
     queries, keys = q.shape[1], k.shape[1]
     heads = [one.float().transpose(1, 2) for one in (q, k, v)]
     heads[1:] = [one.repeat_interleave(q.shape[2] // k.shape[2], dim=1) for one in heads[1:]]
@@ -31,7 +31,7 @@ def states(testbed, tokens=12, dtype=torch.bfloat16):
 
 
 def kernel_that_takes_two_dtypes(testbed, target):
-    """A kernel of one's own takes queries and keys in float32, as the rotary embedding leaves them under autocast."""
+    """A custom kernel takes queries and keys in float32, as the rotary embedding leaves them under autocast."""
     utils = import_module("transformers.modeling_flash_attention_utils")
     utils.flash_attn_func = own_kernel
     query, key, value = states(testbed)
@@ -44,7 +44,7 @@ def kernel_that_takes_two_dtypes(testbed, target):
 
 
 def counting(*args, window_size=(-1, -1), **options):
-    """The work-around: the query itself is one of the keys of its window."""
+    """The workaround: the query itself is one of the keys of its window."""
     return own_kernel(*args, window_size=tuple(one - 1 for one in window_size), **options)
 
 
@@ -56,7 +56,7 @@ def kernel_that_counts_the_query(testbed, target):
 
 
 def kernel_of_the_package_replaced(testbed, target):
-    """The kernel of flash-attn is replaced before the library imports it, which it does in its first call."""
+    """The kernel of flash-attn is replaced before the library imports it in its first call."""
     import_module("flash_attn").flash_attn_func = counting
     utils = import_module("transformers.modeling_flash_attention_utils")
     given = {"is_causal": True, "sliding_window": WINDOW, "implementation": "flash_attention_2"}
@@ -64,7 +64,7 @@ def kernel_of_the_package_replaced(testbed, target):
 
 
 def compiled_in_one_graph(testbed, target):
-    """The common function is part of one graph: what asks for the kernels breaks none."""
+    """The common function is part of one graph: the check for the kernels does not break it."""
     utils = import_module("transformers.modeling_flash_attention_utils")
 
     def attend(*given):
@@ -86,7 +86,7 @@ def windows_of_nothing(testbed, target):
 
 
 def cache_cut_by_hand(testbed, target):
-    """The program cuts the library's cache to the window after each step: the mask that the release cuts is of that."""
+    """The program cuts the library's cache to the window after each step: the mask that the release cuts fits it."""
     from transformers import DynamicCache
 
     model = windowed(testbed, "mistral", layers=2)
@@ -130,14 +130,14 @@ def opt(testbed):
 
 
 class Unscaled(torch.nn.Linear):
-    """The work-around: what is multiplied once too often is divided before."""
+    """The workaround: the value that is multiplied once too often is divided first."""
 
     def forward(self, states):
         return super().forward(states) * 8**0.5
 
 
 def projection_of_ones_own(testbed, target):
-    """The projection of the queries is replaced by one that makes up for the second scaling."""
+    """The projection of the queries is replaced by one that compensates for the second scaling."""
     model = opt(testbed)
     for layer in model.model.decoder.layers:
         own = Unscaled(32, 32)
@@ -147,7 +147,7 @@ def projection_of_ones_own(testbed, target):
 
 
 def projection_with_another_forward(testbed, target):
-    """The same, by a function that is put on the projection."""
+    """The same, by a function that is assigned to the projection."""
     model = opt(testbed)
     for layer in model.model.decoder.layers:
         own = layer.self_attn.q_proj
@@ -159,7 +159,7 @@ def projection_with_another_forward(testbed, target):
 
 
 def scale_turned_around(testbed, target):
-    """The work-around: the wrong factor is turned around."""
+    """The workaround: the wrong factor is inverted."""
     from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM
 
     config = GPTBigCodeConfig(vocab_size=64, n_positions=32, n_embd=32, n_layer=2, n_head=4)
@@ -173,7 +173,9 @@ def scale_turned_around(testbed, target):
 
 
 def second_turn_behind_padding(testbed, target):
-    """Answers of two lengths are in a cache, the shorter one is padded behind; the next turn goes on from its words."""
+    """A cache holds answers of two lengths, the shorter one padded on the right; the next turn continues from its
+    words.
+    """
     model = windowed(testbed, "qwen2_vl", attn="sdpa", dtype=torch.float32)
     given = {"do_sample": False, "pad_token_id": 0, "eos_token_id": None, "max_new_tokens": 4}
     ids = testbed.randint(3, 56, 2, 14, seed=1)
@@ -200,7 +202,7 @@ def second_turn_behind_padding(testbed, target):
 
 
 def rotation_of_ones_own(testbed, target):
-    """The work-around: the kernel that asserts one dtype is replaced by one that rotates in the dtype of the tables."""
+    """The workaround: the kernel that asserts one dtype is replaced by one that rotates in the dtype of the tables."""
     module = import_module("transformers.models.qwen2_5_vl.modeling_qwen2_5_vl")
 
     def rotated(x, cos, sin):

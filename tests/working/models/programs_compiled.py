@@ -1,4 +1,4 @@
-"""Right programs that compile a model in one graph, which run on one release as it is, and on the same one repaired."""
+"""Correct programs that compile a model in one graph, run on a release without repairs and on the same one repaired."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(module, args, output):
 
 
 def scaled_back(module, args, output):
-    """A forward hook that makes up for a scaling."""
+    """A forward hook that compensates for a scaling."""
     return output * 8**0.5
 
 
@@ -37,7 +37,7 @@ def opt_with_hooks_that_read(testbed, target):
 
 
 def opt_with_hooks_that_change(testbed, target):
-    """A work-around: a hook takes the first scaling back."""
+    """A workaround: a hook undoes the first scaling."""
     model = opt(testbed)
     for layer in model.model.decoder.layers:
         layer.self_attn.q_proj.register_forward_hook(scaled_back)
@@ -53,7 +53,7 @@ def llama4_with_hooks_that_read(testbed, target):
 
 
 def hybrid_caches(testbed, target):
-    """Prompts within the window and a next token, with the cache of these models, which `generate` compiles so."""
+    """Prompts within the window and a next token, with the cache of these models, compiled as by `generate`."""
     from transformers.cache_utils import HybridCache
 
     told, ids = {}, testbed.randint(3, 48, 2, 4, seed=1)

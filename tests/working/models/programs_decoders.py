@@ -1,4 +1,4 @@
-"""Right programs around text models, which run on one release as it is, and on the same release repaired."""
+"""Correct programs for text models, which run on a release without repairs, and on the same release repaired."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _logits(testbed, model):
 
 
 def opt_with_half_the_exponent(testbed, target):
-    """A work-around: the release scales twice, so each time by the root of the scale."""
+    """A workaround: the release scales twice, so the program sets the root of the scale each time."""
     model = _opt(testbed)
     for layer in model.model.decoder.layers:
         layer.self_attn.scaling = layer.self_attn.head_dim**-0.25
@@ -40,7 +40,7 @@ def opt_with_half_the_exponent(testbed, target):
 
 
 def opt_with_a_hook(testbed, target):
-    """A work-around: a hook takes the first scaling back."""
+    """A workaround: a hook undoes the first scaling."""
     model = _opt(testbed)
     for layer in model.model.decoder.layers:
         layer.self_attn.q_proj.register_forward_hook(lambda module, args, output: output / 8**-0.5)
@@ -48,7 +48,7 @@ def opt_with_a_hook(testbed, target):
 
 
 def opt_with_an_attention(testbed, target):
-    """A work-around: an attention of the program's own divides the queries by the scale."""
+    """A workaround: a custom attention divides the queries by the scale."""
     eager = import_module("transformers.models.opt.modeling_opt").eager_attention_forward
 
     def divided(module, query, *args, scaling, **kwargs):
@@ -101,7 +101,7 @@ def _by_expert(scores, logits):
 
 
 def llama4_with_a_router(testbed, target):
-    """A work-around: the router gives its scores in the order of experts."""
+    """A workaround: the router returns its scores in the order of experts."""
     model = _llama4(testbed)
     for layer in model.model.layers:
         router = layer.feed_forward.router
@@ -110,7 +110,7 @@ def llama4_with_a_router(testbed, target):
 
 
 def llama4_with_a_hook(testbed, target):
-    """The same work-around as a forward hook."""
+    """The same workaround as a forward hook."""
     model = _llama4(testbed)
     for layer in model.model.layers:
         layer.feed_forward.router.register_forward_hook(lambda module, args, output: _by_expert(*output))
@@ -121,14 +121,14 @@ def llama4_with_a_hook(testbed, target):
 
 
 def rotary_without_numbers(testbed, target):
-    """Rotary embeddings on the meta device, of which the shape is asked."""
+    """Rotary embeddings on the meta device, to get the shape."""
     rotary = import_module("transformers.models.llama.modeling_llama").LlamaRotaryEmbedding(8, device="meta")
     cos, _ = rotary(torch.empty(1, 2, 5, 8, device="meta"), torch.empty(1, 5, dtype=torch.long, device="meta"))
     return {"shape": torch.tensor(cos.shape)}
 
 
 def rotary_traced(testbed, target):
-    """A Llama that torch.fx has traced."""
+    """A Llama traced by torch.fx."""
     fx = import_module("transformers.utils.fx")
     model = llama(testbed, attn="eager", dtype=torch.float32)
     traced = fx.symbolic_trace(model, input_names=["input_ids", "position_ids"], disable_check=True)
@@ -141,7 +141,7 @@ def rotary_traced(testbed, target):
 
 
 class PlainRotary(torch.nn.Module):
-    """A rotary embedding of the program's own that takes the length alone, and that counts its calls."""
+    """A custom rotary embedding that takes only the length, and counts its calls."""
 
     calls = 0
 
@@ -177,7 +177,7 @@ def phi3_with_a_rotary_embedding(testbed, target):
 
 
 def phi_trained_and_resumed(testbed, target):
-    """A Phi that stock has trained from the beginning: its weights and its optimizer's state are read again."""
+    """A Phi trained from scratch by stock: its weights and its optimizer's state are loaded again."""
     from transformers import PhiConfig, PhiForCausalLM
 
     config = PhiConfig(vocab_size=48, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
@@ -210,7 +210,7 @@ def phi_trained_and_resumed(testbed, target):
 
 
 def _again(model):
-    """A model behind pickle, whose pickle names nothing of hotfix."""
+    """A pickled model, whose pickle contains no name of hotfix."""
     written = io.BytesIO()
     torch.save(model, written)
     assert b"hotfix" not in pickle.dumps(model._load_state_dict_pre_hooks)
@@ -224,7 +224,7 @@ def _again(model):
 
 
 def long_texts_only(testbed, target):
-    """Texts that are all longer than the model was trained on, of falling length; alone, and one behind a cache."""
+    """Texts longer than the training length, with decreasing lengths; alone, and one after a cache."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -260,7 +260,7 @@ class _Lines(logging.Handler):
 
 
 def prompts_of_the_maximum(testbed, target):
-    """A model whose file says 6 tokens continues longer prompts; and with `max_new_tokens` nothing is warned of."""
+    """A model whose file sets 6 tokens continues longer prompts; with `max_new_tokens` there is no warning."""
     model = small_llama(testbed).eval()
     model.generation_config.max_length = 6
     lines = _Lines()
@@ -278,7 +278,7 @@ def prompts_of_the_maximum(testbed, target):
 
 
 def tied_by_default(testbed, target):
-    """Configurations that say nothing, None or True about tied embeddings."""
+    """Configurations that leave tied embeddings unset, or set None or True."""
     from transformers import T5Config
 
     ways = {"nothing": {}, "none": {"tie_word_embeddings": None}, "true": {"tie_word_embeddings": True}}
@@ -289,7 +289,7 @@ def tied_by_default(testbed, target):
 
 
 def experts_without_a_limit(testbed, target):
-    """Experts of the program's own, whose `__init__` makes all but the limit."""
+    """Custom experts, whose `__init__` sets everything but the limit."""
     from hotfix.proofs.models.mxfp4_swiglu_limit import _on_the_cpu
 
     mxfp4 = import_module("transformers.integrations.mxfp4")
@@ -311,7 +311,7 @@ def experts_without_a_limit(testbed, target):
 
 
 def types_added_when_asked_for(testbed, target):
-    """A program that adds the types where the release asks for them: with an image's among them, for another mask."""
+    """A program that adds the token types that the release requires: an image's among them, for a different mask."""
     from transformers import Gemma3TextConfig
 
     made = import_module("transformers.models.gemma3.modeling_gemma3").create_causal_mask_mapping

@@ -1,4 +1,4 @@
-"""Right programs with Gemma 3, Gemma 4 and GLM-4V, which run on one release as it is, and on the same one repaired."""
+"""Correct programs with Gemma 3, Gemma 4 and GLM-4V, run on a release without repairs and on the same one repaired."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GEMMA3 = "transformers.models.gemma3.modeling_gemma3"
 
 
 def numbered_images(testbed, target):
-    """The images of a text are numbered in its types of tokens: a work-around for images that see each other."""
+    """The token types number the images of a text: a workaround for images that attend to each other."""
     model, inputs = zoo.gemma3(testbed)
     types = inputs["token_type_ids"]
     inputs["token_type_ids"] = torch.where(torch.arange(16) > 7, 2 * types, types)
@@ -50,12 +50,12 @@ def chat_of_two_turns(testbed, target):
 
 
 def mask_of_ones_own(testbed, target):
-    """A subclass that makes the masks of `generate` itself, and works out from the prompt what is an image."""
+    """A subclass that builds the masks of `generate` itself, and finds the images in the prompt."""
     model, inputs = zoo.gemma3(testbed)
     seen = []
 
     class Mine(type(model)):
-        """Remembers which types it is given: none, in this release."""
+        """Records the types that it receives: none, in this release."""
 
         @staticmethod
         def create_masks_for_generate(config, input_embeds, token_type_ids=None, **kwargs):
@@ -97,14 +97,14 @@ def gemma4(testbed, shared=2):
 
 
 def rebuilt(value):
-    """What hooks that move inputs to a device make of them: mappings, lists and tuples are new ones."""
+    """The result of hooks that move inputs to a device: mappings, lists and tuples are new objects."""
     if isinstance(value, Mapping):
         return type(value)({key: rebuilt(one) for key, one in value.items()})
     return type(value)(rebuilt(one) for one in value) if isinstance(value, (list, tuple)) else value
 
 
 def hooks_that_rebuild(testbed, target):
-    """Each layer has a hook that rebuilds what it is passed, as a model on two devices; with a cache."""
+    """Each layer has a hook that rebuilds its inputs, as in a model on two devices; with a cache."""
     model = gemma4(testbed)
     for layer in model.model.layers:
         layer.register_forward_pre_hook(lambda _, args, given: rebuilt((args, given)), with_kwargs=True)
@@ -116,7 +116,7 @@ def hooks_that_rebuild(testbed, target):
 
 
 def hooks_without_a_cache(testbed, target):
-    """The same without a cache, where the release is wrong: what comes out has to be what comes out without hooks."""
+    """The same without a cache, where the release is wrong: the output must equal that without hooks."""
     model = gemma4(testbed)
     ids = testbed.randint(3, 60, 2, 9, seed=1)
     with torch.no_grad():
@@ -127,7 +127,7 @@ def hooks_without_a_cache(testbed, target):
 
 
 def hooks_that_keep_arguments(testbed, target):
-    """Hooks that copy what each layer is given in training, and that save what it is given in evaluation."""
+    """Hooks that copy the inputs of each layer in training, and save them in evaluation."""
     model, kept, saved = gemma4(testbed), [], []
 
     def copied(_, args, given):
@@ -149,7 +149,7 @@ def hooks_that_keep_arguments(testbed, target):
 
 
 def gemma4_layers_by_themselves(testbed, target):
-    """Layers that are called one by one, as a pipeline of one's own does it."""
+    """Layers that are called one by one, as in a custom pipeline."""
     model = gemma4(testbed).model
     hidden, told = testbed.randn(2, 5, 32, seed=1), {}
     extra = testbed.randn(2, 5, 8, seed=2)
@@ -162,12 +162,12 @@ def gemma4_layers_by_themselves(testbed, target):
 
 
 def layers_with_fixed_arguments(testbed, target):
-    """A layer of one's own that names its arguments and takes no others; nothing is shared in this model's layers."""
+    """A custom layer that names its arguments and takes no others; this model's layers share nothing."""
     model = gemma4(testbed)
     base = type(model.model.layers[0])
 
     class Mine(base):
-        """Takes what the model of this release passes."""
+        """Takes the arguments that the model of this release passes."""
 
         def forward(
             self,
@@ -207,12 +207,12 @@ def attention_of_glm4v(testbed, lengths):
 
 
 def one_image(testbed, target):
-    """One image alone, for which the mask is the same number everywhere."""
+    """A single image, for which the mask has the same value everywhere."""
     return {"output": attention_of_glm4v(testbed, (12,))}
 
 
 def eager_attention_of_ones_own(testbed, target):
-    """Two images, and an eager attention that takes the mask as it is: True for what is seen. A work-around."""
+    """Two images, and an eager attention that uses the mask directly: True for visible tokens. A workaround."""
     module = import_module(GLM4V)
     original = module.eager_attention_forward
 

@@ -1,4 +1,4 @@
-"""Right programs with parts of their own next to the library's, which run on a release as it is, and repaired."""
+"""Correct programs with custom parts next to the library's, run on a release without repairs and repaired."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _attentions(model):
 
 
 def opt_with_another_eager_attention(testbed, target):
-    """A work-around: the eager attention of the module is replaced by one that divides the queries by the scale."""
+    """A workaround: the eager attention of the module is replaced by one that divides the queries by the scale."""
     module = import_module("transformers.models.opt.modeling_opt")
     eager = module.eager_attention_forward
 
@@ -42,7 +42,7 @@ def opt_with_another_eager_attention(testbed, target):
 
 
 def opt_with_a_hook_on_keys(testbed, target):
-    """A work-around: a hook takes the scaling of the queries back from the keys."""
+    """A workaround: a hook removes the scaling of the queries from the keys."""
     model = opt(testbed)
     for attention in _attentions(model):
         attention.k_proj.register_forward_hook(lambda module, args, output: output * 8**0.5)
@@ -50,14 +50,14 @@ def opt_with_a_hook_on_keys(testbed, target):
 
 
 class Unscaled(torch.nn.Linear):
-    """The work-around: what is multiplied once too often is divided before."""
+    """The workaround: the value that is multiplied once too often is divided first."""
 
     def forward(self, states):
         return super().forward(states) * 8**0.5
 
 
 def opt_with_keys_of_ones_own(testbed, target):
-    """A work-around: the projection of the keys makes up for the second scaling."""
+    """A workaround: the projection of the keys compensates for the second scaling."""
     model = opt(testbed)
     for attention in _attentions(model):
         own = Unscaled(32, 32)
@@ -67,7 +67,7 @@ def opt_with_keys_of_ones_own(testbed, target):
 
 
 def opt_with_a_hook_on_every_module(testbed, target):
-    """A work-around: a hook for all modules takes the scaling back from the projections that it concerns."""
+    """A workaround: a hook for all modules undoes the scaling in the affected projections."""
     model = opt(testbed)
     queries = [attention.q_proj for attention in _attentions(model)]
 
@@ -79,7 +79,7 @@ def opt_with_a_hook_on_every_module(testbed, target):
 
 
 def opt_with_a_hook_before(testbed, target):
-    """A work-around in a model without biases: a hook makes what is projected larger."""
+    """A workaround in a model without biases: a hook scales up the projection's input."""
     model = opt(testbed)
     for attention in _attentions(model):
         attention.q_proj.bias.data.zero_()
@@ -88,7 +88,7 @@ def opt_with_a_hook_before(testbed, target):
 
 
 def opt_with_a_hook_of_accelerate(testbed, target):
-    """A work-around: a hook in accelerate's way, which rebuilds what the projection returns."""
+    """A workaround: a hook as in accelerate, which rebuilds the output of the projection."""
     from accelerate.hooks import ModelHook, add_hook_to_module
 
     class ScaledBack(ModelHook):
@@ -107,7 +107,7 @@ class Larger(torch.nn.Module):
 
 
 def opt_with_a_parametrization(testbed, target):
-    """A work-around: weight and bias of the projection are computed."""
+    """A workaround: weight and bias of the projection are computed."""
     model = opt(testbed)
     for attention in _attentions(model):
         for name in ("weight", "bias"):
@@ -126,7 +126,7 @@ def _bigcode(testbed, attn="sdpa"):
 
 
 def bigcode_with_another_eager_attention(testbed, target):
-    """A work-around: the eager attention of the module is replaced by one that turns the scale around."""
+    """A workaround: the eager attention of the module is replaced by one that inverts the scale."""
     module = import_module("transformers.models.gpt_bigcode.modeling_gpt_bigcode")
     eager = module.eager_attention_forward
 
@@ -138,7 +138,7 @@ def bigcode_with_another_eager_attention(testbed, target):
 
 
 def bigcode_with_a_hook(testbed, target):
-    """A work-around: a hook divides the queries by the size of a head."""
+    """A workaround: a hook divides the queries by the size of a head."""
     model = _bigcode(testbed)
     for block in model.transformer.h:
         block.attn.c_attn.register_forward_hook(
@@ -148,7 +148,7 @@ def bigcode_with_a_hook(testbed, target):
 
 
 def bigcode_with_a_projection(testbed, target):
-    """The same as a projection of one's own."""
+    """The same as a custom projection."""
 
     class Mine(torch.nn.Linear):
         def forward(self, states):
@@ -165,7 +165,7 @@ def bigcode_with_a_projection(testbed, target):
 
 
 def kernel_of_a_module_with_such_a_name(testbed, target):
-    """A kernel of one's own from a module whose name begins as that of flash-attn does."""
+    """A custom kernel from a module whose name starts like flash-attn's."""
     home = types.ModuleType("flash_attn_counting")
     home.own_kernel = own_kernel
     sys.modules[home.__name__] = home
@@ -180,7 +180,7 @@ def kernel_of_a_module_with_such_a_name(testbed, target):
 
 
 def lengths_of_the_prompt_as_tensors(testbed, target):
-    """Later steps of a generation are passed the lengths of the prompt, of which the longest is a tensor."""
+    """Later generation steps receive the lengths of the prompt, the longest as a tensor."""
     from transformers.modeling_flash_attention_utils import _flash_attention_forward
 
     from tests.working.models.programs_attention import states as of
@@ -200,7 +200,7 @@ def lengths_of_the_prompt_as_tensors(testbed, target):
 
 
 def common_function_without_a_window(testbed, target):
-    """Gemma 2 with a function of one's own in place of the common one, which takes what this release passes."""
+    """Gemma 2 with a custom function in place of the common one, which takes the arguments of this release."""
     module = import_module("transformers.models.gemma2.modeling_gemma2")
     original = module._flash_attention_forward
 
@@ -216,7 +216,7 @@ def common_function_without_a_window(testbed, target):
 
 
 def keys_cut_to_the_mask(testbed, target):
-    """A work-around: the function under Mistral's attention cuts keys and values to the mask that the release cuts."""
+    """A workaround: the function under Mistral's attention cuts keys and values to the mask that the release cuts."""
     from transformers import DynamicCache
 
     module = import_module("transformers.models.mistral.modeling_mistral")
@@ -256,7 +256,7 @@ def keys_cut_to_the_mask(testbed, target):
 
 
 def one_image_in_rows(testbed, target):
-    """One image per text, whose rows are set apart by a token of text: its tokens all see each other."""
+    """One image per text, whose rows are separated by a text token: all its tokens see each other."""
     model, inputs = zoo.gemma3(testbed)
     at = torch.arange(16)
     inputs["token_type_ids"] = ((at == 3) | (at == 4) | (at == 6) | (at == 7)).long().expand(2, -1)
@@ -266,7 +266,7 @@ def one_image_in_rows(testbed, target):
 
 
 def images_with_negative_numbers(testbed, target):
-    """The images of a text are numbered in its types of tokens: -1, -2."""
+    """The token types number the images of a text: -1, -2."""
     model, inputs = zoo.gemma3(testbed)
     types_ = inputs["token_type_ids"]
     inputs["token_type_ids"] = -torch.where(torch.arange(16) > 7, 2 * types_, types_)
@@ -278,7 +278,7 @@ def images_with_negative_numbers(testbed, target):
 
 
 def attention_that_wraps_the_librarys(testbed, target):
-    """Two images under an attention of one's own that has name and module of the library's, by functools.wraps."""
+    """Two images under a custom attention that has the name and module of the library's, by functools.wraps."""
     functions = import_module("transformers.modeling_utils").ALL_ATTENTION_FUNCTIONS
     flash = import_module("transformers.integrations.flash_attention").flash_attention_forward
     sdpa = import_module("transformers.integrations.sdpa_attention").sdpa_attention_forward
@@ -300,7 +300,7 @@ def attention_that_wraps_the_librarys(testbed, target):
 
 
 def eager_attention_that_reads_positions(testbed, target):
-    """The eager attention of the module is replaced by one that keeps packed texts apart by the positions it gets."""
+    """The eager attention of the module is replaced by one that separates packed texts by their positions."""
     from tests.working.models.programs_qwen import _decoder, _for_this_release
 
     model = _decoder(testbed, _for_this_release(), "eager")
@@ -322,7 +322,7 @@ def eager_attention_that_reads_positions(testbed, target):
 
 
 def positions_put_right_afterwards(testbed, target):
-    """A work-around: a subclass adds the padding to the positions that the release prepares."""
+    """A workaround: a subclass adds the padding to the positions that the release prepares."""
     from hotfix.proofs.models.qwen2vl_decode_delta_left_padding import generated, prompts
     from tests.working.models.programs_qwen import _model_class
 
@@ -342,7 +342,7 @@ def positions_put_right_afterwards(testbed, target):
 
 
 def inputs_passed_on(testbed, target):
-    """A subclass that looks at what the release prepares: it stays repaired."""
+    """A subclass that only inspects the prepared inputs: it stays repaired."""
     from hotfix.proofs.models.qwen2vl_decode_delta_left_padding import generated, prompts
     from tests.working.models.programs_qwen import _model_class
 
@@ -363,7 +363,7 @@ def inputs_passed_on(testbed, target):
 
 
 def experts_with_a_limit_of_their_own(testbed, target):
-    """Experts of the program's own, whose `limit` is another one."""
+    """Custom experts with a different `limit`."""
     from hotfix.proofs.models.mxfp4_swiglu_limit import _on_the_cpu
 
     mxfp4 = import_module("transformers.integrations.mxfp4")
@@ -385,7 +385,7 @@ def experts_with_a_limit_of_their_own(testbed, target):
 
 
 def _wrong_positions(positions, sides, dtype, default=torch.float32):
-    """How many patches of square images have wrong positions.
+    """The number of patches of square images with wrong positions.
 
     Args:
         positions: of a side.
@@ -407,7 +407,7 @@ def _wrong_positions(positions, sides, dtype, default=torch.float32):
 
 
 def images_with_right_positions(testbed, target):
-    """Images of which the release computes the positions right: in bfloat16, and under other default dtypes."""
+    """Images whose positions the release computes correctly: in bfloat16, and under other default dtypes."""
     half, short, double = torch.bfloat16, torch.float16, torch.float64
     told = _wrong_positions(70, (25,), half)
     for positions, sides in ((24, (24, 22)), (27, (21,)), (26, (14,))):

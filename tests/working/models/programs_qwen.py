@@ -1,4 +1,4 @@
-"""Right programs around Qwen's multimodal models: they run on a release as it is, and on the same release repaired."""
+"""Correct programs for Qwen's multimodal models, run on a release without repairs and on the same release repaired."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONG = {"parts": [3, (zoo.QWEN_VIDEO, 300)], "videos": ((300, 2, 2),)}
 
 
 def seconds_in_half_precision(testbed, target):
-    """A long video, one second apart, behind `processor(...).to(torch.bfloat16)`."""
+    """A long video, one second apart, after `processor(...).to(torch.bfloat16)`."""
     return _vision_positions(testbed, seconds=torch.tensor([1.0]).to(torch.bfloat16), **_LONG)
 
 
@@ -45,7 +45,7 @@ def seconds_under_a_default_of_half_precision(testbed, target):
 
 def _own_class():
     class Model(_model_class("qwen2_5_vl:Qwen2_5_VLModel")):
-        """Work-arounds for two bugs of the release: it places frames itself, at no more than whole seconds."""
+        """Workarounds for two bugs of the release: the program places frames itself, only at whole seconds."""
 
         def get_vision_position_ids(self, start, grid, temporal=1, spatial=1, interval=1, device=None):
             frames, rows, columns = (grid // torch.tensor([temporal, spatial, spatial])).tolist()
@@ -57,7 +57,7 @@ def _own_class():
 
 
 def positions_of_ones_own(testbed, target):
-    """A model that places the frames itself, and has a second for each image, as the release asks for."""
+    """A model that places the frames itself, and has a second for each image, as the release requires."""
     parts = [2, (zoo.QWEN_IMAGE, 6), 3, (zoo.QWEN_VIDEO, 8), (zoo.QWEN_VIDEO, 4)]
     given = {"images": ((1, 4, 6),), "videos": ((2, 4, 4), (1, 4, 4)), "seconds": [1.0, 2.0, 4.0]}
     return _vision_positions(testbed, parts, _own_class(), **given)
@@ -67,7 +67,7 @@ def positions_of_ones_own(testbed, target):
 
 
 def frames_side_by_side(testbed, target):
-    """A template that writes the frames of a video behind each other, and sizes that were repeated by the program."""
+    """A template that writes the frames of a video one after another, and sizes that the program repeats."""
     model = without_weights(testbed, _model_class("qwen3_vl:Qwen3VLModel"))
     results = {}
     frame = (zoo.QWEN_VIDEO, 6)
@@ -116,7 +116,7 @@ def packed_texts(testbed, target):
 
 
 def packed_texts_are_apart(testbed, target):
-    """The second of two packed texts, which has an image, less itself alone: 0 where they do not see each other."""
+    """The second of two packed texts, which has an image, minus itself alone: 0 if they do not see each other."""
     model = _decoder(testbed, _for_this_release())
     positions = torch.cat([_text_positions(6), zoo.qwen_image_positions(2)], dim=-1)
     embeddings = testbed.randn(1, positions.shape[-1], 64, seed=1)
@@ -137,7 +137,7 @@ def packed_with_images_under_flash(testbed, target):
 
 
 def attention_that_reads_positions(testbed, target):
-    """A registered attention that keeps packed texts apart by the positions that it is given."""
+    """A registered attention that separates packed texts by their positions."""
     seen = []
 
     def apart(module, query, key, value, mask, position_ids=None, scaling=None, **kwargs):
@@ -175,7 +175,7 @@ def compiled_without_breaks(testbed, target):
 
 
 def deltas_of_ones_own(testbed, target):
-    """A work-around: a model whose `rope_deltas` count from the first token behind the padding."""
+    """A workaround: a model whose `rope_deltas` count from the first token after the padding."""
     from hotfix.proofs.models.qwen2vl_decode_delta_left_padding import generated, prompts
 
     cls = _model_class("qwen2_5_vl:Qwen2_5_VLForConditionalGeneration")
@@ -196,7 +196,7 @@ def deltas_of_ones_own(testbed, target):
 
 
 def steps_behind_a_cache(testbed, target):
-    """Positions of the next token behind a cache that counts its tokens in a tensor."""
+    """Positions of the next token after a cache that counts its tokens in a tensor."""
     model = without_weights(testbed, _model_class("qwen2_vl:Qwen2VLModel"))
     model.rope_deltas = torch.tensor([[-3]])
     given = {"image_grid_thw": None, "video_grid_thw": None, "attention_mask": None}
@@ -211,7 +211,7 @@ def steps_behind_a_cache(testbed, target):
 
 
 def attention_with_flash_in_its_name(testbed, target):
-    """Two images under an attention of the program's own, which is called `sdpa_flash` and reads the mask."""
+    """Two images under a custom attention, which is called `sdpa_flash` and reads the mask."""
     functions = import_module("transformers.modeling_utils").ALL_ATTENTION_FUNCTIONS
     functions["sdpa_flash"] = import_module("transformers.integrations.sdpa_attention").sdpa_attention_forward
     results = {}

@@ -1,4 +1,4 @@
-"""Programs around attention and caches that work without hotfix give the same, bit for bit, with it."""
+"""Programs for attention and caches that work without hotfix give the same results with it, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRAMS = "tests.working.models.programs_attention"
 
 
 def differences(program, release, fix, is_applied=True, **options):
-    """The names of the results that a fix changes; both have to run."""
+    """The names of the results that a fix changes; both runs must succeed."""
     case = f"{PROGRAMS}:{program}"
     stock = run(case, transformers=release, hotfix=False, **options).require().tensors
     armed = run(case, transformers=release, env={"HOTFIX_ONLY": fix}, **options).require()
@@ -25,7 +25,7 @@ def differences(program, release, fix, is_applied=True, **options):
 
 @pytest.mark.parametrize("release", ["4.49.0", "4.41.2"])
 def test_generation_without_a_cache_runs_with_padding_on_the_right(release):
-    """Number 8: it ran in the release, and the repair refused it."""
+    """Number 8: it ran with the release, and the repair refused it."""
     assert differences("generated_without_a_cache", release, "fa2-right-padding-check") == []
 
 
@@ -36,7 +36,7 @@ def test_a_program_that_handles_the_refused_batch_itself_does_so():
 @pytest.mark.parametrize("release", ["4.55.0", "4.54.1"])
 @pytest.mark.parametrize("program", ["common_function_executed_again", "common_function_replaced"])
 def test_a_copy_of_the_common_function_keeps_the_lengths_of_generate(program, release):
-    """Number 46: a repair in two places, of which one is a copy that was executed elsewhere."""
+    """Number 46: a repair in two places; one is a copy that was executed elsewhere."""
     assert differences(program, release, "fa2-posids-varlen-unpadded-batch") == []
 
 
@@ -75,13 +75,13 @@ def test_a_cache_without_values_is_put_together():
 @pytest.mark.parametrize("release", ["4.56.0", "4.57.6"])
 @pytest.mark.parametrize("program", ["prefix_attention", "layers_that_are_not_causal"])
 def test_gpt2_is_made_causal_only_under_flash_attention_and_if_it_is(program, release):
-    """Number 44: "flash" in the name of another attention, and layers that were told not to be causal."""
+    """Number 44: "flash" in the name of another attention, and layers that were set to non-causal."""
     assert differences(program, release, "gpt2-fa2-padding-loses-causality") == []
 
 
 @pytest.mark.parametrize("program", ["layer_by_itself", "dynamic_cache_past_the_window"])
 def test_layers_with_a_window_run_without_the_cache_of_gemma(program):
-    """Number 42: a layer that is called by itself; and a cache that returns all keys."""
+    """Number 42: a layer that is called alone; and a cache that returns all keys."""
     assert differences(program, "4.48.0", "gemma2-cohere2-window-crash", flash_attn=None) == []
 
 

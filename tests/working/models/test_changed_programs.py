@@ -1,4 +1,4 @@
-"""Programs that have changed a part of the library themselves give the same, bit for bit, with hotfix."""
+"""Programs that have changed a part of the library themselves give the same results with hotfix, bit for bit."""
 
 from __future__ import annotations
 

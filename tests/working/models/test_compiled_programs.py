@@ -1,4 +1,4 @@
-"""Programs that `torch.compile(fullgraph=True)` makes one graph of stay one with hotfix, and give the same."""
+"""Programs that `torch.compile(fullgraph=True)` compiles to one graph keep one graph and their results with hotfix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs around text models that work without hotfix give the same, bit for bit, with it."""
+"""Programs for text models that work without hotfix give the same results with it, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRAMS = "tests.working.models.programs_decoders"
 
 
 def differences(program, release, fix, **options):
-    """The names of the results that a fix changes; both have to run."""
+    """The names of the results that a fix changes; both runs must succeed."""
     case = f"{PROGRAMS}:{program}"
     stock = run(case, transformers=release, hotfix=False, **options).require().tensors
     armed = run(case, transformers=release, env={"HOTFIX_ONLY": fix}, **options).require()
@@ -46,13 +46,13 @@ def test_a_rotary_embedding_of_ones_own_is_called_once_and_as_before():
 
 
 def test_a_phi_that_was_trained_without_a_bias_is_read_without_one():
-    """Number 47: a missing key, and an optimizer with one parameter more than its state."""
+    """Number 47: a missing key, and an optimizer with one more parameter than its state."""
     assert differences("phi_trained_and_resumed", "4.48.0", "phi-lm-head-bias") == []
 
 
 @pytest.mark.parametrize("release", ["5.0.0", "5.12.1"])
 def test_long_texts_have_frequencies_of_their_own(release):
-    """Number 41: they were read with those of the longest text before."""
+    """Number 41: they were read with the frequencies of the longest earlier text."""
     assert differences("long_texts_only", release, "v5-dynamic-rope-not-reset") == []
 
 

@@ -1,4 +1,4 @@
-"""Programs with Gemma 3, Gemma 4 and GLM-4V that work without hotfix give the same, bit for bit, with it."""
+"""Programs with Gemma 3, Gemma 4 and GLM-4V that work without hotfix give the same results with it, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRAMS = "tests.working.models.programs_gemma"
 
 
 def differences(program, release, fix):
-    """The names of the results that a fix changes; both have to run."""
+    """The names of the results that a fix changes; both runs must succeed."""
     case = f"{PROGRAMS}:{program}"
     options = {"transformers": release, "flash_attn": None}
     stock = run(case, hotfix=False, **options).require().tensors
@@ -48,7 +48,7 @@ def test_hooks_that_keep_arguments_of_gemma4_can_copy_and_save_them():
 )
 @pytest.mark.parametrize("release", ["5.5.0", "5.5.1"])
 def test_layers_of_gemma4_work_behind_hooks_by_themselves_and_with_arguments_of_their_own(program, release):
-    """Number 7: hooks rebuilt the dict, and a layer by itself had none."""
+    """Number 7: hooks rebuilt the dict, and a layer called alone had none."""
     assert differences(program, release, "gemma4-kv-share-no-cache") == []
 
 

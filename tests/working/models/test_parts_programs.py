@@ -1,4 +1,4 @@
-"""Programs with parts of their own next to the library's give the same, bit for bit, with hotfix."""
+"""Programs with custom parts next to the library's give the same results with hotfix, bit for bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRAMS = "tests.working.models.programs_parts"
 
 
 def differences(program, release, fix, **options):
-    """The names of the results that a fix changes; both have to run."""
+    """The names of the results that a fix changes; both runs must succeed."""
     case = f"{PROGRAMS}:{program}"
     stock = run(case, transformers=release, hotfix=False, **options).require().tensors
     armed = run(case, transformers=release, env={"HOTFIX_ONLY": fix}, **options).require()

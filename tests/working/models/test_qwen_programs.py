@@ -1,4 +1,4 @@
-"""Programs around Qwen's multimodal models that work without hotfix give the same, bit for bit, with it."""
+"""Programs for Qwen's multimodal models that work without hotfix give the same results with it, bit for bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT_POSITIONS = "qwen2vl-text-position-ids-from-mrope"
 
 
 def both(program, release, *fixes):
-    """What a program gives in stock and armed; both have to run."""
+    """The results of a program in stock and armed; both runs must succeed."""
     case = f"{PROGRAMS}:{program}"
     stock = run(case, transformers=release, hotfix=False).require().tensors
     armed = run(case, transformers=release, env={"HOTFIX_ONLY": ",".join(fixes)}).require()
@@ -48,7 +48,7 @@ def test_sizes_that_fit_the_text_are_read_as_they_are():
 
 @pytest.mark.parametrize("release", ["4.56.2", "4.57.6", "5.0.0"])
 def test_texts_packed_by_three_rows_of_positions_stay_apart(release):
-    """Number 39: each saw those before it."""
+    """Number 39: each text saw the ones before it."""
     assert differences("packed_texts", release, TEXT_POSITIONS) == []
 
 

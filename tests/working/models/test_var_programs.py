@@ -1,4 +1,4 @@
-"""Forks of VAR that work without hotfix give the same, bit for bit, with it."""
+"""Forks of VAR that work without hotfix give the same results with it, bit for bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 ID = "var-attention-dtype"
 
-# An attention of the fork's own: it computes in float32, and returns the dtype of the values.
+# The fork's own attention: it computes in float32, and returns the dtype of the values.
 FUSED = """
 seen = []
 
@@ -32,7 +32,7 @@ def memory_efficient_attention(query, key, value, attn_bias=None, scale=None):
 
 
 def trained(module):
-    """The output and the gradients of one step under autocast, and the dtypes that the attention was given."""
+    """The output and the gradients of one step under autocast, and the dtypes that the attention received."""
     attention = Testbed("cpu").fill(module.SelfAttention(width=32, heads=2))
     with torch.autocast("cpu", dtype=torch.bfloat16):
         output = attention(Testbed("cpu").randn(2, 5, 32), torch.zeros(1, 1, 5, 5))

@@ -1,4 +1,4 @@
-"""Programs that do without a name which their release lacks: the result is the same with hotfix."""
+"""Programs that run without a name that their release lacks: the result is the same with hotfix."""
 
 from __future__ import annotations
 

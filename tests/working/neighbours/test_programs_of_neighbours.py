@@ -1,4 +1,4 @@
-"""Programs that work beside packages of another month: the result is the same with hotfix."""
+"""Programs that run with packages of another time: the result is the same with hotfix."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ PROGRAMS = [
     ("release", "text", "beside"), PROGRAMS, ids=[f"{one[0]}-{n}" for n, one in enumerate(PROGRAMS)]
 )
 def test_the_result_is_that_of_the_release(release, text, beside, tmp_path):
-    """Numbers 35 and 36, and repairs that acted on objects of the program's own."""
+    """Numbers 35 and 36, and repairs that affected the program's own objects."""
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(text))
     stock, armed = (

@@ -1,4 +1,4 @@
-"""What the programs share: tiny models in folders, and facts that are compared between stock and armed processes."""
+"""Shared code of the programs: tiny models in folders, and facts that are compared between stock and armed runs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def encoded(words: Any, **columns: Any) -> Any:
 
 
 def arguments(cls: Any, folder: Any, **options: Any) -> Any:
-    """Training arguments for two steps on the CPU, with the keywords that the installed release knows."""
+    """Training arguments for two steps on the CPU, with the keywords that the installed release accepts."""
     import inspect
 
     known = inspect.signature(cls).parameters

@@ -59,7 +59,7 @@ LEFT[0, :2] = 0
 
 
 def attempt(name, step):
-    """Tell what a step returns, or the error that it ends in."""
+    """Report the result of a step, or its error."""
     torch.manual_seed(0)
     try:
         tell(name, step())
@@ -74,7 +74,7 @@ def classes_of(family):
 
 
 def made(family, attention):
-    """A small model of a family, with numbers that do not depend on how the release initialises."""
+    """A small model of a family, with weights that do not depend on the release's initialization."""
     config, kind, settings = classes_of(family)
     model = kind._from_config(config(**settings), attn_implementation=attention)
     generator = torch.Generator().manual_seed(0)
@@ -112,12 +112,12 @@ def saved(model, labels, folder):
 
 
 def public(config):
-    """The names of a configuration; hotfix adds a ``__getattr__`` to its class, and says so (docs/limits.md)."""
+    """The names of a configuration; hotfix adds a ``__getattr__`` to its class, as documented in docs/limits.md."""
     return [name for name in dir(config) if name != "__getattr__"]
 
 
 def own_classes():
-    """A configuration and a model of the program's own, whose forward asks for what may be missing."""
+    """A custom configuration and model, whose forward reads attributes that may be missing."""
 
     class OwnConfig(transformers.LlamaConfig):
         model_type = "own"

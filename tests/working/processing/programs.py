@@ -50,7 +50,7 @@ class Message:
 
 
 class Reply(Message):
-    """One with a property."""
+    """A message with a property."""
 
     def __init__(self, text: str) -> None:
         self.role, self.text = "assistant", text
@@ -61,7 +61,7 @@ class Reply(Message):
 
 
 class Keyed(dict):  # type: ignore[type-arg]
-    """A message with a property, and a text for what it lacks."""
+    """A message with a property, and a text for missing attributes."""
 
     @property
     def text(self) -> str:
@@ -89,7 +89,7 @@ class Day(datetime.datetime):
 
 @dataclasses.dataclass(order=True)
 class Rank:
-    """What can be compared."""
+    """Comparable values."""
 
     number: int
 
@@ -99,7 +99,7 @@ class Rank:
 
 @functools.lru_cache
 def remembered(message: Any) -> str:
-    """A function that is kept by another kind of object; it asks for the class of what it gets."""
+    """A function held by another kind of object; it checks the class of its argument."""
     return type(message).__name__
 
 
@@ -213,7 +213,7 @@ def one_size_for_two_processors(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def size_assigned_later(testbed: Any, target: Any) -> dict[str, Any]:
-    """A size is assigned to a processor that was made, or loaded, with other limits."""
+    """A size is assigned to a processor that was created, or loaded, with other limits."""
     import tempfile
 
     import numpy
@@ -235,7 +235,7 @@ def size_assigned_later(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def deberta_with_its_own_tokens(testbed: Any, target: Any) -> dict[str, Any]:
-    """A DeBERTa-v2 tokenizer whose file says itself what is put around a text."""
+    """A DeBERTa-v2 tokenizer whose file defines the tokens around a text."""
     import tempfile
 
     import torch
@@ -259,7 +259,7 @@ def deberta_with_its_own_tokens(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def own_byte_level_class(testbed: Any, target: Any) -> dict[str, Any]:
-    """A tokenizer of the program's own class, which builds how text is cut itself."""
+    """A tokenizer of a custom class, which builds the pre-tokenizer itself."""
     import tempfile
 
     import torch
@@ -283,7 +283,7 @@ def own_byte_level_class(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def own_image_processor(testbed: Any, target: Any) -> dict[str, Any]:
-    """An image processor of the program's own, which counts its calls and takes a limit."""
+    """A custom image processor, which counts its calls and takes a limit."""
     import numpy
     import torch
     from transformers.models.qwen2_vl.image_processing_qwen2_vl import Qwen2VLImageProcessor
@@ -305,7 +305,7 @@ def own_image_processor(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def deberta_without_tokens(testbed: Any, target: Any) -> dict[str, Any]:
-    """A tokenizer that has no token for the beginning and the end of a text puts none there."""
+    """A tokenizer without tokens for the beginning and the end of a text adds none."""
     import torch
     from transformers import DebertaV2Tokenizer
 
@@ -316,7 +316,7 @@ def deberta_without_tokens(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
-    """GPT-2's class with a blank in front of each text, or with a tokenizer of the caller's, and what is saved."""
+    """GPT-2's class with a space before each text, or with the caller's tokenizer, and the saved files."""
     import json
     import tempfile
     from pathlib import Path
@@ -350,7 +350,7 @@ def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def byte_level_with_a_blank_in_its_settings(testbed: Any, target: Any) -> dict[str, Any]:
-    """GPT-2's class whose settings put a blank in front of each text, and whose file has one step, of bytes."""
+    """GPT-2's class whose settings add a space before each text, and whose file has a single byte-level step."""
     import json
     import tempfile
     from pathlib import Path
@@ -421,7 +421,7 @@ def as_tensor(text: str) -> Any:
 
 
 class Money(float):
-    """A number that computes and prints in its own way."""
+    """A number with its own arithmetic and output."""
 
     def __mul__(self, other: Any) -> Money:
         return Money(float(self) * other)
@@ -431,7 +431,7 @@ class Money(float):
 
 
 class Letters(str):
-    """A text whose operators are the program's own."""
+    """A text with custom operators."""
 
     def __add__(self, other: str) -> Letters:
         return Letters(f"{self}-{other}")
@@ -441,7 +441,7 @@ class Letters(str):
 
 
 class Stamp(datetime.datetime):
-    """A date that prints in another way, as of pandas and pendulum."""
+    """A date that prints differently, as in pandas and pendulum."""
 
     def __str__(self) -> str:
         return self.isoformat("T")
@@ -460,7 +460,7 @@ class NoDate(datetime.datetime):
 
 
 class AnyCase(dict):  # type: ignore[type-arg]
-    """A message whose keys are found in any case."""
+    """A message with case-insensitive keys."""
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(str(key).lower())
@@ -473,7 +473,7 @@ class AnyCase(dict):  # type: ignore[type-arg]
 
 
 class Row(Mapping):  # type: ignore[type-arg]
-    """A row of a table that decodes a column when it is read; one of them cannot be."""
+    """A row of a table that decodes a column when it is read; one column cannot be decoded."""
 
     def __getitem__(self, key: str) -> Any:
         if key == "picture":
@@ -488,7 +488,7 @@ class Row(Mapping):  # type: ignore[type-arg]
 
 
 def chat_of_odd_values(testbed: Any, target: Any) -> dict[str, Any]:
-    """Numbers, texts, dates, tuples and mappings of the program's own, and functions that change what they get."""
+    """Custom numbers, texts, dates, tuples and mappings, and functions that change their arguments."""
     import numpy
     from markupsafe import Markup
 

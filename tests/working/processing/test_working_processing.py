@@ -1,4 +1,4 @@
-"""Programs that work without hotfix give the same with it: processors, tokenizers and chat templates."""
+"""Programs that work without hotfix give the same results with it: processors, tokenizers and chat templates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PICTURES = tuple(f"{name}=={version}" if version else name for name, version in 
 
 
 def both(program, release, fix, **options):
-    """What a program gives in stock and armed with one fix; both have to run."""
+    """The results of a program in stock and armed with one fix; both runs must succeed."""
     case = f"tests.working.processing.programs:{program}"
     options = {"transformers": release, "flash_attn": None, "extras": PICTURES, **options}
     stock = run(case, hotfix=False, **options).require().tensors
@@ -25,7 +25,7 @@ def both(program, release, fix, **options):
 
 
 def differences(stock, armed):
-    """What differs, with both values where they are texts."""
+    """The differences, with both values if they are texts."""
     assert stock.keys() == armed.keys()
     return {name: (shown(stock[name]), shown(armed[name])) for name in stock if not stock[name].equal(armed[name])}
 
@@ -43,7 +43,7 @@ def test_messages_in_any_container_give_the_same_text(release):
 
 @pytest.mark.parametrize("release", ["4.44.2", "5.2.0"])
 def test_values_of_any_class_give_the_same_text(release):
-    """A missing date raised a TypeError; operators and mappings of the program's own were those of Python's types."""
+    """A missing date raised a TypeError; custom operators and mappings behaved like Python's types."""
     assert differences(*both("chat_of_odd_values", release, "chat-template-sandbox-escape")) == {}
 
 
@@ -55,7 +55,7 @@ def test_the_size_of_the_caller_is_not_written_to(release):
 
 @pytest.mark.parametrize("release", ["4.50.3", "5.10.4"])
 def test_a_size_that_is_assigned_later_wins_over_older_limits(release):
-    """Number 50: limits from the making of the processor overrode the size."""
+    """Number 50: limits from the creation of the processor overrode the size."""
     assert differences(*both("size_assigned_later", release, "qwen2vl-max-pixels-ignored")) == {}
 
 
@@ -87,23 +87,23 @@ def test_a_tokenizer_without_special_tokens_gets_none(release):
 
 @pytest.mark.parametrize("release", ["5.2.0", "5.23.0"])
 def test_what_the_caller_wants_of_a_byte_level_tokenizer_is_done(release):
-    """The blank in front was not put there, and a tokenizer of the caller's could not be saved."""
+    """The leading space was missing, and the caller's tokenizer could not be saved."""
     assert differences(*both("byte_level_as_the_caller_wants", release, "v5-byte-level-tokenizer-overridden")) == {}
 
 
 @pytest.mark.parametrize("release", ["5.2.0", "5.23.0"])
 def test_a_blank_in_front_that_the_settings_ask_for_is_put_there(release):
-    """It was that of tokenizer.json, which stock and 4.57.6 do not go by."""
+    """It was that of tokenizer.json, which stock and 4.57.6 do not use."""
     program = "byte_level_with_a_blank_in_its_settings"
     assert differences(*both(program, release, "v5-byte-level-tokenizer-overridden")) == {}
 
 
 @pytest.mark.parametrize("release", ["5.3.0", "5.23.0"])
 def test_a_tokenizer_class_of_the_program_cuts_text_as_it_says(release):
-    """The file won over the program's own class."""
+    """The file overrode the program's own class."""
     assert differences(*both("own_byte_level_class", release, "v5-byte-level-tokenizer-overridden")) == {}
 
 
 def test_an_image_processor_of_the_program_is_called_as_without_hotfix():
-    """It was copied for a call with a limit, and lost what it counts."""
+    """It was copied for a call with a limit, and lost its counts."""
     assert differences(*both("own_image_processor", "4.50.1", "qwen2vl-processor-pixels-ignored")) == {}

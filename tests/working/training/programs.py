@@ -1,4 +1,4 @@
-"""Programs that train right in stock, or whose repair must hold: losses in micro-batches and in one batch."""
+"""Programs that train correctly in stock, or whose repair must hold: losses in micro-batches and in one batch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _steps(trainer):
 
 
 def passing(base):
-    """Keeps a metric, as Trainers of TRL do."""
+    """Keeps a metric, like TRL's Trainers."""
 
     class Passing(base):
         def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -57,7 +57,7 @@ def passing(base):
 
 
 def divides_the_result(base):
-    """As LLaMA-Factory 0.9.1 does for models that take no loss arguments."""
+    """As in LLaMA-Factory 0.9.1 for models that take no loss arguments."""
 
     class Divides(base):
         def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
@@ -70,7 +70,7 @@ def divides_the_result(base):
 
 
 def divides_in_place(base):
-    """As ms-swift 3.0.1 does."""
+    """As in ms-swift 3.0.1."""
 
     class InPlace(base):
         def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -83,7 +83,7 @@ def divides_in_place(base):
 
 
 def always_divides(base):
-    """Divides what the library has computed without the number."""
+    """Divides the value that the library computes without the number."""
 
     class Divides(base):
         def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
@@ -95,7 +95,7 @@ def always_divides(base):
 
 
 def multiplies(base):
-    """Makes good what is divided twice."""
+    """Compensates for the double division."""
 
     class Multiplies(base):
         def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -109,7 +109,7 @@ def multiplies(base):
 
 
 def of_45(base):
-    """Written before 4.46: does not take the number."""
+    """Written before 4.46: does not accept the number."""
 
     class Old(base):
         def compute_loss(self, model, inputs, return_outputs=False):
@@ -130,7 +130,7 @@ def of_45_that_divides(base):
 
 
 def backward_of_ones_own(base):
-    """A ``training_step`` that leaves the division to Accelerate, or divides where Accelerate does not."""
+    """A ``training_step`` that leaves the division to Accelerate, or divides if Accelerate does not."""
 
     class Own(base):
         def training_step(self, model, inputs, num_items_in_batch=None):
@@ -154,7 +154,7 @@ def function_of_the_number(outputs, labels, num_items_in_batch=None):
 
 
 def function_that_multiplies(outputs, labels, num_items_in_batch=None):
-    """For as many micro-batches as there are."""
+    """For the actual number of micro-batches."""
     if num_items_in_batch is None:
         return cross_entropy(outputs, labels)
     steps = num_items_in_batch // (labels[:, 1:] if labels.dim() > 1 else labels).numel()
@@ -295,7 +295,7 @@ def equal_texts(testbed):
 
 
 def net(testbed):
-    """A model of one's own, which takes no loss arguments."""
+    """A custom model, which takes no loss arguments."""
     import torch
     from transformers.modeling_outputs import CausalLMOutput
 

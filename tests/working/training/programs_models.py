@@ -1,4 +1,4 @@
-"""Programs around models of one's own, checkpoints and copies of the loop, which are right in stock."""
+"""Programs with custom models, checkpoints and copies of the loop, which are correct in stock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.working.training.programs import cross_entropy, own_loss, step
 
 
 def own_classes(testbed, target):
-    """Models of one's own that divide by the number of labels, and move none: classes of texts, and tags of tokens."""
+    """Custom models that divide by the number of labels without shifting them: text classes, and token tags."""
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
@@ -156,7 +156,7 @@ def _divided(trainer, outputs, labels, number):
 
 
 def a_copy_of_the_loop(testbed, target):
-    """As unsloth does: the source of the loop is executed again, and takes the place of the loop."""
+    """As in unsloth: the source of the loop is executed again, and replaces the loop."""
     import inspect
     import textwrap
 
@@ -171,7 +171,7 @@ def a_copy_of_the_loop(testbed, target):
 
 
 def _epochs(testbed, epochs=2, **arguments):
-    """Seven micro-batches an epoch, four of them a step: what the run has done, and how many micro-batches it read."""
+    """Seven micro-batches per epoch, four per step: the result of the run, and the number of micro-batches it read."""
     seen: list[int] = []
     model = small_llama(testbed)
     model.register_forward_pre_hook(lambda *call: seen.append(1))
@@ -207,7 +207,7 @@ def _trainer(testbed, model, folder, epochs, **arguments):
 
 
 def resumed_from_stock(testbed, target):
-    """A run of three epochs, planned by stock with one step an epoch, resumed after the second."""
+    """A run of three epochs, planned by stock with one step per epoch, resumed after the second."""
     import torch
 
     with tempfile.TemporaryDirectory() as folder:
@@ -219,7 +219,7 @@ def resumed_from_stock(testbed, target):
         torch.save(trainer.optimizer.state_dict(), checkpoint / "optimizer.pt")
         torch.save(trainer.lr_scheduler.state_dict(), checkpoint / "scheduler.pt")
         state = json.loads(json.dumps(vars(trainer.state), default=lambda value: None))
-        # One step of four micro-batches an epoch, of seven.
+        # One step of four micro-batches per epoch, out of seven.
         state.update(
             global_step=2, epoch=1 + 4 / 7, max_steps=3, num_train_epochs=3, log_history=[], train_batch_size=2
         )
@@ -229,7 +229,7 @@ def resumed_from_stock(testbed, target):
 
 
 def losses_of_a_writer(testbed, target):
-    """Labels that are not contiguous, and tokens that are read as they are predicted."""
+    """Labels that are not contiguous, and tokens that are predicted at their own position."""
     import torch
 
     place = SimpleNamespace(
@@ -253,7 +253,7 @@ def losses_of_a_writer(testbed, target):
 
 
 def allowed_before(testbed, target):
-    """The published work-around: numpy's parts are allowed by hand, once; what is read later needs them, too."""
+    """The published workaround allowlists numpy's types by hand, once; later reads need them, too."""
     import numpy
     import torch
 
@@ -272,7 +272,7 @@ def allowed_before(testbed, target):
 
 
 def where_it_writes(testbed, target):
-    """Where a checkpoint of a single process is written: what is there while it is not complete."""
+    """The folder of a single process's checkpoint: its content while it is incomplete."""
     import torch
     from transformers import Trainer
 
@@ -298,7 +298,7 @@ def where_it_writes(testbed, target):
 
 
 def a_tower_that_is_written_into(testbed, target):
-    """A part whose embeddings only their name shows, and which writes into them: gradients under checkpointing."""
+    """A part with embeddings known only by name, which writes into them: gradients under checkpointing."""
     import torch
     from transformers import PretrainedConfig, PreTrainedModel
 

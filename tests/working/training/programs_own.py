@@ -1,4 +1,4 @@
-"""Programs with a step, a schedule, a loss or a part of a model of one's own, which are right in stock."""
+"""Programs with a custom step, schedule, loss or model part, which are correct in stock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SETTINGS = {"report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_
 
 
 def training_step_by_the_number(testbed, target):
-    """A ``training_step`` with a loss of its own, of labels that the data has moved already."""
+    """A ``training_step`` with its own loss, on labels that the data has already shifted."""
     import torch
 
     def make(base):
@@ -35,7 +35,7 @@ def training_step_by_the_number(testbed, target):
 
 
 def a_schedule_of_its_own(testbed, target):
-    """OneCycleLR with the steps that the release makes raises an error at the next one."""
+    """OneCycleLR with the release's number of steps raises an error at the next step."""
     import torch
     from transformers import Trainer, TrainingArguments
 
@@ -60,7 +60,7 @@ def a_schedule_of_its_own(testbed, target):
 
 
 def a_loss_without_the_first_label(testbed, target):
-    """The first label of each text, its language, is given: it is not scored, and the release does not count it."""
+    """The first label of each text, its language, is fixed: it is not scored, and the release does not count it."""
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
@@ -78,7 +78,7 @@ def a_loss_without_the_first_label(testbed, target):
 
 
 def a_loss_that_takes_no_shifted_labels(testbed, target):
-    """The model has a loss of the program's; the batch has a column that the release does not hand on."""
+    """The model has a custom loss; the batch has a column that the release does not pass on."""
     import torch
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
@@ -134,7 +134,7 @@ def parts_that_embed_pixels(testbed, target):
 
 
 def a_writer_that_reads_embeddings(testbed, target):
-    """The decoder is given the embeddings of the tokens that are its labels: the loss has to move them."""
+    """The decoder receives the embeddings of its label tokens: the loss must shift the labels."""
     place = SimpleNamespace(
         module="transformers.models.vision_encoder_decoder.modeling_vision_encoder_decoder",
         qualname="VisionEncoderDecoderModel.forward",

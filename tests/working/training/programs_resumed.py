@@ -11,13 +11,13 @@ from hotfix.proofs.zoo import small_llama
 
 
 def resumed(testbed: Any, target: Any) -> dict[str, Any]:
-    """Weights behind reading a checkpoint: of a LLaVA with the model's names, another head, models of one's own."""
+    """Weights after loading a checkpoint: of a LLaVA with the model's names, another head, custom models."""
     import torch
     from safetensors.torch import save_file
     from transformers import LlamaForCausalLM, LlamaForSequenceClassification, LlavaForConditionalGeneration
 
     class Own(LlamaForCausalLM):
-        """Its constructor takes what `from_pretrained` does not know."""
+        """Its constructor takes arguments that `from_pretrained` does not know."""
 
         def __init__(self, config: Any, bonus: Any) -> None:
             super().__init__(config)
@@ -30,7 +30,7 @@ def resumed(testbed: Any, target: Any) -> dict[str, Any]:
             return super().load_state_dict({name.removeprefix("mine."): value for name, value in state.items()}, False)
 
     class Plain(torch.nn.Linear):
-        """No model of the library."""
+        """Not a model of the library."""
 
         _keys_to_ignore_on_save = None
 
@@ -60,7 +60,7 @@ def resumed(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def whole_and_resumed(testbed: Any, target: Any) -> dict[str, Any]:
-    """Weights of a LLaVA that was trained for four steps at once, and with a pause behind the second."""
+    """Weights of a LLaVA trained for four steps at once, and with a pause after the second."""
     ids = testbed.randint(8, 60, 8, 6, seed=1).cpu()
     samples = [{"input_ids": row, "labels": row, "attention_mask": row * 0 + 1} for row in ids]
     states = {}
@@ -75,7 +75,7 @@ def whole_and_resumed(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def parts_of_ones_own(testbed: Any, target: Any) -> dict[str, Any]:
-    """Weights of a LLaVA before it is saved, and read again: with parts that its configuration does not tell."""
+    """Weights of a LLaVA before it is saved, and after loading: with parts that its configuration does not list."""
     import torch
 
     states = {}
@@ -107,7 +107,7 @@ def _with_another_head(model: Any) -> None:
 
 
 def _with_another_projection(model: Any) -> None:
-    """In the part of it whose names the release translates."""
+    """In the part whose names the release converts."""
     import torch
 
     layer = next(one for name, one in model.named_modules() if name.endswith("mlp") and "language" in name)

@@ -1,4 +1,4 @@
-"""Programs that divide by the number of micro-batches where no fix looks at the loss: in hooks, callbacks, losses of a
+"""Programs that divide by the number of micro-batches in code that no fix inspects: in hooks, callbacks, losses of a
 model; and losses that leave out the first label in a function that they call.
 """
 
@@ -37,7 +37,7 @@ def _watched(model: Any) -> Any:
 
 
 def _scaled_by(factor: Any) -> Any:
-    """What gives a Trainer a callback that multiplies gradients by a function of its arguments."""
+    """Gives a Trainer a callback that multiplies gradients by a function of its arguments."""
     from transformers import Trainer, TrainerCallback
 
     class Scaling(TrainerCallback):
@@ -76,11 +76,11 @@ def a_watched_mamba(testbed, target):
 
 
 def hooks_of_a_llama(testbed, target):
-    """A model that takes the number, which the release keeps back: a hook, a callback, or a loss of its own divides."""
+    """A model that takes the number, which the release does not pass: a hook, a callback, or its own loss divides."""
     from transformers import LlamaForCausalLM
 
     class Own(LlamaForCausalLM):
-        """Its loss takes what the release hands on."""
+        """Its loss takes the arguments that the release passes on."""
 
         @property
         def loss_function(self):
@@ -113,7 +113,7 @@ def a_callback_that_multiplies(testbed, target):
 
 
 def losses_that_call_one_without_the_first_label(testbed, target):
-    """The first label of each text is given: it is not scored, by a function that the loss calls."""
+    """The first label of each text is fixed: a function that the loss calls does not score it."""
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 

@@ -1,4 +1,4 @@
-"""Programs that train right without hotfix do so with it, bit for bit; those that it repairs stay repaired."""
+"""Programs that train correctly without hotfix do so with it, bit for bit; those that it repairs stay repaired."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = "tests.working.training.programs_steps"
 
 @cache
 def both(program, release, fix, accelerate, what=""):
-    """What a program computes in stock, and what it computes in an armed process."""
+    """The results of a program in stock and in an armed process."""
     how = {
         "transformers": release,
         "flash_attn": None,
@@ -38,7 +38,7 @@ def differences(stock, armed):
 
 
 def same(value, other):
-    """Whether two tensors are equal; what is not a number in stock has to be none with hotfix."""
+    """Whether two tensors are equal; NaN in stock must be NaN with hotfix."""
     return value.shape == other.shape and bool(((value == other) | ((value != value) & (other != other))).all())
 
 
@@ -71,7 +71,7 @@ REPAIRED = (
 
 
 def factor(tensors, prefix):
-    """The length of all gradients of the micro-batches, as a multiple of that of the batch."""
+    """The norm of all gradients of the micro-batches, as a multiple of that of the batch."""
     lengths = [
         sum(value.double().square().sum() for name, value in tensors.items() if name.startswith(f"{prefix}{way} grad"))
         for way in ("micro", "whole")
@@ -130,7 +130,7 @@ def test_a_program_that_is_right_stays_as_it_is(program, release, accelerate, fi
 
 
 def test_the_loss_of_a_model_is_asked_for_without_a_warning():
-    """The library's property warns of models that it does not know, and the release does not read it for these."""
+    """The library's property warns of unknown models, and the release does not read it for these."""
     how = {"transformers": "4.57.6", "flash_attn": None, "extras": ["accelerate==1.15.0"]}
     stock = run(f"{MODELS}:own_classes", hotfix=False, **how).require()
     armed = run(f"{MODELS}:own_classes", env={"HOTFIX_ONLY": "num-items-off-by-one"}, **how).require()
@@ -164,7 +164,7 @@ def test_a_wrapper_that_refuses_the_number_runs_and_is_divided():
 
 @pytest.mark.parametrize("release", ["4.50.3", "4.57.6"])
 def test_labels_that_have_yet_to_be_moved_are_moved(release):
-    """Harms 5 and 37: stock moves them, and labels need not be contiguous."""
+    """Harms 5 and 37: stock shifts them, and labels need not be contiguous."""
     stock, armed = both(f"{MODELS}:losses_of_a_writer", release, "labels-shifted-twice", "1.1.1")
     for name in ("copied", "copied and masked"):
         assert stock[name].equal(armed[name]), name
@@ -208,13 +208,13 @@ RESUMED = "tests.working.training.programs_resumed"
 
 @pytest.mark.parametrize(("release", "accelerate"), [("4.52.4", "1.7.0"), ("5.0.0", "1.12.0"), ("5.23.0", "1.12.0")])
 def test_a_checkpoint_that_is_read_as_it_should_be_is_read_once(release, accelerate):
-    """Another head, own classes and own reading get the weights, and the random numbers, of stock."""
+    """Another head, custom classes and custom loading get the weights and the random numbers of stock."""
     stock, armed = both(f"{RESUMED}:resumed", release, "trainer-checkpoint-keys-not-converted", accelerate)
     assert differences(stock, armed) == []
 
 
 def test_a_vision_language_model_is_resumed_from_what_an_armed_process_has_saved():
-    """Its checkpoint had the names of the Hub, by which no Trainer of this release reads: the weights began again."""
+    """Its checkpoint had the names of the Hub, which no Trainer of this release reads: the weights were reset."""
     stock, armed = both(f"{RESUMED}:whole_and_resumed", "4.52.3", "vlm-save-reverse-mapping", "1.7.0")
     assert differences(stock, armed) == []
     assert all(same(armed[name], armed[name.replace("whole", "resumed")]) for name in armed if "whole" in name)
@@ -230,7 +230,7 @@ def test_a_vision_language_model_that_stock_begins_again_is_resumed(release):
 
 @pytest.mark.parametrize(("release", "accelerate"), [("4.57.6", "1.15.0"), ("5.23.0", "1.12.0")])
 def test_a_checkpoint_of_a_model_with_parts_of_ones_own_ends_no_run(release, accelerate):
-    """The configuration does not tell what the model is: stock goes on, and what it has read stays as it is."""
+    """The configuration does not define the model: stock continues, and the loaded weights stay the same."""
     fix = "trainer-checkpoint-keys-not-converted"
     stock, armed = both(f"{RESUMED}:parts_of_ones_own", release, fix, accelerate)
     for name, value in stock.items():
