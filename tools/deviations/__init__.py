@@ -1,16 +1,15 @@
 """Deviations: the ways in which programs of users differ from the library's own code, run on every fix by machine.
 
 A fix has a case that its bug breaks. A *program* is such a case with one deviation: a subclass in another module, a
-loss of one's own, a hook, an argument left out. Each program runs three times: in stock on a broken release, in stock
-on the release that the matrix takes as reference, and armed with this one fix on the broken release.
+custom loss, a hook, an omitted argument. Each program runs three times: in stock on a broken release, in stock on the
+release that the matrix takes as reference, and armed with this one fix on the broken release.
 
     python -m tools.deviations                       everything that has no result yet; may be interrupted
-    python -m tools.deviations --fix ID --list       what would be run
+    python -m tools.deviations --fix ID --list       lists the programs that would run
     python -m tools.deviations --page                writes docs/deviations.md from the results
 
-The rule (`judge.py`): where stock already gives what the reference gives, the armed process must give the same bits.
-Otherwise it must give what the reference gives, or what stock gives. Anything else is a harm, above all an error where
-stock runs.
+The rule (`judge.py`): if stock already equals the reference, the armed process must give the same bits. Otherwise it
+must equal the reference or stock. Anything else is a harm, above all an error in a program that runs in stock.
 
     library.py    the table of all deviations; classes.py, instances.py, calls.py, attention.py, training.py,
                   reading.py, surroundings.py declare them, by topic

@@ -14,7 +14,7 @@ from tools.testbed import overlay
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; returns the exit status."""
+    """Run the requested action; returns the exit status."""
     options = _parser().parse_args(arguments)
     every, fixes = table.default_on()
     programs = table.chosen(

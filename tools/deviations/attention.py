@@ -1,4 +1,4 @@
-"""Attention of the user's own, and positions that pack several texts into one row."""
+"""Custom attention, and positions that pack several texts into one row."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The calls that a case makes are recorded, and made again with other arguments: totality, and what becomes of them.
+"""Records the calls of a case, and repeats them with other arguments: does each return, and leave its arguments alone?
 
-A variant is one call: as it was, without one of its optional arguments, in another dtype, of one row, of none, with
-tensors that have no data. Each is compared for itself, its error like a result; and whether it has changed what the
-caller gave.
+A variant is one call: unchanged, without one of its optional arguments, in another dtype, with one row, with no rows,
+with tensors that have no data. Each is compared separately, and an error counts as a result; so does a change to the
+caller's arguments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the testbed runs: a case with many deviations, each in a fork of the process that has imported the target."""
+"""Runs in the testbed: a case with many deviations, each in a fork of the process that has imported the target."""
 
 from __future__ import annotations
 

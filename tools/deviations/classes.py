@@ -1,4 +1,4 @@
-"""Classes and functions of the user's in place of the library's: subclasses, mix-ins, overrides, re-executed copies."""
+"""User classes and functions that replace the library's: subclasses, mix-ins, overrides, re-executed copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users do to a model after it is built: a forward of their own, hooks, wrappers, copies, casts."""
+"""Changes that users make to a model after it is built: a custom forward, hooks, wrappers, copies, casts."""
 
 from __future__ import annotations
 

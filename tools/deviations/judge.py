@@ -1,9 +1,9 @@
 """Compares the three runs of a program: stock, stock of the reference release, and armed with one fix.
 
-For each result by itself: where stock gives what the reference gives, the armed process must give stock's bits. Else it
-gives what the reference gives (repaired) or what stock gives (left alone). Everything else is a harm, and so is an
-error where stock has none. Where stock agrees with itself, as micro-batches with the one batch, the armed process must
-agree with itself as well, whatever the reference gives: even a repaired release can be wrong.
+Each result is judged separately. If stock equals the reference, the armed process must give stock's bits. Otherwise it
+equals the reference (repaired) or stock (left alone). Everything else is a harm, and so is an error where stock has
+none. If stock agrees with itself, as micro-batches with the one batch, the armed process must agree with itself as
+well, whatever the reference gives: even a repaired release can be wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tools.deviations.values import ENDED, distance, is_near, is_same, lines_of
 SAME, REPAIRED, LEFT_ALONE, PARTLY = "as stock", "repaired", "left alone", "repaired in part"
 UNCLEAR, HARM, ABSENT = "unclear", "harm", "not applicable"
 RESULTS = (SAME, REPAIRED, LEFT_ALONE, PARTLY, UNCLEAR, HARM, ABSENT)
-APART = 1e-3  # as a part of the larger one: where two ways no longer agree
+APART = 1e-3  # relative to the larger one: the limit for two ways to agree
 _WAYS = ((r"\baccumulated\b", "whole batch"), (r"\breplicas\b", "one batch"))
 
 
@@ -29,9 +29,9 @@ class Run:
     Attributes:
         values: tensors and texts by name.
         error: the type of the error that ended it and the message, or None.
-        absent: why the deviation does not concern the program, or "".
-        stderr: what it wrote.
-        state: what it left in its process.
+        absent: the reason why the deviation does not apply to the program, or "".
+        stderr: its error output.
+        state: the state that it left in its process.
         applied: whether the fix was applied.
     """
 
@@ -45,12 +45,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a program.
+    """The verdict on a program.
 
     Attributes:
         result: one of `RESULTS`.
-        detail: what differs and how, or the reason for "not applicable".
-        differences: how many results are harmed.
+        detail: the differences, or the reason for "not applicable".
+        differences: the number of harmed results.
     """
 
     result: str
@@ -73,14 +73,14 @@ def judged(
 
     Args:
         stock: on the broken release.
-        reference: stock on the release that is right, or None where there is none.
+        reference: stock on the correct release, or None if there is none.
         armed: on the broken release, with the one fix.
-        strict: whether the program is the user's alone, so that the armed process must give what stock gives.
-        instead: of a program with the same results, what is right where the reference cannot run this one.
-        tolerance: of the fix, as the matrix has it.
-        errors: that the fix declares: what stock raises where the bug strikes.
-        plain: the same program without its deviation, on the release that is right: a warning that it does not give
-            either is one about the bug.
+        strict: whether the program uses only the user's code, so that the armed process must equal stock.
+        instead: the run of a program with the same results, which is used if the reference cannot run this one.
+        tolerance: of the fix, as in the matrix.
+        errors: that the fix declares: stock raises them when the bug is triggered.
+        plain: the same program without its deviation, on the correct release: a warning that it does not give either is
+            about the bug.
     """
     if stock.absent:
         return Verdict(ABSENT, stock.absent)
@@ -139,14 +139,14 @@ def _values(
     harms: list[str] = []
     repaired = alone = 0
     is_struck = any(_is_declared(value, errors) for value in stock.values.values())
-    is_struck |= ENDED in stock.values and ENDED not in armed.values  # the case comes further than in stock
+    is_struck |= ENDED in stock.values and ENDED not in armed.values  # the case gets further than in stock
     for name in sorted({*stock.values, *armed.values}):
         before, after = stock.values.get(name), armed.values.get(name)
         wanted = right.values.get(name) if right is not None else None
         if _is_error(before) and _is_error(after) and before != after:
-            alone += 1  # no right program is among those that fail
+            alone += 1  # no correct program is among the failing ones
         elif is_struck and (before is None or name == ENDED or _is_declared(before, errors)):
-            repaired += 1  # what is there in place of the error
+            repaired += 1  # the result in place of the error
         elif is_same(before, after):
             alone += right is not None and name in right.values and not is_near(before, wanted, tolerance)
         elif right is None or name not in right.values:
@@ -175,7 +175,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _is_declared(value: Any, errors: Sequence[str]) -> bool:
-    """Whether a result says that a declared error was raised."""
+    """Whether a result reports a declared error."""
     for error in errors if _is_error(value) else ():
         kind, _, message = error.partition(":")
         text = f"{kind.rpartition('.')[2]}:{message}"
@@ -185,7 +185,7 @@ def _is_declared(value: Any, errors: Sequence[str]) -> bool:
 
 
 def _disagreements(stock: Mapping[str, Any], armed: Mapping[str, Any]) -> list[str]:
-    """Where stock agrees with itself in two ways and the armed process does not."""
+    """The results in which stock agrees with itself in two ways and the armed process does not."""
     told = []
     for name in sorted(stock):
         for way, other in _WAYS:

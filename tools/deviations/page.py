@@ -78,7 +78,7 @@ def rendered(book: table.Book, fixes: Sequence[Fix], every: Sequence[matrix.Cell
 
 
 def _cell(releases: dict[str, Any], deviation: str) -> str:
-    """The sign of the worst result of a deviation of a fix, empty where it was not run."""
+    """The sign of a deviation's worst result for a fix, empty if it was not run."""
     worst = {
         entry["result"]
         for programs in releases.values()

@@ -1,7 +1,7 @@
-"""Classes of the user's own whose arguments have names that a fix knows, their files, and files of this same release.
+"""Custom classes whose arguments have names that a fix uses, their files, and files of this same release.
 
-What a fix knows is what its source says in quotes: `Scene.keys`. A class of the user's may take an argument of each of
-these names, and mean something else by it.
+The names that a fix uses are the quoted words in its source: `Scene.keys`. A custom class may take an argument of each
+of these names, with another meaning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a deviation is declared, and the table of those that are."""
+"""The declaration of a deviation, and the table of all declared ones."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ class Deviation:
 
     Attributes:
         name: words joined by hyphens.
-        text: one line: what the user's program does.
-        function: takes the `Scene`. It changes the process and returns None, and the case runs; or it returns results.
-        folders: of the fixes that it can concern.
+        text: one line: the user's program.
+        function: takes the `Scene`. It changes the process and returns None, after which the case runs; or it returns
+            results.
+        folders: of the fixes to which it can apply.
         bases: the inputs that it is applied to: "case", "unaffected" (input that does not trigger the bug), "trainer"
-            (two models in micro-batches and as one batch), or "" where it is a program of its own.
-        transparent: whether the results of the case do not depend on it; then those of the plain case serve as
-            reference where the reference release cannot run it.
-        strict: whether the program uses classes and files of the user's alone, so that the armed process has to give
-            what stock gives, whatever the reference gives.
-        files: whether stock also reads what an armed process has written, and the reverse.
+            (two models in micro-batches and as one batch), or "" if it is a program of its own.
+        transparent: whether the results of the case do not depend on it; then the plain case is the reference if the
+            reference release cannot run it.
+        strict: whether the program uses only the user's classes and files, so that the armed process must equal stock,
+            whatever the reference gives.
+        files: whether stock also reads the files of an armed process, and vice versa.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""What a deviation finds in the process in which its program runs, and what it can change there.
+"""The process in which a deviation's program runs, and the changes that the deviation can make there.
 
-The process is a fork that ends with the program, so nothing is ever put back.
+The process is a fork that ends with the program, so nothing is ever restored.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from inspect import getattr_static
 from typing import Any
 
 Change = Callable[[Any], Any]
-HOME = "own_code"  # the module of everything that a user would have written
+HOME = "own_code"  # the module of all code that a user would have written
 
 
 class NotHere(Exception):
-    """The deviation does not concern the program; the message is a short reason."""
+    """The deviation does not apply to the program; the message is a short reason."""
 
 
 class Scene:
@@ -28,7 +28,7 @@ class Scene:
         target: of the case, with `module` and `qualname`.
         case: the function of the proof, or another input for the same fix.
         places: every ``module:qualname`` that the fix repairs in this release.
-        keys: names that the fix knows: what its source says in quotes.
+        keys: names that the fix uses: the quoted words in its source.
         folder: for files that another process reads; empty for most deviations.
 
     Attributes:
@@ -63,7 +63,7 @@ class Scene:
         """The module of the target.
 
         Raises:
-            NotHere: this release has no such module, or it is only loaded by the case.
+            NotHere: this release has no such module, or only the case loads it.
         """
         try:
             return import_module(self.target.module)
@@ -74,7 +74,7 @@ class Scene:
         """The class of the target.
 
         Raises:
-            NotHere: the target is no part of a class.
+            NotHere: the target does not belong to a class.
         """
         holder, _, name = self.target.qualname.rpartition(".")
         owner: Any = self.module()
@@ -120,7 +120,7 @@ class Scene:
         return own
 
     def put_class(self, cls: type[Any], own: type[Any]) -> None:
-        """Let every module of the library that has a class have the user's in its place."""
+        """Replace a class by the user's in every module of the library that has it."""
         for module in _modules_of(cls):
             held = vars(module)
             for name, value in list(held.items()):
@@ -131,7 +131,7 @@ class Scene:
         self.touch()
 
     def put_function(self, function: Any, own: Any) -> None:
-        """Let every module that has a function have the user's in its place."""
+        """Replace a function by the user's in every module that has it."""
         for module in _modules_of(function):
             for name, value in list(vars(module).items()):
                 if value is function:
@@ -169,7 +169,7 @@ class Scene:
         return built
 
     def parts(self, model: Any) -> list[Any]:
-        """The modules of the target's class in a model; the model itself where it has none."""
+        """The modules of the target's class in a model; the model itself if it has none."""
         import torch
 
         try:

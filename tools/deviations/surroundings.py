@@ -1,4 +1,4 @@
-"""What a program sees of the process around it: names that it probes, files that a case writes, callers' objects."""
+"""The surroundings of a program in its process: names that it probes, files that a case writes, callers' objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which programs there are, how they are run, and where their results are kept."""
+"""The table of programs: which exist, how they run, and where their results are kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TRAINER = "tools.deviations.training:two_models_both_ways"
 UNAFFECTED = "tests.fixes.harmless"
 SECONDS = 40  # of processor time for one program
 LONGEST_KEY = 40
-# Differences that are wanted, by fix and deviation; the page shows them as unclear, with the reason.
+# Intended differences, by fix and deviation; the page shows them as unclear, with the reason.
 ACCEPTED = {
     ("qwen2vl-max-pixels-ignored", "target-called-again"): "the other limit of a call is that of the processor; the "
     "reference leaves it out, and only where the method is called by itself, without a size",
@@ -49,7 +49,7 @@ class Program:
 
     Attributes:
         cell: fix, target and release.
-        deviation: what differs from the library's own code.
+        deviation: the difference from the library's own code.
         base: see `Deviation.bases`.
     """
 
@@ -59,12 +59,12 @@ class Program:
 
     @property
     def name(self) -> str:
-        """Under which its result is kept."""
+        """The key of its result."""
         return self.deviation.name + (f" @ {self.base}" if self.base not in ("case", "") else "")
 
     @property
     def case(self) -> str:
-        """What the child runs: ``module:function``, empty for a program of its own."""
+        """The function that the child runs: ``module:function``, empty for a program of its own."""
         if self.base == "case":
             return name_of_case(self.cell)
         if self.base == "unaffected":
@@ -83,7 +83,7 @@ def name_of_case(cell: matrix.Cell) -> str:
 
 
 def folder_of(module: str) -> str:
-    """The folder in which a fix is: what its deviations depend on. Plugins are taken for fixes of models."""
+    """The folder of a fix, which determines its deviations. Plugins count as fixes of models."""
     parts = module.split(".")
     return parts[1] if len(parts) > 2 and parts[0] == "hotfix" else "models"
 
@@ -117,7 +117,7 @@ def programs_of(cell: matrix.Cell) -> list[Program]:
 
 
 def keys_of(cell: matrix.Cell) -> list[str]:
-    """Names that a fix knows: what its module and its helpers say in quotes, pieces of patterns included."""
+    """The names that a fix uses: the quoted words in its module and its helpers, pieces of patterns included."""
     module = import_module(cell.module)
     sources = [Path(str(module.__file__)).read_text()]
     for target in cell.fix.targets:
@@ -189,7 +189,7 @@ class Book:
         return entry
 
     def is_done(self, program: Program) -> bool:
-        """Whether there is a result of this fix and of this deviation, as both are now."""
+        """Whether there is a result for the current versions of this fix and this deviation."""
         entry = self.entry(program)
         return entry is not None and entry["digest"] == digest(program)
 
@@ -221,7 +221,7 @@ class Book:
 
 
 def digest(program: Program) -> str:
-    """Of the fix with its case, and of the deviation."""
+    """The digests of the fix with its case, and of the deviation."""
     return f"{_digest_of(program.cell.module)} {digest_of(program.deviation)}"
 
 
@@ -234,7 +234,7 @@ def _digest_of(module: str) -> str:
 
 
 def _errors_of(fix: Fix) -> tuple[str, ...]:
-    """What stock raises where the bug strikes: what the fix declares, and what it acts on as a whole."""
+    """Errors that stock raises when the bug is triggered: those that the fix declares or handles as a whole."""
     return (*fix.errors, *(() if isinstance(fix.on_error, bool) else fix.on_error))
 
 
@@ -246,10 +246,10 @@ class Table:
 
     Args:
         every: all cells of the matrix.
-        book: where results go.
-        oracles: the results of the matrix, which say what the reference of a cell is.
-        run: how the testbed runs a case; `tools.testbed.run.run_many` if None.
-        cache: folder of runs in stock, which do not change with the fixes; None if nothing is to be kept.
+        book: for the results.
+        oracles: the results of the matrix, which give the reference of a cell.
+        run: the function that runs a case on the testbed; `tools.testbed.run.run_many` if None.
+        cache: folder of runs in stock, which do not change with the fixes; None to keep nothing.
     """
 
     def __init__(
@@ -271,9 +271,9 @@ class Table:
         """Run programs, those of one cell together.
 
         Args:
-            programs: what to run.
-            jobs: how many cells at a time.
-            told: called with a line for each program that has a result.
+            programs: the programs.
+            jobs: number of cells at a time.
+            told: called with a line for each program with a result.
         """
         groups: dict[tuple[str, str, str], list[Program]] = {}
         for program in programs:
@@ -314,10 +314,10 @@ class Table:
         return verdicts
 
     def _three(self, programs: Sequence[Program], cell: matrix.Cell, exchange: str) -> list[dict[str, Run]]:
-        """The runs that decide, by name: stock, the reference, and armed.
+        """The decisive runs, by name: stock, the reference, and armed.
 
-        A deviation that changes no results needs only the armed run, if that gives what the plain case gives there; and
-        where the armed process gives what stock gives, the reference decides nothing.
+        A deviation that changes no results needs only the armed run, if that equals the plain case there. If the armed
+        process equals stock, the reference is not needed.
         """
         others = [program for program in programs if not program.deviation.transparent]
         others = list(dict.fromkeys([*_plains(programs), *others]))
@@ -339,7 +339,7 @@ class Table:
         self, program: Program, stock: Mapping[str, Run], right: Mapping[str, Run], armed: Mapping[str, Run]
     ) -> Verdict:
         plain = _plain_name(program)
-        if program.name not in stock and program.name in armed:  # it gives what the plain case gives
+        if program.name not in stock and program.name in armed:  # it equals the plain case
             if armed[program.name].absent:
                 return Verdict(judge.ABSENT, armed[program.name].absent)
             return judge.judged(
@@ -356,7 +356,7 @@ class Table:
             and not stock[program.name].absent
         ):
             alike = (judge.is_identical(runs[program.name], runs[plain]) for runs in (stock, armed))
-            if all(alike):  # it changes nothing, whatever it does in the reference
+            if all(alike):  # it changes nothing, regardless of the reference
                 program = replace(program, deviation=DEVIATIONS["plain"])
         return judge.judged(
             stock[program.name],
@@ -370,7 +370,7 @@ class Table:
         )
 
     def _confirmed(self, verdicts: list[tuple[Program, Verdict]]) -> list[tuple[Program, Verdict]]:
-        """The same, without harms of programs whose results differ in stock from run to run."""
+        """The same verdicts, without harms of programs whose results vary in stock from run to run."""
         harmed = [program for program, verdict in verdicts if verdict.result == judge.HARM]
         if not harmed:
             return verdicts
@@ -393,7 +393,7 @@ class Table:
         ]
 
     def _exchanged(self, program: Program, exchange: str, verdict: Verdict) -> Verdict:
-        """Whether stock reads what the armed process has written as it reads its own, and the armed one stock's."""
+        """Whether stock reads the armed process's files like its own, and the armed process reads stock's."""
         cell = program.cell
         places = {who: f"{exchange}/{who}/{program.name}" for who in ("stock", "armed")}
         if not all(Path(place).is_dir() for place in places.values()):
@@ -417,7 +417,7 @@ class Table:
         release = (entry or {}).get("oracle", named.get(cell.target.key, named.get("*")))
         if release is not None:
             return Version(release) if release else None
-        # The matrix has no result of this cell yet: what it tries first is the next release that is right.
+        # The matrix has no result of this cell yet: it first tries the next correct release.
         right = {one.release for one in self.every if one.fix is cell.fix and one.verdict == "fixed"}
         return min((one for one in right if one > cell.release), default=max(right, default=None))
 
@@ -482,7 +482,7 @@ class Table:
     def _run_order(
         self, programs: Sequence[Program], cell: matrix.Cell, order: dict[str, Any], settings: dict[str, Any]
     ) -> dict[str, Run]:
-        """Run what an order names."""
+        """Run the programs of an order."""
         import torch
 
         folder = order["folder"]
@@ -520,7 +520,7 @@ def _accepted(program: Program, verdict: Verdict) -> tuple[Program, Verdict]:
 def _cached(
     cache: Path, program: Program, order: Mapping[str, Any], settings: Mapping[str, Any], cell: matrix.Cell
 ) -> Run | None:
-    """What a program gave in stock before, or None."""
+    """An earlier result of a program in stock, or None."""
     import torch
 
     place = cache / f"{_stock_digest(program, order, settings, cell)}.pt"
@@ -537,7 +537,7 @@ def _keep(
     import torch
 
     if run.error and run.error[0] in ("ProcessDied", "TimeoutExpired"):
-        return  # another time it may come to its end
+        return  # it may finish another time
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / f"{_stock_digest(program, order, settings, cell)}.pt"
     partial = place.with_suffix(f".{threading.get_ident()}")
@@ -546,7 +546,7 @@ def _keep(
 
 
 def _stock_digest(program: Program, order: Mapping[str, Any], settings: Mapping[str, Any], cell: matrix.Cell) -> str:
-    """Of everything that a run in stock depends on: the release, the case, and the deviations' own source."""
+    """Digest of all inputs of a run in stock: the release, the case, and the deviations' own source."""
     case = program.case.partition(":")[0]
     parts = [
         program.name,
@@ -561,7 +561,7 @@ def _stock_digest(program: Program, order: Mapping[str, Any], settings: Mapping[
 
 @functools.cache
 def _source() -> str:
-    """Digest of what runs in the child, and of the inputs that do not trigger bugs."""
+    """Digest of the code that runs in the child, and of the inputs that do not trigger bugs."""
     here = Path(__file__).resolve().parent
     files = [one for one in sorted(here.glob("*.py")) if one.stem not in ("table", "page", "judge", "__main__")]
     files.append(here.parents[1] / "tests" / "fixes" / "harmless.py")
@@ -569,7 +569,7 @@ def _source() -> str:
 
 
 def _plains(programs: Iterable[Program]) -> list[Program]:
-    """The same without their deviations."""
+    """The same programs without their deviations."""
     wanted = {(one.cell.path, one.base): one for one in programs if one.base}
     return [replace(one, deviation=DEVIATIONS["plain"]) for one in wanted.values()]
 
@@ -584,13 +584,13 @@ def _is_like_plain(program: Program, armed: Mapping[str, Run]) -> bool:
 
 
 def _tolerance(program: Program) -> Mapping[str, float]:
-    """Of the fix; where all is computed in half precision, numbers that a case has derived are no more precise."""
+    """The tolerance of the fix; if everything is computed in half precision, derived numbers are no more precise."""
     own = program.cell.fix.case_spec.tolerance
     return {**own, "float32": 0.02, "float64": 0.02} if "bfloat16" in program.deviation.name else own
 
 
 def sample_of(programs: Iterable[Program], size: int, seed: str, releases: int = 3) -> list[Program]:
-    """Some programs, sampled by a seed, from a few cells: what a cell shares costs more than a program."""
+    """Some programs, sampled by a seed, from a few cells: the shared set-up of a cell costs more than a program."""
     by_cell: dict[tuple[str, str, str], list[Program]] = {}
     for program in sorted(programs, key=lambda program: _place(seed, str(program))):
         by_cell.setdefault(program.cell.path, []).append(program)
@@ -623,8 +623,8 @@ def chosen(
     folders: Collection[str] = (),
     bases: Collection[str] = (),
 ) -> list[Program]:
-    """The programs that a command line asks for."""
-    rounds: list[list[matrix.Cell]] = [[], []]  # each fix has its turn before any has a second
+    """The programs that a command line selects."""
+    rounds: list[list[matrix.Cell]] = [[], []]  # every fix gets one turn before any gets a second
     for fix in fixes:
         if names and fix.id not in names:
             continue
@@ -632,7 +632,7 @@ def chosen(
         for turn, cell in zip(rounds, reversed(own)):
             if not folders or folder_of(cell.module) in folders:
                 turn.append(cell)
-    # A release is made ready once for all its fixes.
+    # A release is prepared once for all its fixes.
     cells = [cell for turn in rounds for cell in sorted(turn, key=lambda cell: (cell.release, cell.fix.id))]
     programs = [program for cell in cells for program in programs_of(cell)]
     return [
@@ -643,7 +643,7 @@ def chosen(
 
 
 def counts(results: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """How many entries have each result."""
+    """The number of entries with each result."""
     told = dict.fromkeys(judge.RESULTS, 0)
     for programs in results.values():
         for entry in programs.values():

@@ -1,4 +1,4 @@
-"""Trainers of the user's own: losses that divide, count, ignore or refuse the number of items; overrides; data."""
+"""Custom Trainers: losses that divide, count, ignore or refuse the number of items; overrides; data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a program as tensors and texts by name, and how two of them are compared."""
+"""Results of a program as tensors and texts by name, and the comparison of two results."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def named(prefix: str, value: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """A text without what differs from process to process: addresses, paths, times."""
+    """A text without the parts that vary between processes: addresses, paths, times."""
     text = _TIME.sub("<time>", _PATH.sub("<path>", _ADDRESS.sub("<address>", str(value))))
     return _NUMBERED.sub(lambda match: (match[1] or "<hash> ") + "<n>", text)[:LONGEST]
 
@@ -99,9 +99,9 @@ def is_same(one: Any, other: Any, dtypes: bool = True) -> bool:
     """Whether two results are the same bits.
 
     Args:
-        one: a tensor or a text, or None where a run lacks it.
+        one: a tensor or a text, or None if a run lacks it.
         other: the same of the other run.
-        dtypes: whether tensors of other dtypes differ, whatever their numbers are.
+        dtypes: whether tensors of different dtypes differ, even if their numbers are equal.
     """
     if not (_is_tensor(one) and _is_tensor(other)):
         return not _is_tensor(one) and not _is_tensor(other) and bool(one == other)
@@ -111,14 +111,14 @@ def is_same(one: Any, other: Any, dtypes: bool = True) -> bool:
 
 
 def is_near(one: Any, other: Any, tolerance: Mapping[str, float] | None = None) -> bool:
-    """Whether two results differ only by rounding, as the matrix has it."""
+    """Whether two results differ only by rounding, by the rule of the matrix."""
     if _is_tensor(one) and _is_tensor(other):
         return not difference({"": one}, {"": other}, tolerance).over
     return is_same(one, other, dtypes=False)
 
 
 def distance(one: Any, other: Any) -> str:
-    """How far two results are apart, in words."""
+    """The distance of two results, in words."""
     if _is_tensor(one) and _is_tensor(other):
         if one.shape != other.shape:
             return f"shape {tuple(one.shape)} -> {tuple(other.shape)}"
@@ -132,7 +132,7 @@ def distance(one: Any, other: Any) -> str:
 
 
 def _short(value: Any, other: Any) -> str:
-    """A result, around the place where it first differs from the other."""
+    """A result, around its first difference from the other."""
     if value is None:
         return "missing"
     if _is_tensor(value):
@@ -149,7 +149,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """The lines of an output that are not hotfix's own, without what differs from run to run."""
+    """The lines of an output that are not hotfix's own, without the parts that vary from run to run."""
     for line in text.splitlines():
         if line.strip() and not line.startswith(("hotfix", "{'")) and "%|" not in line:  # a Trainer prints its speed
             yield _RANK.sub("", text_of(line.rstrip()))

@@ -1,4 +1,4 @@
-"""What runs a case: in a fork of a template (`serve.py`), or in a fresh interpreter that `run.py` starts."""
+"""Runs a case: in a fork of a template (`serve.py`), or in a fresh interpreter that `run.py` starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGES = ("transformers", "torch", "flash_attn", "xformers", "triton", "trl", 
 def main(folder: str) -> None:
     """Run the case that `order.json` in `folder` names, on each of its targets, in this process.
 
-    Hotfix is armed already, if it is to be; `transformers` has not been imported.
+    Hotfix is already armed, if requested; `transformers` has not been imported.
     """
     at = Path(folder)
     order = json.loads((at / "order.json").read_text())
@@ -56,13 +56,13 @@ def run_on(order: dict[str, Any], number: int, at: Path) -> None:
 
 
 def resolve(case: str) -> Any:
-    """What ``module:qualname`` names."""
+    """The object with the name ``module:qualname``."""
     module, _, qualname = case.partition(":")
     return reduce(getattr, qualname.split("."), importlib.import_module(module))
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """The versions of this Python and of those packages that are here."""
+    """The versions of this Python and of the installed packages among these."""
     found = {"python": sys.version.split()[0]}
     for package in packages:
         try:

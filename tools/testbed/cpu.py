@@ -1,7 +1,7 @@
-"""The child's side of the testbed: what a process without a GPU needs so that flash-attn runs in it.
+"""The child's side of the testbed: makes flash-attn run in a process without a GPU.
 
-Nothing here is imported by a test. Two hooks that torch and flash-attn themselves offer lead here,
-so no import finder is needed, and `sys.meta_path` stays as a user's process has it:
+No test imports this module. torch and flash-attn load it through two hooks of their own, so no
+import finder is needed, and `sys.meta_path` stays as in a user's process:
 
 * `tools/testbed/path` is on `PYTHONPATH`. It holds the metadata of a "torch.backends" plug-in, and
   torch calls `install` at the end of its own import (torch 2.5 and later).
@@ -39,8 +39,8 @@ OPERATORS = (
     "_flash_attn_varlen_backward",
 )
 
-# The functions in which `transformers` decides whether FlashAttention-2 may be used: the probe, and
-# the check at the construction of a model under the names it had up to 4.53, up to 5.1, and later.
+# The functions in which `transformers` decides whether FlashAttention-2 may be used: the probe, and the check at the
+# construction of a model, under its names up to 4.53, up to 5.1, and later.
 DECIDERS = frozenset(
     {
         "is_flash_attn_2_available",
@@ -55,7 +55,7 @@ _torchvision: torch.library.Library | None = None
 
 
 def install() -> None:
-    """Make torch look like CUDA to the `DECIDERS`, and to nobody else. Called by torch."""
+    """Make torch look like CUDA to the `DECIDERS` only. Called by torch."""
     _pretend_cuda()
     _tolerate_no_device()
     _stand_in_for_torchvision()
@@ -64,7 +64,7 @@ def install() -> None:
 
 
 def register_operators() -> None:
-    """Give flash-attn's custom operators, which know "cuda" only, a kernel for CPU tensors.
+    """Give flash-attn's custom operators, which support only "cuda", a kernel for CPU tensors.
 
     It is the operator's own Python function, which calls the kernels below. Registered before the
     operators are defined, because flash-attn imports its kernels first.
@@ -87,10 +87,10 @@ def _own_function(name: str) -> Any:
 
 
 class _Cuda:
-    """An answer to "is there CUDA?" that depends on who looks at it.
+    """An answer to "is there CUDA?" that depends on the caller.
 
-    From 5.0.0 on, `transformers` caches the answer for the process. The Trainer reads the same cache
-    as the check for flash attention, so the answer is decided when it is used, not when it is given.
+    From 5.0.0 on, `transformers` caches the answer for the process. The Trainer reads the same cache as the check for
+    flash attention, so the answer is determined when it is used, not when it is returned.
     """
 
     def __bool__(self) -> bool:
@@ -112,7 +112,7 @@ def _pretend_cuda() -> None:
             return _Cuda()
         return _decides(caller) or really_available()
 
-    # Let torch.compile take the answer as a constant, as it does with the real function.
+    # Let torch.compile treat the answer as a constant, as for the real function.
     is_available._dynamo_marked_constant = True  # type: ignore[attr-defined]
     torch.cuda.is_available = is_available
 
@@ -144,10 +144,10 @@ def _tolerate_no_device() -> None:
 
 
 def _stand_in_for_torchvision() -> None:
-    """Define the two operators without which torchvision refuses to be imported, if it cannot load them itself.
+    """Define the two operators that torchvision needs to be imported, if it cannot load them itself.
 
-    On the package index are wheels for CUDA, whose compiled operators need its libraries. Nothing that transforms
-    images is among them: that is Python, on the operators of torch.
+    The wheels on the package index are for CUDA, and their compiled operators need its libraries. The image transforms
+    do not use them: they are Python, based on torch's operators.
     """
     global _torchvision
     found = importlib.util.find_spec("torchvision")
@@ -168,9 +168,9 @@ def _write_calls(folder: Path) -> None:
 
 # -- flash_attn_2_cuda -----------------------------------------------------------------------
 #
-# Signatures and layouts are those that flash-attn 2.7 and 2.8 call. So are the refusals: a real
-# kernel takes two dtypes only, and a bug that hands it float32 must crash here as on a GPU. Autocast
-# reaches no compiled kernel, but would reach the products that ours is made of: it is off in them.
+# Signatures and layouts are those that flash-attn 2.7 and 2.8 call. So are the refusals: a real kernel takes only two
+# dtypes, and a bug that passes float32 must crash here as on a GPU. Autocast does not affect compiled kernels, but
+# would affect the products in ours: it is off in them.
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dropout_p: float) -> None:

@@ -1,14 +1,14 @@
 """Scaled dot-product attention as flash-attn documents it, forward and backward, for any device.
 
-Written from the definition, for small inputs and for reading, not for speed: the whole matrix of
-scores is made. What is computed is what the documentation of `flash_attn_func` promises:
+Written from the definition, for small inputs and for reading, not for speed: it builds the whole
+matrix of scores. It computes the result that the documentation of `flash_attn_func` promises:
 
 * query head `h` of `H` reads key/value head `h // (H / H_kv)`;
 * scores are `scale * q k^T`, then `softcap * tanh(scores / softcap)` if `softcap > 0`, then minus
   `slope * |i + S_k - S_q - j|` with ALiBi;
 * query `i` sees key `j` if `i + S_k - S_q - left <= j <= i + S_k - S_q + right`, a negative side
   meaning unlimited; `causal` sets `right` to 0. The mask is aligned at the bottom right corner;
-* a query that sees nothing gets zeros, and `+inf` as its log-sum-exp.
+* a query that sees no key gets zeros, and `+inf` as its log-sum-exp.
 
 All products are accumulated in float32 (float64 for float64 inputs). There is no dropout.
 """
@@ -23,7 +23,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Rule:
-    """How scores are made and who sees whom; see the module's docstring."""
+    """The computation of scores, and the mask; see the module's docstring."""
 
     scale: float
     causal: bool = False
@@ -49,7 +49,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, rule: Rule) -> tuple[Tensor, Tensor
     scores, _ = _scores(q_, k_, rule)
     lse = _logsumexp(scores)
     out = torch.einsum("bhij,bjhd->bihd", torch.exp(scores - lse[..., None]), v_)
-    return out.to(q.dtype).contiguous(), lse  # as the compiled kernel lays it out
+    return out.to(q.dtype).contiguous(), lse  # in the layout of the compiled kernel
 
 
 def backward(
@@ -62,8 +62,8 @@ def backward(
         q: as in `forward`.
         k: as in `forward`.
         v: as in `forward`.
-        out: what `forward` returned.
-        lse: what `forward` returned.
+        out: the output of `forward`.
+        lse: the log-sum-exp of `forward`.
         rule: as in `forward`.
     """
     q_, k_, v_ = _spread(q, k, v)

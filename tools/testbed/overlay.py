@@ -1,8 +1,8 @@
 """Folders with one release of one package each, to be put on a child's `PYTHONPATH`.
 
-Installed once with uv and cached for good, under a name that says all that went in. A folder is
-built under another name and renamed when complete: an interrupted install is never half used, and
-two processes may ask for the same folder at the same time.
+Each is installed once with uv and cached permanently, under a name that covers all its inputs. A
+folder is built under another name and renamed when complete: an interrupted install is never half
+used, and two processes may request the same folder at the same time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 
 
 def overlay(release: str, extras: Sequence[str] = ()) -> Path:
-    """Return a folder with `transformers==release`, `extras` and what they need, without torch.
+    """Return a folder with `transformers==release`, `extras` and their dependencies, without torch.
 
     Args:
-        release: as on the package index, "4.49.0".
+        release: as on the package index, for instance "4.49.0".
         extras: further requirements, resolved together with it, such as "trl==0.15.2".
     """
     requirements = [f"transformers=={release}", *sorted(extras)]
     if any(one.startswith("deepspeed==") for one in extras):
-        # Built from its sources, beside the torch that is here, without its compiled operators.
+        # Built from its sources, with the installed torch, without its compiled operators.
         options = ["--no-build-isolation-package", "deepspeed"]
         return _folder(f"transformers-{release}", requirements, options, {"DS_BUILD_OPS": "0"})
     return _folder(f"transformers-{release}", requirements, [])
@@ -35,10 +35,10 @@ def overlay(release: str, extras: Sequence[str] = ()) -> Path:
 def flash_attn(release: str) -> Path:
     """Return a folder with the Python part of `flash-attn==release`, built from its sources.
 
-    The compiled kernels are left out; `tools.testbed.cpu` stands in for them.
+    The compiled kernels are left out; `tools.testbed.cpu` replaces them.
     """
     options = ["--no-deps", "--no-build-isolation", "--no-binary", "flash-attn"]
-    # Without uv's cache: there, a wheel without kernels would pass for the real one ever after.
+    # Without uv's cache: there, a wheel without kernels would pass for the real one from then on.
     options += ["--no-cache"]
     build = {"FLASH_ATTENTION_FORCE_BUILD": "TRUE", "FLASH_ATTENTION_SKIP_CUDA_BUILD": "TRUE"}
     requirements = [f"flash-attn=={release}", "einops==0.8.1"]
@@ -51,13 +51,13 @@ def xformers(release: str) -> Path:
 
 
 def alone(requirement: str) -> Path:
-    """Return a folder with one package, without what it needs: ``axolotl==0.6.0``."""
+    """Return a folder with one package, without its dependencies: ``axolotl==0.6.0``."""
     name = requirement.replace("==", "-").replace("/", "-")
     return _folder(name, [requirement], ["--no-deps", "--no-build-isolation"])
 
 
 def cache() -> Path:
-    """Return the folder that holds all the others: `$TESTBED_CACHE`, or one in the user's cache."""
+    """Return the parent folder of all others: `$TESTBED_CACHE`, or one in the user's cache."""
     chosen = os.environ.get("TESTBED_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "transformers-hotfix" / "testbed"
 
@@ -75,7 +75,7 @@ def _folder(name: str, requirements: list[str], options: list[str], build: Mappi
         try:
             partial.rename(final)
         except OSError:
-            # Someone else was faster; theirs is as good as ours.
+            # Another process was faster; its folder is equal.
             if not final.is_dir():
                 raise
     finally:
@@ -88,7 +88,7 @@ def _install(folder: Path, requirements: list[str], options: list[str], build: M
     # uv reads neither pip's configuration nor its variables.
     if "PIP_FIND_LINKS" in environment:
         environment.setdefault("UV_FIND_LINKS", environment["PIP_FIND_LINKS"])
-    # A requirement whose marker never holds takes the package out of every resolution.
+    # A requirement whose marker is always false removes the package from every resolution.
     overrides = folder / "overrides.txt"
     overrides.write_text("torch; python_version < '0'\ntriton; python_version < '0'\n")
     command: list[str | Path] = [_uv(), "pip", "install", "--quiet", "--python", sys.executable, "--target", folder]

@@ -1,8 +1,8 @@
 """Run one case, or one script as a user would, on the CPU testbed.
 
 A script gets a fresh interpreter. A case gets a fork of a process that has imported torch, armed hotfix or not, and
-then imported what the models of `transformers` have in common, see `servers.py`; it finds no model loaded, and what
-it does to its process no other case sees.
+then imported the common part of `transformers`' models, see `servers.py`. The case finds no model loaded, and no other
+case sees the changes that it makes to its process.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Result:
-    """What came back from the child.
+    """The result of the child.
 
     Attributes:
-        tensors: what the case returned, on the CPU.
-        error: type name, message and traceback of what the case raised; "TimeoutExpired" or
-            "ProcessDied" if the child never came to its end.
+        tensors: the results of the case, on the CPU.
+        error: type name, message and traceback of the case's error; "TimeoutExpired" or "ProcessDied" if the child did
+            not finish.
         flash_calls: how often each flash-attn kernel ran. For a case, see `hotfix.proofs.testbed.Testbed`; for a
             script, the attention kernels only, summed over its processes.
         report: `hotfix.report().to_dict()` of the child, None without hotfix and for scripts.
         stdout: of the child.
         stderr: of the child.
         returncode: of the child; a case that raises still ends with 0, a script does not.
-        versions: of python and the packages in play; empty for scripts.
+        versions: of python and the packages involved; empty for scripts.
     """
 
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def run(
     timeout: float = 300,
     fresh: bool = False,
 ) -> Result:
-    """Run a case and return what came of it; an error of the case is in the result, not raised.
+    """Run a case and return its result; an error of the case is in the result, not raised.
 
     Args:
         case: "module:function" (dots allowed after the colon), called with a `Testbed` and `target`;
@@ -85,14 +85,13 @@ def run(
         transformers: release.
         flash_attn: release, or None for an environment without it.
         xformers: release, or None for an environment without it.
-        hotfix: whether `import hotfix.auto` is the first thing that the child does. If not, hotfix
-            is not armed; only the inert `hotfix.proofs.testbed` is imported.
+        hotfix: whether `import hotfix.auto` is the first statement of the child. If not, hotfix is not armed; only the
+            inert `hotfix.proofs.testbed` is imported.
         extras: requirements installed with `transformers`, such as "trl==0.15.2".
         env: variables for the child, which otherwise gets this process's without any HOTFIX_*.
-        target: None, or an object with `module` and `qualname`, the two attributes that the case
-            will find on its own `target`.
+        target: None, or an object with `module` and `qualname`, the two attributes of the `target` that the case gets.
         timeout: seconds.
-        fresh: whether the case needs an interpreter of its own that has imported nothing of `transformers`.
+        fresh: whether the case needs a fresh interpreter that has not imported any part of `transformers`.
     """
     if isinstance(case, Path) or case.endswith(".py"):
         arguments = ["-c", _UNDER_HOTFIX] if hotfix else []
@@ -141,7 +140,7 @@ def run_many(
         fresh: as in `run`.
 
     Returns:
-        What came of each, in the order of `targets`.
+        The result of each, in the order of `targets`.
     """
     order: dict[str, Any] = {
         "case": case,
@@ -175,7 +174,7 @@ def run_script(
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
 ) -> Result:
-    """Run `python path *args` on the testbed. The script is not touched, and knows of no testbed.
+    """Run `python path *args` on the testbed. The script is unchanged, and does not know about the testbed.
 
     Args:
         path: of the script; or several words of a command line after `python` in `args`, with
@@ -195,7 +194,7 @@ def run_script(
 
 def environment(folders: Sequence[Path], env: Mapping[str, str]) -> dict[str, str]:
     """Return the whole environment of a child: these folders, offline, no GPU, no HOTFIX_*, bytecode in our cache."""
-    # Of pytest's, which changes with each test: another environment would be another base.
+    # A variable of pytest, which changes with each test: another environment would be another base.
     left_out = {"HOTFIX", "PYTHONDONTWRITEBYTECODE", "PYTEST_CURRENT_TEST"}
     kept = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith("HOTFIX_")}
     path = [ROOT / "tools" / "testbed" / "path", ROOT, *folders]
@@ -203,7 +202,7 @@ def environment(folders: Sequence[Path], env: Mapping[str, str]) -> dict[str, st
         **kept,
         "PYTHONPATH": os.pathsep.join(map(str, path)),
         "PYTHONNOUSERSITE": "1",
-        # Half of what a child would spend on importing, also where Python is told to write no bytecode.
+        # Saves half of a child's import time, even if Python is configured to write no bytecode.
         "PYTHONPYCACHEPREFIX": str(overlay.cache() / "bytecode"),
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "1",  # how torch finds tools.testbed.cpu
         "TRITON_INTERPRET": "1",
@@ -227,7 +226,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 def _forked(
     order: dict[str, Any], number: int, folders: list[Path], env: Mapping[str, str], at: Path, timeout: float
 ) -> Result | None:
-    """How the process of one target ended, or None where the release cannot be held ready."""
+    """The end of one target's process, or None if the release cannot be held ready."""
     try:
         ended = servers.run(environment(folders, {}), env, order, number, at, timeout)
     except servers.Unready:
@@ -237,7 +236,7 @@ def _forked(
 
 
 def _alone(order: dict[str, Any], folders: list[Path], env: Mapping[str, str], at: Path, timeout: float) -> Result:
-    """How a fresh interpreter ended that was to run a case."""
+    """The end of a fresh interpreter that ran a case."""
     (at / "order.json").write_text(json.dumps(order))
     first = "import hotfix.auto; " if order["hotfix"] else ""
     command = ["-c", f"{first}import sys; from tools.testbed.child import main; main(sys.argv[1])", str(at)]
@@ -245,7 +244,7 @@ def _alone(order: dict[str, Any], folders: list[Path], env: Mapping[str, str], a
 
 
 def _told(process: Result, at: Path, number: int) -> Result:
-    """What one run has written down, or how the process ended if it has not."""
+    """The recorded result of one run, or the end of the process if it recorded none."""
     import torch
 
     result = replace(process)

@@ -1,14 +1,14 @@
 """The processes that hold a release ready, so that a case costs a fork. The child's side of `servers.py`.
 
 A base, one for each environment, has imported torch. It forks templates, one for each setting of hotfix: a template
-arms hotfix, or does not, and then imports transformers' common part, but no model. It forks the cases. So hotfix comes
-before transformers in each of them, as in a program of a user, and no case sees what another one has imported.
+arms hotfix, or does not, and then imports transformers' common part, but no model. The template forks the cases. So
+each case gets hotfix before transformers, as in a user's program, and no case sees the imports of another.
 
-From the second template on, the base has also imported what transformers' common part needs of other packages: the
-greatest part of the time, and nothing that hotfix could meet. Packages that import transformers are left out.
+From the second template on, the base has also imported the other packages that transformers' common part needs. They
+take most of the time, and hotfix does not act on them. Packages that import transformers are left out.
 
-Threads do not survive a fork: torch works with one. Every process ends when the other end of its connection is closed,
-in whatever way the process there has ended.
+Threads do not survive a fork, so torch works with one. Every process ends when the other end of its connection is
+closed, however the process there has ended.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from multiprocessing.reduction import recv_handle
 from pathlib import Path
 from typing import Any
 
-# What is common where a package is there.
+# The common part, if a package is available.
 LOADED_WITH = {"accelerate": "transformers.trainer", "torchvision": "torchvision.transforms.v2"}
-# What hotfix repairs, and what is ours: never imported before hotfix is armed.
+# The packages that hotfix repairs, and our own: never imported before hotfix is armed.
 LEFT_OUT = frozenset({"transformers", "hotfix", "tests", "tools", "__main__", "__mp_main__"})
 
 
@@ -75,7 +75,7 @@ def _template(client: Connection, order: dict[str, Any], output: tuple[int, int]
             if importlib.util.find_spec(package):
                 importlib.import_module(module)
     except BaseException:
-        # A case may be about just that. In a fresh interpreter it is the case that meets it.
+        # A case may be about exactly this error. In a fresh interpreter the case itself gets it.
         client.send({"error": traceback.format_exc()})
         return
     client.send({"error": None, "modules": [name for name in sys.modules if name.partition(".")[0] not in LEFT_OUT]})
@@ -85,7 +85,7 @@ def _template(client: Connection, order: dict[str, Any], output: tuple[int, int]
             running.discard(case["ended"])
             client.send(os.waitstatus_to_exitcode(os.waitpid(case["ended"], 0)[1]))
             continue
-        alive = recv_handle(client)  # held by the case alone: that it is closed tells that the case has ended
+        alive = recv_handle(client)  # held only by the case: when it closes, the case has ended
         os.set_inheritable(alive, False)
         _flush()
         pid = os.fork()
@@ -111,14 +111,14 @@ def _case(case: dict[str, Any], said: tuple[int, int]) -> None:
             file.write(_content(said[descriptor - 1]))
             file.flush()
             os.dup2(file.fileno(), descriptor)
-    # A fork has torch make its pool of threads anew when it is first used. Where several threads are the first, as when
-    # weights are loaded, some get none ("Invalid thread pool!"): so this one is the first.
+    # In a fork, torch rebuilds its thread pool at first use. If several threads are the first, as when weights are
+    # loaded, some get none ("Invalid thread pool!"), so this thread is the first.
     sys.modules["torch"].set_num_threads(sys.modules["torch"].get_num_threads())
     child.run_on(case["order"], case["number"], at)
 
 
 def _preload(modules: Sequence[str], refused: set[str]) -> None:
-    """Import modules that a template has needed, except those that would import transformers."""
+    """Import modules that a template needed, except those that would import transformers."""
     for name in modules:
         package = name.partition(".")[0]
         if name in sys.modules or package in refused:
@@ -129,7 +129,7 @@ def _preload(modules: Sequence[str], refused: set[str]) -> None:
         try:
             importlib.import_module(name)
         except ImportError:
-            # Not a module that can be imported by its name, such as those that Cython makes up.
+            # Not a module that can be imported by its name, for instance a synthetic module of Cython.
             refused.add(name)
         except _Refused:
             refused.add(package)
@@ -140,7 +140,7 @@ def _preload(modules: Sequence[str], refused: set[str]) -> None:
 
 
 class _Refused(BaseException):
-    """Not an `Exception`: a package that tries whether transformers is there must not be told that it is not."""
+    """Not an `Exception`: a package that checks for transformers must not conclude that it is missing."""
 
 
 class _Refusal:
@@ -153,7 +153,7 @@ class _Refusal:
 
 
 def _received(client: Connection) -> Any:
-    """What the other side sends, None at its end."""
+    """The next message from the other side, None at its end."""
     try:
         return client.recv()
     except EOFError:
@@ -161,7 +161,7 @@ def _received(client: Connection) -> Any:
 
 
 def _ends(work: Callable[..., None], *arguments: Any) -> None:
-    """Do what a fork is for, and end the process without the end of the interpreter that it was forked from."""
+    """Run the task of a fork, and end the process without the shutdown of the interpreter that it was forked from."""
     status = 1
     try:
         work(*arguments)
@@ -174,7 +174,7 @@ def _ends(work: Callable[..., None], *arguments: Any) -> None:
 
 
 def _redirected(*contents: bytes) -> tuple[int, int]:
-    """Let the standard output and error go to files without a name that begin with these bytes."""
+    """Redirect standard output and error to unnamed files that begin with these bytes."""
     _flush()
     descriptors = []
     for descriptor, content in enumerate(contents, 1):

@@ -1,6 +1,6 @@
-"""The bases and templates of this process (`serve.py` says what they are): started when needed, a few kept.
+"""The bases and templates of this process (see `serve.py`): started when needed, a few kept.
 
-They live as long as this process, which is a worker of pytest or the matrix, unless others were used since: each holds
+They live as long as this process, a worker of pytest or the matrix, unless they are displaced by others: each holds
 some hundred megabytes. They end with this process, however it ends, because their connections are closed then.
 """
 
@@ -28,27 +28,27 @@ BASES = int(os.environ.get("TESTBED_BASES", "4"))
 TEMPLATES = 3
 """How many templates of each."""
 
-# Variables that the interpreter, torch and other packages read when they are imported: another base. All others are
-# given to the template before it arms hotfix.
+# Variables that the interpreter, torch and other packages read at import: a change needs another base. All others are
+# passed to the template before it arms hotfix.
 _EARLY = ("PYTHON", "TORCH", "OMP_", "MKL_", "KMP_", "CUDA_", "TRITON_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "LD_")
-# What the case alone is told, whatever holds its release ready.
+# Variables for the case only, whichever process holds its release ready.
 _OF_THE_CASE = "CASE_"
 _START = "import sys; from tools.testbed.serve import base; base(int(sys.argv[1]))"
 
 
 class Unready(Exception):
-    """A base or a template cannot be made here; what it said is the message."""
+    """A base or a template cannot be made here; the message is its error output."""
 
 
 @dataclass
 class Ended:
-    """How a case ended.
+    """The end of a case.
 
     Attributes:
-        stdout: with what was written when its template was made.
+        stdout: including the output of its template's start.
         stderr: the same.
         returncode: negative for a signal.
-        timed_out: whether it was ended by us.
+        timed_out: whether it was killed at the time limit.
     """
 
     stdout: str
@@ -68,7 +68,7 @@ def run(
     """Run one target of an order in a fork.
 
     Args:
-        environment: the whole environment of a child, without what is in `late`.
+        environment: the whole environment of a child, without the variables in `late`.
         late: further variables.
         order: as `child.main` reads it.
         number: of the target.
@@ -89,7 +89,7 @@ def run(
 
 
 def close() -> None:
-    """End all bases and templates that no case runs on."""
+    """End all bases and templates without a running case."""
     _bases.close()
 
 
@@ -187,10 +187,10 @@ _T = TypeVar("_T", _Base, _Template)
 
 
 class _Kept(Generic[_T]):
-    """Those that were used last, by what they are for.
+    """The most recently used servers, by purpose.
 
     Args:
-        limit: how many are kept, those in use apart.
+        limit: how many are kept, not counting those in use.
     """
 
     def __init__(self, limit: int) -> None:
@@ -202,7 +202,7 @@ class _Kept(Generic[_T]):
 
     @contextmanager
     def taken(self, key: Any, make: Callable[[], _T]) -> Iterator[_T]:
-        """Use one; it is made first if it is not there, or was lost."""
+        """Use one; it is created first if it does not exist, or was lost."""
         with self._lock:
             self._users[key] = self._users.get(key, 0) + 1
             making = self._making.setdefault(key, threading.Lock())
@@ -270,7 +270,7 @@ def _kill(pid: int) -> None:
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
-        os.kill(pid, signal.SIGKILL)  # it has not come as far as a session of its own
+        os.kill(pid, signal.SIGKILL)  # it has no session of its own yet
 
 
 _bases = _Kept[_Base](BASES)

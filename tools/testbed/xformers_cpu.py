@@ -1,11 +1,11 @@
-"""An operator for the CPU, where xformers has none, found by xformers' own dispatch.
+"""A CPU operator for xformers, which has none, found by xformers' own dispatch.
 
-`xformers.ops.memory_efficient_attention` validates what it is given, chooses an operator that takes it, and ties its
+`xformers.ops.memory_efficient_attention` validates its inputs, chooses an operator that supports them, and ties its
 forward and backward together in an autograd function. All of that is the real code here. On a torch without CUDA the
-dispatch asks one operator, the one for AMD (`fmha.ck`); `registered` puts these two classes in its place.
+dispatch queries one operator, the one for AMD (`fmha.ck`); `registered` puts these two classes in its place.
 
 They compute in float32 from the definition: ``softmax(scale * q k^T + bias) v``, and its gradients; under autocast too,
-which reaches no compiled operator.
+which does not affect compiled operators.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CALLS: list[tuple[torch.dtype, bool]] = []
 
 @contextmanager
 def registered() -> Iterator[None]:
-    """Let xformers, which must be importable, run on CPU tensors inside of the block."""
+    """Let xformers, which must be importable, run on CPU tensors inside the block."""
     from xformers.ops.fmha import ck
 
     forward, backward = _operators()
@@ -49,7 +49,7 @@ def _operators() -> tuple[type, type]:
 
         @classmethod
         def not_supported_reasons(cls, inputs: Any) -> list[str]:
-            # The base class ties bfloat16 to a generation of GPUs; a CPU has it.
+            # The base class ties bfloat16 to a generation of GPUs; a CPU supports it.
             reasons = super().not_supported_reasons(inputs)  # type: ignore[misc]  # of xformers' base, see below
             return [one for one in reasons if not one.startswith("bf16 is only")]
 
@@ -85,12 +85,12 @@ def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float) -
         scale: of the scores.
 
     Returns:
-        The output, shaped and typed like `q` and contiguous, as a kernel's is; and the log-sum-exp (batch, heads, S_q)
+        The output, shaped and typed like `q` and contiguous, like a kernel's; and the log-sum-exp (batch, heads, S_q)
         in float32.
 
     Raises:
-        RuntimeError: the bias has another dtype. xformers leaves this to the kernel that computes (in 0.0.35 torch's
-            ``_efficient_attention_forward``), whose words these are.
+        RuntimeError: the bias has another dtype. xformers leaves this check to the kernel (in 0.0.35 torch's
+            ``_efficient_attention_forward``); the message is the kernel's.
     """
     if bias is not None and bias.dtype != q.dtype:
         raise RuntimeError("invalid dtype for bias - should match query's dtype")
@@ -103,7 +103,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float) -
 def gradients(
     dout: Tensor, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float, out: Tensor, lse: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of q, k and v; `out` and `lse` are what `attend` returned, the rest is what it was given."""
+    """Gradients of q, k and v; `out` and `lse` are the results of `attend`, the rest are its arguments."""
     weights = torch.exp(_scores(q, k, bias, scale) - lse[..., None])
     dout = dout.float()
     dv = torch.einsum("bhij,bihd->bjhd", weights, dout)

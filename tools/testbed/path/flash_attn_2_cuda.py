@@ -1,4 +1,4 @@
-"""Stands where flash-attn's compiled kernels would be; see `tools.testbed.cpu`."""
+"""Replaces flash-attn's compiled kernels; see `tools.testbed.cpu`."""
 
 from tools.testbed.cpu import bwd, fwd, register_operators, varlen_bwd, varlen_fwd
 
