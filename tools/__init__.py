@@ -1,1 +1,1 @@
-"""What the project runs on itself: the sweep, the matrix, the pages, the demonstration. Not part of the package."""
+"""Tools for the project itself: the sweep, the matrix, the pages, the demonstration. Not part of the package."""

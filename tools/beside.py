@@ -1,6 +1,6 @@
-"""What a child does beside another package that changes or loads modules too: see test_beside_others.
+"""Child program: hotfix next to another package that also changes or loads modules. See test_beside_others.
 
-Run as ``python -m tools.beside NEIGHBOUR ORDER``; the last line that it prints is JSON.
+Run as ``python -m tools.beside NEIGHBOUR ORDER``; the last line of its output is JSON.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any, Optional
 
 CHECKED = (
-    "transformers.modeling_flash_attention_utils"  # what type checkers are to watch; they refuse the Trainer itself
+    "transformers.modeling_flash_attention_utils"  # for type checkers; they refuse the Trainer itself
 )
 
 
 def axolotl() -> None:
-    """It rewrites the source text of `Trainer.training_step`, and puts the result in its place."""
+    """It rewrites the source of `Trainer.training_step`, and replaces the function by the result."""
     import_module("axolotl.monkeypatch.trainer_grad_accum").patch_training_step_for_ga()
 
 
 def unsloth() -> None:
-    """The same; its package wants a GPU when it is imported, so this takes the functions out of its file."""
+    """The same; its package needs a GPU at import, so this takes the functions out of its file."""
     spec = util.find_spec("unsloth")
     assert spec is not None
     assert spec.submodule_search_locations is not None
@@ -39,7 +39,7 @@ def unsloth() -> None:
 
 
 def liger() -> None:
-    """It exchanges functions, classes and forwards of modeling files."""
+    """It replaces functions, classes and forwards of modeling files."""
     liger_kernel = import_module("liger_kernel.transformers")
     liger_kernel.apply_liger_kernel_to_qwen2_vl(cross_entropy=False, fused_linear_cross_entropy=True)
 
@@ -60,12 +60,12 @@ def beartype() -> None:
 
 
 def birdseye() -> None:
-    """Its finder comes first and asks the others for the source of each module."""
+    """Its finder comes first and gets the source of each module from the others."""
     sys.meta_path.insert(0, import_module("birdseye.import_hook").BirdsEyeFinder())
 
 
 def snoop() -> None:
-    """It traces calls, by a name that it puts among the builtins."""
+    """It traces calls, through a name that it adds to the builtins."""
     import_module("snoop").install(out=lambda text: None)
 
 
@@ -74,9 +74,9 @@ class Neighbour:
     """Another package.
 
     Attributes:
-        acts: what it does in a program that uses it.
-        packages: the release of transformers beside which it is tried, if not `RELEASE`; what is installed together
-            with that; and what is installed alone, without what it requires.
+        acts: its behavior in a program that uses it.
+        packages: the release of transformers with which it is tested, if not `RELEASE`; packages installed together
+            with that; and packages installed alone, without their requirements.
     """
 
     acts: Callable[[], None]
@@ -85,13 +85,13 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Cell:
-    """What there is to see beside a neighbour.
+    """The expected observations next to a neighbour.
 
     Attributes:
-        does: what the neighbour does, for the table of the documentation.
-        factor: the gradients of four micro-batches of an encoder, as multiples of those of one batch; None where the
-            neighbour does not take such a model.
-        target: of which fix and function the report says something.
+        does: the neighbour's behavior, for the table of the documentation.
+        factor: the gradients of four micro-batches of an encoder, as multiples of those of one batch; None if the
+            neighbour does not support such a model.
+        target: the fix and function in the report.
         outcome: the verdict and the state.
         reason: a pattern of the reason.
         means: the same, for the table.
@@ -106,7 +106,7 @@ class Cell:
 
 
 RELEASE = "4.47.1"
-WITHOUT = 4.0  # times as large as they should be are the gradients on these releases
+WITHOUT = 4.0  # on these releases the gradients are this many times too large
 _TRAINING = ("accelerate==1.1.1", "peft==0.14.0")
 NEIGHBOURS = {
     "axolotl": Neighbour(axolotl, ("4.47.0", _TRAINING, ("axolotl==0.6.0",))),
@@ -169,7 +169,7 @@ CELLS = {
 }
 
 
-# Who watches a program from outside, on the tests' toy: rows of the same table, with the tests that they are.
+# Packages that watch a program from outside, on the tests' toy: rows of the same table, with their tests.
 WATCHERS = (
     (
         "coverage 7.10.7, which counts lines, on Python 3.11, 3.12 and 3.13",
@@ -187,7 +187,7 @@ WATCHERS = (
 
 
 def main(neighbour: str, order: str) -> None:
-    """Do what the neighbour does, before hotfix or after it, and say what the gradients and the report are then."""
+    """Run the neighbour, before hotfix or after it, and print the resulting gradients and report."""
     if order == "hotfix first":
         import hotfix.auto
     NEIGHBOURS[neighbour].acts()
@@ -199,7 +199,7 @@ def main(neighbour: str, order: str) -> None:
 
 
 def factors() -> dict[str, Any]:
-    """Gradients of four micro-batches, as multiples of those of one batch; None where a neighbour takes no such model.
+    """Gradients of four micro-batches, as multiples of those of one batch; None if a neighbour supports no such model.
 
     Of a model whose loss takes no number of labels (encoder), and of one whose loss does (decoder).
     """
@@ -214,7 +214,7 @@ def factors() -> dict[str, Any]:
             try:
                 parts = one_step(make(testbed), samples, gradient_accumulation_steps=len(samples))
                 whole = one_step(make(testbed), samples, per_device_train_batch_size=len(samples))
-            except AttributeError:  # unsloth's functions look for the inner model of one with adapters
+            except AttributeError:  # unsloth's functions look for the inner model inside one with adapters
                 found[name] = None
             else:
                 found[name] = round(_norm(parts) / _norm(whole), 3)
@@ -227,7 +227,7 @@ def _norm(values: dict[str, Any]) -> float:
 
 
 def reported() -> dict[str, list[str]]:
-    """What the report says of each target that is not merely absent, fixed or unaffected: verdict, state, reason."""
+    """The report on each target that is not merely absent, fixed or unaffected: verdict, state, reason."""
     if "hotfix" not in sys.modules:
         return {}
     import hotfix

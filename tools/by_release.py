@@ -1,10 +1,10 @@
-"""Distil what `hotfix.loading.forms` reads of every release into `hotfix/releases/by_release.json.xz`.
+"""Distill the data that `hotfix.loading.forms` reads of every release into `hotfix/releases/by_release.json.xz`.
 
     python -m tools.by_release            write the file from the wheels in the cache
     python -m tools.by_release --check    compare the answers with those of the whole sources, for every model type of
-                                          every release whose sources are others than those of the release before
+                                          every release whose sources differ from those of the release before
 
-A release more is a run more; the file changes as a whole, by a few hundred bytes.
+Each new release needs one more run; the file changes as a whole, by a few hundred bytes.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ _OF_FUNCTIONS = (
 
 
 def distilled(module: str, text: str, is_new: bool = False) -> str:
-    """What `forms`, `hotfix.checkpoints` and its command go by in a module.
+    """The data that `forms`, `hotfix.checkpoints` and its command use from a module.
 
     Args:
         module: its name.
         text: its source.
-        is_new: whether configurations of the release have ``rope_parameters``: of these next to nothing is asked.
+        is_new: whether configurations of the release have ``rope_parameters``: little of these is used.
     """
     if module == _BASE:
         return "\n".join(_found(((re.compile(r"rope_parameters|\"dtype\""), ""),), text))
@@ -88,7 +88,7 @@ def build(library: wheels.Library, package: str) -> dict[str, Any]:
 
     Args:
         library: all releases.
-        package: of which they are.
+        package: the package of these releases.
     """
     texts: set[str] = set()
     modules: dict[str, list[tuple[int, str]]] = {}
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(data: Mapping[str, Any], output: Path) -> int:
-    """Write the file; returns how many bytes it has."""
+    """Write the file; returns its size in bytes."""
     return output.write_bytes(
         lzma.compress(json.dumps(data, separators=(",", ":")).encode(), preset=9 | lzma.PRESET_EXTREME)
     )
@@ -195,7 +195,7 @@ _SCALINGS: tuple[dict[str, Any], ...] = (
 
 
 def disagreements(library: wheels.Library) -> Iterator[str]:
-    """Where the distilled source gives another answer than the whole."""
+    """The cases in which the distilled source gives a different answer than the whole."""
     before: dict[str, int] = {}
     for version in library.releases:
         there = {name: content for name, content in library.modules[version].items() if _is_wanted(name)}
@@ -222,7 +222,7 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
 
 
 def _by_checkpoints(release: forms.Release, model_type: str) -> Optional[tuple[Any, ...]]:
-    """What `hotfix.checkpoints` and its command ask of a class itself: types and experts before 5.0.0 only."""
+    """The data that `hotfix.checkpoints` and its command use of a class: types, and experts before 5.0.0 only."""
     one = release.class_of(model_type)
     if one is None:
         return None
@@ -243,7 +243,7 @@ def _text(library: wheels.Library, content: int) -> str:
 
 @functools.cache
 def _opened(wheel: Path) -> zipfile.ZipFile:
-    """A wheel; they stay open, since reading the list of files in one takes longer than a file."""
+    """A wheel; wheels stay open, because reading the file list of one takes longer than reading a file."""
     return zipfile.ZipFile(wheel)
 
 
@@ -256,7 +256,7 @@ def _reader(library: wheels.Library, version: Any) -> forms.Reader:
 
 
 def _found(looked_for: Sequence[tuple[re.Pattern[str], str]], text: str) -> list[str]:
-    """What is found of what is looked for, each once."""
+    """The matches, each once."""
     return sorted(
         {written or " ".join(one.split()) for pattern, written in looked_for for one in pattern.findall(text)}
     )
@@ -271,7 +271,7 @@ def _functions(text: str) -> Iterator[str]:
 
 
 def _classes(module: str, text: str, is_new: bool) -> Iterator[str]:
-    """Every class as one that takes what is asked for, with comments that say what else stands in it."""
+    """Every class reduced to the requested data, with comments about its other content."""
     release = forms.Release({module: text}.get)
     whole = [one for one in (release.understood(module, name) for name in _CLASS.findall(text)) if one is not None]
     if not is_new:

@@ -1,7 +1,7 @@
 """`make demo`: the same training script twice on transformers 4.49.0 with flash-attn 2.7.4, without and with hotfix.
 
 The machine needs no GPU: flash-attn's Python code and its rotary kernel are the real ones, and the attention kernel is
-the one of `tools/testbed`. Ends with status 1 if either half does not do what it should.
+the one of `tools/testbed`. The exit status is 1 if either half does not behave as expected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).parents[1] / "examples" / "train_qwen2_5_vl.py"
 on_stack = partial(run_script, transformers="4.49.0", flash_attn="2.7.4.post1", extras=("Pillow", "scikit-image"))
 ROTARY = "flash-rotary-dtype"
 ASSERTION = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
-# What the second script says at its end: which fixes were at work, not the whole report.
+# The end of the second script's output: the fixes in use, not the whole report.
 STATUS = """
 import hotfix
 applied = {one.fix for one in hotfix.report() if one.state is hotfix.State.APPLIED}
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def show(result: Result, last: int) -> None:
-    """Print what a script wrote, and the last lines of its errors."""
+    """Print the output of a script, and the last lines of its errors."""
     print(result.stdout, end="")
     print("\n".join(result.stderr.strip().splitlines()[-last:]))
 

@@ -1,9 +1,9 @@
-"""The evidence files: how they are written, read back, and compared with the fixes.
+"""The evidence files: how they are written, read, and compared with the fixes.
 
-An evidence file says for each target of a fix which source is broken, which is fixed, and in which releases there is
-no such target. Releases are written as runs (``4.50.0 - 4.52.4``) in the list of examined releases that stands in
-``index.json``; a run that reaches the newest of them is written ``4.53.0 and later``, so that a new release in which
-nothing happens changes one line of one file.
+An evidence file records for each target of a fix which source is broken, which is fixed, and which releases have no
+such target. Releases are written as runs (``4.50.0 - 4.52.4``) in the list of examined releases in ``index.json``. A
+run that reaches the newest of them is written ``4.53.0 and later``, so that a new release without changes modifies one
+line of one file.
 
 A target whose module is a pattern (``*.basic_var``) belongs to repositories without releases. Its digests are written
 by hand, each with the revisions that have it, and only the format is checked.
@@ -45,7 +45,7 @@ _LATER = " and later"
 _RUN = " - "
 
 
-# -- which fixes there are ---------------------------------------------------------------------------------------------
+# -- the fixes ---------------------------------------------------------------------------------------------------------
 
 
 def discover(problem: Callable[[str], None], proofs: bool = False) -> dict[str, Fix]:
@@ -53,7 +53,7 @@ def discover(problem: Callable[[str], None], proofs: bool = False) -> dict[str, 
 
     Args:
         problem: called with a sentence for each module that cannot be imported and each id that is not unique.
-        proofs: whether their cases are wanted as well.
+        proofs: whether to load their cases as well.
     """
     found: dict[str, Fix] = {}
     for name in PACKAGES:
@@ -105,12 +105,12 @@ def runs(members: Iterable[Version], examined: Sequence[Version]) -> list[str]:
 def members(
     written: Iterable[str], examined: Sequence[Version], position: Mapping[str, int] | None = None
 ) -> list[Version]:
-    """Read runs back.
+    """Parse runs.
 
     Args:
         written: the runs.
         examined: the examined releases.
-        position: the place of each among them, for who reads many runs.
+        position: the index of each among them, for callers that parse many runs.
 
     Raises:
         ValueError: one of them is not a run of examined releases.
@@ -146,7 +146,7 @@ def specifier(members: Iterable[Version], examined: Sequence[Version]) -> str:
 
 
 def declared(target: Target, examined: Iterable[Version]) -> list[Version]:
-    """The examined releases in which the fix says that the target is broken."""
+    """The examined releases in which the target is broken, as declared by the fix."""
     if not target.releases:
         return []
     allowed = SpecifierSet(target.releases)
@@ -157,7 +157,7 @@ def declared(target: Target, examined: Iterable[Version]) -> list[Version]:
 
 
 def write(path: Path, data: Mapping[str, Any]) -> bool:
-    """Write a file of evidence, whole or not at all. Returns whether it is another than before."""
+    """Write an evidence file atomically. Returns whether it has changed."""
     text = render(data)
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
@@ -184,12 +184,12 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def examined_releases(index: Mapping[str, Any], package: str = "transformers") -> list[Version]:
-    """The releases that the index says were examined, oldest first."""
+    """The examined releases according to the index, oldest first."""
     return [Version(release) for release in index.get("examined", {}).get(package, ())]
 
 
 def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> dict[str, Any]:
-    """What ``index.json`` has to say."""
+    """The content of ``index.json``."""
     content = {
         "format": FORMAT,
         "examined": {package: [str(version) for version in versions] for package, versions in examined.items()},
@@ -201,7 +201,7 @@ def index_of(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version
 
 
 def entry_of(fix: Fix, module: str) -> dict[str, Any]:
-    """What the index says of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
+    """The index line of one fix: the fields of `hotfix.engine.catalogue.Entry`, in their order."""
     targets = {target.key: target.releases for target in fix.targets}
     special = {"module": module, "optin": bool(fix.optin), "targets": targets}
     names = ("title", "kind", "module", "optin", "group", "fixed_in", "targets")
@@ -214,7 +214,7 @@ def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Ve
     """Verdict and digest of one target for each release.
 
     Args:
-        entry: what the evidence file says of the target.
+        entry: the target's entry in the evidence file.
         examined: the examined releases.
     """
     position = _positions(examined)
@@ -225,11 +225,11 @@ def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Ve
     return dict(sorted(states.items()))
 
 
-# -- what can be said without a wheel ---------------------------------------------------------------------------------
+# -- checks without a wheel --------------------------------------------------------------------------------------------
 
 
 def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator[str]:
-    """How the committed evidence differs from what the fixes say, a sentence each."""
+    """The differences between the committed evidence and the fixes, a sentence each."""
     index = read(folder / "index.json")
     examined = examined_releases(index)
     examined_of = {package: examined_releases(index, package) for package in index.get("examined", {})}
@@ -293,7 +293,7 @@ def _file_disagreements(fix: Fix, path: Path, examined: Sequence[Version]) -> It
 
 
 def malformed(entry: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the form of the evidence of one target."""
+    """The format errors in the evidence of one target."""
     if not set(entry) <= {"absent", *VERDICTS}:
         yield f"unknown entries {sorted(set(entry) - {'absent', *VERDICTS})}"
     for verdict in VERDICTS:

@@ -1,26 +1,26 @@
 """The dynamic matrix: the case of every fix, run on the CPU testbed on every release that the fix repairs.
 
-    python -m tools.matrix                          all that is not done yet; may be interrupted and taken up again
+    python -m tools.matrix                          all cells without a result; may be interrupted and resumed
     python -m tools.matrix --fix ID --release R     part of it (both may be repeated)
     python -m tools.matrix --slice                  for every fix the first and last broken release and the next one
     python -m tools.matrix --shard 2/8              the second of eight parts, which are the same on every machine
-    python -m tools.matrix --list                   what would be run
-    python -m tools.matrix --carry-over             run nothing: see below
+    python -m tools.matrix --list                   lists the cells that would run
+    python -m tools.matrix --carry-over             runs nothing: see below
 
 On a release where a target is broken, the case is run without hotfix, where it must fail, and with it, where it must
-give what the oracle gives: the same case, weights and inputs in the next release that is not broken, in which it runs
-and gives tensors of the same names; where there is no such later release, the last such earlier one. On the neighbours,
-the releases next to a broken one, nothing in the package may have been touched. Only the one fix is armed, and on
-broken releases those that its case names for other bugs (`CaseSpec.with_fixes`). Every run is a fork of a process that
-has armed hotfix, or not, and then imported what all models of the release need (`tools.testbed.servers`).
+equal the oracle: the same case, weights and inputs in the next release that is not broken, in which it runs and returns
+tensors of the same names; if there is no such later release, the last such earlier one. On the neighbours, the releases
+next to a broken one, hotfix must not have changed anything in the package. Only the one fix is armed, and on broken
+releases those that its case names for other bugs (`CaseSpec.with_fixes`). Every run is a fork of a process that has
+armed hotfix, or not, and then imported the common part of the release's models (`tools.testbed.servers`).
 
-The results are docs/data/matrix, a file for each fix (`tools.results`). A cell that was done with another text of the
-fix is done again. The tests run these cells as well, all of them, and a sample of the others, which is another one for
+The results are in docs/data/matrix, a file for each fix (`tools.results`). A cell whose result belongs to another text
+of the fix is run again. The tests run these cells as well, all of them, and a sample of the others, which differs for
 every commit.
 
-`--carry-over` writes today's text of the fixes beside results that were good with another text. Only for a change of
-the text of which it was shown by other means that it repairs to the same syntax trees and that the case is the same:
-from then on nobody can tell these results from those that were run.
+`--carry-over` stores the current text of the fixes with results that were good with another text. Use it only after a
+change for which it was shown by other means that the repaired syntax trees and the case are the same: afterwards these
+results cannot be distinguished from those that were run.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Cell:
         module: the module that defines it.
         target: the target.
         release: of transformers.
-        verdict: what the evidence says of it: broken, or fixed or absent on a neighbour.
+        verdict: its verdict in the evidence: broken, or fixed or absent on a neighbour.
         digest: of the source that was judged.
     """
 
@@ -88,7 +88,7 @@ class Cell:
 
     @property
     def path(self) -> tuple[str, str, str]:
-        """Where the result is kept."""
+        """The key of the result."""
         return self.fix.id, self.target.key, str(self.release)
 
     def __str__(self) -> str:
@@ -96,10 +96,10 @@ class Cell:
 
 
 def opted_in(ids: str) -> str:
-    """Those of some fixes that do more where they are asked for: what is off by default, and the groups.
+    """Those of some fixes that have opt-in parts: fixes that are off by default, and the groups.
 
-    What is restored for code that would end is proven as it is for everybody, parts included that change a running
-    program; that it is there by default for such code alone is tested in tests/engine/restored and tests/working/names.
+    Names that are restored for code that would end are proven as restored for all code, including parts that change a
+    running program; tests/engine/restored and tests/working/names test that by default only such code gets them.
     """
     entries = session.current().catalogue.entries
     return ",".join(id for id in ids.split(",") if id not in entries or entries[id].optin or entries[id].group)
@@ -108,7 +108,7 @@ def opted_in(ids: str) -> str:
 def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Cell]:
     """Every cell of the matrix, from the evidence.
 
-    A name that a release lacks is lacking in all of them alike: of each run the first and the last have a cell.
+    A missing name is the same in all releases that lack it: the first and the last of each run have a cell.
 
     Args:
         modules: the fixes, by the module that defines them; those without a case have no cells.
@@ -121,7 +121,7 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
             continue
         data = evidence.read(folder / f"{fix.id}.json")
         own = []
-        lacking: set[Version] = set()  # releases that lack some name of the fix: they are touched, wherever it is
+        lacking: set[Version] = set()  # releases that lack some name of the fix: hotfix changes them
         for target in filter(evidence.has_releases, fix.targets):
             states = evidence.by_release(data.get("targets", {}).get(target.key, {}), examined)
             broken = [release in states and states[release][0] == "broken" for release in examined]
@@ -140,7 +140,7 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
 
 
 def _places(cell: Cell) -> set[tuple[str, Version]]:
-    """Where a cell would see that something was repaired: a name that is exported works as the module's does."""
+    """The place where a cell would see a repair: an exported name works like the module's."""
     modules = {cell.target.module}
     if isinstance(cell.target.implementation, Addition):
         modules.add(cell.target.implementation.leaf)
@@ -165,12 +165,12 @@ def slice_of(every: Sequence[Cell]) -> list[Cell]:
 
 
 def sample_of(every: Iterable[Cell], size: int, seed: str) -> list[Cell]:
-    """Some cells, drawn by a seed: from `RELEASES_DRAWN` releases, as a release costs more to get ready than a cell.
+    """Some cells, sampled by a seed, from `RELEASES_DRAWN` releases: a release costs more to prepare than a cell.
 
     Args:
-        every: cells to draw from.
+        every: the cells to sample from.
         size: how many.
-        seed: another one, another sample; all cells have their turn.
+        seed: each seed gives another sample; over time all cells are covered.
     """
     by_release: dict[Version, list[Cell]] = {}
     for cell in sorted(every, key=lambda cell: _drawn(seed, *cell.path)):
@@ -187,7 +187,7 @@ def shard_of(every: Iterable[Cell], shard: str) -> list[Cell]:
 
     Args:
         every: the cells.
-        shard: "2/8" for the second of eight parts. Which part a cell belongs to depends on nothing but its path.
+        shard: "2/8" for the second of eight parts. The part of a cell depends only on its path.
     """
     number, count = parse_shard(shard)
     return [cell for cell in every if _drawn(*cell.path) % count == number - 1]
@@ -197,7 +197,7 @@ def parse_shard(shard: str) -> tuple[int, int]:
     """The number and the count of "2/8".
 
     Raises:
-        ValueError: it is nothing of that kind.
+        ValueError: it has another form.
     """
     found = re.fullmatch(r"(\d+)/(\d+)", shard)
     number, count = map(int, found.groups()) if found else (0, 0)
@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Book:
-    """The results. Those of a fix are written after each of its cells: an interruption loses nothing but what runs."""
+    """The results. Those of a fix are written after each of its cells: an interruption loses only the running cells."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -273,7 +273,7 @@ class Book:
         return entry is not None and entry["result"] not in GOOD
 
     def carry_over(self, cells: Iterable[Cell]) -> int:
-        """Take good results for today's text of the fixes; returns how many were of another one.
+        """Accept good results for the current text of the fixes; returns how many belonged to another text.
 
         Only after the repaired syntax trees were shown to be the same.
         """
@@ -321,7 +321,7 @@ class Book:
                 self._save(dropped)
 
     def _save(self, fixes: Collection[str]) -> None:
-        """Write what was changed: the results of these fixes."""
+        """Write the changed results: those of these fixes."""
         results.write(self._data, self.folder, fixes)
 
 
@@ -334,7 +334,7 @@ def _drawn(*words: str) -> int:
 
 @functools.cache
 def _digest_of(module: str) -> str:
-    """Digest of the cure of a fix and of its case, with what they share with their neighbours.
+    """Digest of the repair of a fix and of its case, with the code that they share with their neighbours.
 
     Args:
         module: that defines the fix.
@@ -354,15 +354,15 @@ class Failed(Exception):
 
 
 class Trials:
-    """Runs cells, and keeps what the oracles gave.
+    """Runs cells, and keeps the results of the oracles.
 
     Args:
-        book: where results go.
+        book: for the results.
         every: all cells, from which the oracles are chosen.
         timeout: seconds for each run.
-        run: how a case is run; `tools.testbed.run.run_many` if None.
+        run: the function that runs a case; `tools.testbed.run.run_many` if None.
         armed: by release, ids of fixes that are armed with each fix; for cells in which none of them changes anything.
-            All these cells of a release are forks of one process then.
+            All these cells of a release are then forks of one process.
     """
 
     def __init__(
@@ -391,7 +391,7 @@ class Trials:
         self._lock = threading.Lock()
 
     def carry_out(self, todo: Sequence[Cell], jobs: int) -> None:
-        """Run cells, as many releases at a time as there are jobs, and say what came of each."""
+        """Run cells, as many releases at a time as there are jobs, and report the result of each."""
         began, finished = time.monotonic(), 0
         groups: dict[tuple[str, Version], list[Cell]] = {}
         for cell in todo:
@@ -399,7 +399,7 @@ class Trials:
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 list(pool.map(self._load_oracles, self._first_oracles(todo)))
-                by_release = sorted(groups.items(), key=lambda item: (item[0][1], item[0][0]))  # each is got ready once
+                by_release = sorted(groups.items(), key=lambda item: (item[0][1], item[0][0]))  # each is prepared once
                 running = [pool.submit(self._try_release, group) for _, group in by_release]
                 for done in as_completed(running):
                     for cell, entry in done.result():
@@ -502,7 +502,7 @@ class Trials:
             raise Failed(f"the probe raises {probe.error[0]}: {_first_line(probe.error[1])}")
         self._said(cell, probe, cell.verdict, "skipped")
         counts = {name: int(count) for name, count in probe.tensors.items()}
-        # A bug may move to a module that the target's imports: what was repaired there may have been touched.
+        # A bug may move to a module that the target's module imports: repairs there are allowed.
         rows = (probe.report or {})["outcomes"]
         applied = [row["target"].partition(":")[0] for row in rows if row["state"] == "applied"]
         elsewhere = sum(module != cell.target.module for module in applied)
@@ -516,7 +516,7 @@ class Trials:
                 raise Failed(f"{cell.target.module} cannot be imported")
             armed, pure = self._case(cell, cell.release, armed=True), self._case(cell, cell.release, armed=False)
             if armed.error or pure.error:
-                # Upstream may have fixed this bug and have another that the case meets.
+                # Upstream may have fixed this bug and have another that the case triggers.
                 entry["before"] = f"{(pure.error or ('no error',))[0]}"
                 if _raised(armed.error) != _raised(pure.error):
                     raise Failed(f"hotfix makes a difference: {armed.error} and {pure.error}")
@@ -626,7 +626,7 @@ def _name_of_case(cell: Cell) -> str:
 
 
 def _raised(error: tuple[str, str, str] | None) -> tuple[str, str]:
-    """What was raised; of several processes that raise the same, which is the first differs from run to run."""
+    """The error; if several processes raise the same one, the first of them varies from run to run."""
     kind, message, *_ = error or ("", "")
     if kind == "ProcessRaisedException":
         return kind, (message.strip().splitlines() or [""])[-1]
@@ -635,7 +635,7 @@ def _raised(error: tuple[str, str, str] | None) -> tuple[str, str]:
 
 def _first_line(message: str) -> str:
     line = (message.strip().splitlines() or [""])[0]
-    return re.sub(r" \((?:/|[A-Z]:)[^)]*\)", "", line)[:200]  # an ImportError says where the package is on this machine
+    return re.sub(r" \((?:/|[A-Z]:)[^)]*\)", "", line)[:200]  # an ImportError contains a path on this machine
 
 
 def _told(entry: Mapping[str, Any]) -> str:

@@ -1,12 +1,12 @@
-"""Results stay valid where only the digest of a fix has changed, not its code: ``python -m tools.moved REVISION``.
+"""Results stay valid if only the digest of a fix has changed, not its code: ``python -m tools.moved REVISION``.
 
-The matrix and the deviations keep with each result the digest of the cure and of its case. If the way these are taken
-changes (`hotfix.reports.digest`), so does every digest. This moves a result to today's digest if
+The matrix and the deviations store with each result the digest of the fix and of its case. If the computation of these
+digests changes (`hotfix.reports.digest`), every digest changes. This moves a result to the current digest if
 
-- its digest is that of the files of REVISION, taken in the way of REVISION, and
-- today's way gives the same for the files of REVISION and for those of today.
+- its digest is that of the files of REVISION, computed as in REVISION, and
+- the current computation gives the same digest for the files of REVISION and for the current ones.
 
-What is not moved is run again by `tools.matrix`. After a merge, run it once for each parent with results of its own.
+`tools.matrix` runs all other results again. After a merge, run this once for each parent with results of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def digests(tree: Path) -> dict[str, str]:
-    """The digest of each fix with its case, as a tree takes it.
+    """The digest of each fix with its case, as computed by a tree.
 
     Args:
         tree: the root of a checkout.
@@ -80,7 +80,7 @@ def move(moves: Mapping[str, tuple[str, str]], data: Path) -> int:
     """
     count = 0
     for id, (old, new) in moves.items():
-        # A deviation has a digest of its own, behind that of the fix.
+        # A deviation has its own digest, after that of the fix.
         for file, ends in ((data / "matrix" / f"{id}.json", '"'), (data / "deviations" / f"{id}.json", " ")):
             if file.is_file():
                 text = file.read_text(encoding="utf-8")

@@ -1,19 +1,19 @@
-"""What stands for each name that a release of transformers has lost, as far as a machine can decide it.
+"""The replacement for each name that a release of transformers has lost, as far as a machine can determine it.
 
     python -m tools.names                  read the wheels in the cache, write hotfix/names/removed.txt and the page
-    python -m tools.names --check          compare what is written with the wheels; nothing is written
+    python -m tools.names --check          compare the written files with the wheels; nothing is written
     python -m tools.names --prove 5.23.0   have rows checked by a program on a release
-    python -m tools.names --count FOLDER   count anew who uses which name, in the wheels of a folder
+    python -m tools.names --count FOLDER   count again which packages use which name, in the wheels of a folder
 
-A name is one of a module that exists in some release and that a later release lacks, or of a module that is gone as a
-whole. Nothing is imported from a wheel. For each name and each later release the machine looks for the first of these:
+A name belongs to a module that exists in some release and lacks the name in a later one, or to a module that is gone as
+a whole. Nothing is imported from a wheel. For each name and each later release the first of these that exists counts:
 
-- *alias*: the module had imported the name, and where it is defined it is defined still; or the same definition (by
-  digest) stands elsewhere in the first release that lacks it, and what has become of it there counts;
+- *alias*: the module had imported the name, and it still exists where it is defined; or the same definition (by digest)
+  is elsewhere in the first release without the name, and its later fate there counts;
 - *constant*: a literal of the last release that had it. Longer texts are documentation, and become empty strings;
 - *hollow*: a class of attention for one implementation: nothing in the release is an instance of it.
 
-Everything else gets a word that says why not (`REASONS`). What fixes in `hotfix/names` restore is left to them.
+Every other name gets a word for the reason (`REASONS`). Names that fixes in `hotfix/names` restore are left to them.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ _NAME_OF_ATTENTION = re.compile(r"(?:Flash|Sdpa)(?:Self)?Attention2?$")
 
 
 class Bound(NamedTuple):
-    """What a statement of a module binds to a name.
+    """The binding of a name by a statement of a module.
 
     Attributes:
         kind: ``def``, ``class``, ``value`` (a literal), ``text`` (a long string), ``import``, ``same`` (another name of
             the module) or ``made``.
-        detail: digests of a definition, the value, where an import is from.
-        conditional: whether the statement stands in an `if` or a `try`.
+        detail: digests of a definition, the value, the origin of an import.
+        conditional: whether the statement is in an `if` or a `try`.
     """
 
     kind: str
@@ -85,13 +85,13 @@ class Bound(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What one text of a module says.
+    """The facts in one source of a module.
 
     Attributes:
         bound: the last binding of each name.
         stars: modules of which it imports everything.
-        surface: what `tools.symbols` knows of it.
-        declared: where a lazy package declares its names to be, as far as it says so.
+        surface: its entry in `tools.symbols`.
+        declared: where a lazy package declares its names, as far as it does.
     """
 
     bound: dict[str, Bound]
@@ -100,7 +100,7 @@ class Facts(NamedTuple):
 
 
 def facts_of(text: str) -> Facts:
-    """What a text binds. The bodies of functions and classes are not parsed: that would take ten times as long."""
+    """The bindings of a source. Bodies of functions and classes are not parsed: that would take ten times as long."""
     blocks, rest = _cut(text)
     tree = source.parse(rest)
     bound: dict[str, Bound] = {}
@@ -128,12 +128,12 @@ def facts_of(text: str) -> Facts:
 
 
 def _around(name: str, binding: Bound) -> Any:
-    """The detail of a class that has a name of its own around the class of that name."""
+    """The detail of a class that wraps the class of the same name."""
     return (binding.detail[0], (name,)) if binding.kind == "class" else None
 
 
 class _Block(NamedTuple):
-    """A definition at the left margin: whether it is a class, its bases as text, what its source hashes to."""
+    """A definition at the left margin: whether it is a class, its bases as text, the hash of its source."""
 
     is_class: bool
     bases: tuple[str, ...]
@@ -238,7 +238,7 @@ def _value(node: ast.expr) -> Bound:
         return Bound("made")
     if isinstance(value, str) and (len(value) > LONGEST_TEXT or "\n" in value):
         return Bound("text")
-    if value is None:  # a place for something that is put there later
+    if value is None:  # a placeholder for a value that is assigned later
         return Bound("made")
     if len(repr(value)) > LONGEST_VALUE or not _is_short(value):
         return Bound("made")
@@ -255,7 +255,7 @@ def _is_short(value: Any) -> bool:
 
 
 def read(library: wheels.Library) -> dict[int, Facts]:
-    """The facts of each text, by its number; what nobody imports from is left out."""
+    """The facts of each source, by its number; modules that nobody imports from are left out."""
     found: dict[int, Facts] = {}
     by_wheel: dict[Path, list[wheels.Content]] = defaultdict(list)
     for content in library.contents:
@@ -269,17 +269,17 @@ def read(library: wheels.Library) -> dict[int, Facts]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what a name stands for in a release.
+# Below: the meaning of a name in a release.
 
 
 class Origin(NamedTuple):
     """Where a name is defined.
 
     Attributes:
-        kind: as in `Bound`, or ``module`` for a module, ``outside`` for what another package has.
+        kind: as in `Bound`, or ``module`` for a module, ``outside`` for a name of another package.
         module, name: where.
         bound: the binding there; None for the last two.
-        conditional: whether a statement on the way stands in an `if` or a `try`.
+        conditional: whether a statement on the way is in an `if` or a `try`.
     """
 
     kind: str
@@ -295,12 +295,12 @@ class Origin(NamedTuple):
 
 
 class Release:
-    """One release: its modules, what they have, and where it comes from.
+    """One release: its modules, their names, and the origin of these.
 
     Args:
         modules: the number of the text of each.
-        facts: what the texts say.
-        restored: ``module:name`` of what fixes restore in it.
+        facts: the facts of the texts.
+        restored: ``module:name`` of the names that fixes restore in it.
     """
 
     def __init__(
@@ -320,20 +320,20 @@ class Release:
         self._same: dict[int, list[tuple[str, str]]] = {}
 
     def has(self, module: str, name: str) -> bool:
-        """Whether a module gives a name."""
+        """Whether a module has a name."""
         return name in self.names.get(module, ())
 
     def defines(self, place: tuple[str, str]) -> bool:
-        """Whether a module makes a name itself."""
+        """Whether a module defines a name itself."""
         facts = self.facts.get(place[0])
         bound = facts.bound.get(place[1]) if facts else None
         return bound is not None and bound.kind != "import"
 
     def resolve(self, module: str, name: str) -> Optional[Origin]:
-        """Where a name of a module is defined; None where that cannot be told."""
+        """The place where a name of a module is defined; None if that is unknown."""
         key = module, name
         if key not in self._resolved:
-            self._resolved[key] = None  # for who comes back here
+            self._resolved[key] = None  # for cycles
             self._resolved[key] = self._resolve(module, name)
         return self._resolved[key]
 
@@ -386,15 +386,15 @@ class Release:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what stands for a name that is gone.
+# Below: the replacement for a name that is gone.
 
 
 class Decision(NamedTuple):
-    """What a machine says of a name in a release that lacks it.
+    """The decision about a name in a release that lacks it.
 
     Attributes:
-        kind: ``alias``, ``constant``, ``hollow``; empty where nothing stands for it.
-        value: ``module:name`` (or ``module:``), a literal, the class that is there; or the reason.
+        kind: ``alias``, ``constant``, ``hollow``; empty if there is no replacement.
+        value: ``module:name`` (or ``module:``), a literal, the existing class; or the reason.
     """
 
     kind: str
@@ -412,7 +412,7 @@ _LEFT_OUT = re.compile(
 
 
 def decide(releases: list[Release], module: str, name: str, last: int, number: int) -> Decision:
-    """What stands for a name.
+    """The replacement for a name.
 
     Args:
         releases: all of them.
@@ -471,13 +471,13 @@ def _of_another(here: Release, origin: Origin) -> Decision:
 
 
 def _is_plain(here: Release, place: tuple[str, str]) -> bool:
-    """Whether a name is a function or class there, or a value that does not depend on what is installed."""
+    """Whether a name is a function or class there, or a value that does not depend on installed packages."""
     bound = here.facts[place[0]].bound[place[1]]
     return bound.kind in ("def", "class") or not bound.conditional
 
 
 def _moved(releases: list[Release], place: tuple[str, str], last: int, number: int) -> Optional[tuple[str, str]]:
-    """Where a definition is now: where it went with its source unchanged, and where that went."""
+    """The current place of a definition: it follows moves with unchanged source, one after another."""
     for at in range(last + 1, number + 1):
         here = releases[at]
         if here.defines(place):
@@ -488,7 +488,7 @@ def _moved(releases: list[Release], place: tuple[str, str], last: int, number: i
         candidates = [one for one in here.same_as(bound.detail[0]) if not _LEFT_OUT.match(one[0])]
         named = [one for one in candidates if one[1] == place[1]]
         if not named and len(candidates) > 1:
-            return None  # small functions of one form are not one function
+            return None  # small functions of the same form are not the same function
         chosen = sorted(named or candidates, key=lambda one: _distance(place[0], one[0]))
         if not chosen:
             return None
@@ -497,13 +497,13 @@ def _moved(releases: list[Release], place: tuple[str, str], last: int, number: i
 
 
 def _distance(old: str, new: str) -> tuple[bool, int, int, str]:
-    """Which of several places of one definition is the nearest."""
+    """The nearest of several places of one definition."""
     shared = len([1 for one, other in zip(old.split("."), new.split(".")) if one == other])
     return new.startswith(f"{PACKAGE}.models.") and shared < 3, -shared, new.count("."), new
 
 
 def _attention_now(here: Release, module: str, name: str, origin: Origin) -> str:
-    """The class of attention that is there for every implementation: from which it inherited, if that is there."""
+    """The attention class for every implementation: the base class of the name, if it exists."""
     match = _NAME_OF_ATTENTION.search(name)
     facts = here.facts.get(module)
     if match is None or facts is None:
@@ -518,13 +518,13 @@ def _attention_now(here: Release, module: str, name: str, origin: Origin) -> str
 
 
 class Row(NamedTuple):
-    """What stands for a name in some releases.
+    """The replacement for a name in some releases.
 
     Attributes:
         module, name: the name; an empty one for a module that is gone itself.
         first: number of the first release.
-        end: number of the first release behind it that has the name again; None if none.
-        decision: what the machine says.
+        end: number of the first later release that has the name again; None if there is none.
+        decision: the decision.
     """
 
     module: str
@@ -538,8 +538,8 @@ def rows(releases: list[Release], kept: frozenset[str] = frozenset()) -> Iterato
     """Every name that some release lacks and an earlier one had.
 
     Args:
-        releases: what each has, oldest first.
-        kept: ``module:name`` of what fixes restore.
+        releases: the names of each, oldest first.
+        kept: ``module:name`` of the names that fixes restore.
     """
     had: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, release in enumerate(releases):
@@ -572,7 +572,7 @@ def _rows_of(releases: list[Release], module: str, name: str, having: list[int],
         if is_kept:
             decision = Decision("", "fix")
         elif "*" in releases[number].names.get(module, ()):
-            decision = Decision("", "answers")  # the module answers for it by itself
+            decision = Decision("", "answers")  # the module handles it itself
         else:
             decision = decide(releases, module, name, last, number)
         if begun and begun.decision != decision:
@@ -635,7 +635,7 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
 
 
 def _is_worth_it(release: Release, module: str, its: Iterable[Row]) -> bool:
-    """Whether half of what was its own is left of a module that is gone, or all that it did was to pass names on."""
+    """Whether half of a removed module's own names still exist, or it only passed names on."""
     own = {name for name in release.names[module] if not name.startswith("_") and release.defines((module, name))}
     left = {one.name for one in its if one.decision.kind == "alias" and one.end is None}
     return 2 * len(left & own) >= len(own) if own else bool(left)
@@ -644,7 +644,7 @@ def _is_worth_it(release: Release, module: str, its: Iterable[Row]) -> bool:
 def sample(every: Iterable[Version]) -> list[Version]:
     """The releases that are read: the last one of each minor release, and the first one of each since 5.0.
 
-    Names come and go with minor releases; where a row begins is narrowed down to the release all the same.
+    Names come and go with minor releases; the start of a row is still exact to the release.
     """
     ordered = sorted(every)
     last = {(one.major, one.minor): one for one in ordered}
@@ -652,7 +652,7 @@ def sample(every: Iterable[Version]) -> list[Version]:
 
 
 def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
-    """``module:name`` of everything that fixes restore, in some release or by default in a given one."""
+    """``module:name`` of all names that fixes restore, in some release or by default in a given one."""
     from hotfix.engine.catalogue import INDEX
     from hotfix.engine.index import Index
 
@@ -669,13 +669,13 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: who asks for such names.
+# Below: the users of such names.
 
 JUDGED = ("4.57.6", "5.0.0", "5.23.0")
 
 
 def counted(folder: Path) -> dict[str, Any]:
-    """How many of the packages in a folder of wheels take each name outside of a handler."""
+    """The number of packages in a folder of wheels that use each name outside a handler."""
     from hotfix.commands.scan_code.missing import taken_by
 
     counts: Counter[str] = Counter()
@@ -694,10 +694,10 @@ def counted(folder: Path) -> dict[str, Any]:
 
 
 def judged(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> dict[str, Any]:
-    """What becomes of each name that somebody takes and that one of `JUDGED` has lost.
+    """The fate of each name that somebody uses and that one of `JUDGED` has lost.
 
     Args:
-        known: what `counted` returns.
+        known: the result of `counted`.
         versions: of the releases.
         releases: what each has.
     """
@@ -760,10 +760,10 @@ def page(known: Mapping[str, Any]) -> str:
 
 
 def prove(release: str, every: int = 40) -> int:
-    """Have rows checked by a program on a release: those that somebody uses, and one of `every` of the others.
+    """Have rows checked by a program on a release: all rows with users, and one in `every` of the others.
 
     Returns:
-        How many rows are wrong.
+        The number of wrong rows.
     """
     table = tabled.Removed(Version(release).release, {})
     used = json.loads(DATA.read_text(encoding="utf-8"))["uses"]
@@ -779,7 +779,7 @@ def prove(release: str, every: int = 40) -> int:
 
 
 def proved(release: str, chosen: list[list[str]]) -> list[str]:
-    """What is wrong of rows on a release, a line each; see `tools.names_child`."""
+    """The errors in rows on a release, a line each; see `tools.names_child`."""
     from tools.testbed.run import run_script
 
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
@@ -791,7 +791,7 @@ def proved(release: str, chosen: list[list[str]]) -> list[str]:
 
 
 def main(arguments: Optional[list[str]] = None) -> int:
-    """Run the command; 1 where what is written is not what the wheels say, or a row is wrong."""
+    """Run the command; returns 1 if the written files differ from the wheels, or a row is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tools.names", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     parser.add_argument("--prove", metavar="RELEASE", action="append", help="check rows on a release instead")
@@ -817,7 +817,7 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 
 def write_page(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> None:
-    """Write the counts with what becomes of each name, and the page."""
+    """Write the counts with the fate of each name, and the page."""
     found = judged(known, versions, releases)
     DATA.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     PAGE.write_text(page(found), encoding="utf-8")

@@ -1,9 +1,9 @@
-"""What `tools.names --prove` runs on a release: each row of the table, as a program meets it.
+"""Runs for `tools.names --prove` on a release: checks each row of the table as a program uses it.
 
     python names_child.py rows.json
 
-Rows are ``[module, name, kind, value]``. A program that looks whether the name is there has to see that it is not; one
-that would end without it has to get what the row says. What is wrong is printed, a line a row.
+Rows are ``[module, name, kind, value]``. A program that checks for the name must not find it; a program that would end
+without it must get the value of the row. Errors are printed, a line per row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Check the rows, and print what is wrong."""
+    """Check the rows, and print the errors."""
     import hotfix.auto  # noqa: F401
     from hotfix.patching import asked
 
@@ -32,14 +32,14 @@ def main() -> None:
         try:
             import_module(value.rpartition(":")[0] if kind == "alias" else "hotfix")
             loaded = import_module(module) if find_spec(module) else None
-        except Exception as error:  # it needs what is not installed
+        except Exception as error:  # it needs a missing package
             print(f"{module}:{name}: not checked ({error!r:.80})", file=sys.stderr)
             continue
-        if loaded is not None and hasattr(loaded, name):  # the release may have a way of its own
+        if loaded is not None and hasattr(loaded, name):  # the release may handle it itself
             if f"{module}:{name}" in asked.received():
                 print(f"{module}:{name}: it is there for a program that looks")
             continue
-        # In a thread of its own, where nothing handles the error.
+        # In a separate thread, where nothing handles the error.
         thread = threading.Thread(target=exec, args=(f"from {module} import {name}", found))
         thread.start()
         thread.join()
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _wrong(given: Any, kind: str, value: str, module: str) -> str:
-    """Why an object is not what a row says; empty if it is."""
+    """The reason why an object does not match its row; empty if it does."""
     if kind == "constant":
         return "" if given == ast.literal_eval(value) else f"it is {given!r:.60}"
     where, _, what = value.rpartition(":") if kind == "alias" else (module, "", value)

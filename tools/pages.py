@@ -249,7 +249,7 @@ SECTIONS: Mapping[str, Callable[[Source], str]] = {
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: what is said of one fix.
+# Below: the texts about one fix.
 
 
 def _broken(fix: Fix, source: Source) -> str:

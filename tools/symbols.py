@@ -293,7 +293,7 @@ def _absolute(star: str, package: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what is written.
+# Below: the written table.
 
 PATTERNS = {"TF*": "TF", "Flax*": "Flax"}
 """Names that went together: where a package had most of them until one release, one row says so."""
