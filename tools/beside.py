@@ -14,9 +14,7 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any, Optional
 
-CHECKED = (
-    "transformers.modeling_flash_attention_utils"  # for type checkers; they refuse the Trainer itself
-)
+CHECKED = "transformers.modeling_flash_attention_utils"  # modules that type checkers watch; they refuse the Trainer
 
 
 def axolotl() -> None:

@@ -1,23 +1,23 @@
 """From "there is a new transformers" to a commit.
 
     python -m tools.newrelease                  every release that the evidence has not examined
-    python -m tools.newrelease --offline        of those whose wheels are in the cache
+    python -m tools.newrelease --offline        those of them with a wheel in the cache
     python -m tools.newrelease --release R      only this one (may be repeated)
-    python -m tools.newrelease --no-cells       run nothing but the sweep
-    python -m tools.newrelease --list           say which releases these are, and nothing else
+    python -m tools.newrelease --no-cells       runs only the sweep
+    python -m tools.newrelease --list           only lists these releases
 
-One release after the other, each held against the examined release before it. All targets are judged in it; copies of
-the bugs are looked for in the files that have changed. It says which fixes' targets have moved, and writes evidence,
-pages and a fragment for the changelog, which together are a commit; with `--tables` those of what each release has of
-names and of configurations, too. Of the matrix it runs
+It handles one release after the other, each compared with the examined release before it. It judges all targets in the
+release and looks for copies of the bugs in the changed files. It reports the fixes whose targets have changed, and
+writes evidence, pages and a fragment for the changelog, which together are a commit; with `--tables` also the tables of
+each release's names and configurations. Of the matrix it runs
 
-- the cells that are to be done anew: of fixes that are broken there, the neighbours of broken releases, and what had
-  failed before, perhaps for want of a release that has it right;
-- for every other fix one control: on a target that is fixed there, or absent, hotfix may touch and change nothing.
+- the cells that need a new run: of fixes that are broken there, the neighbours of broken releases, and cells that had
+  failed before, perhaps for lack of a correct release;
+- one control for every other fix: on a target that is fixed there, or absent, hotfix must not change anything.
 
-A problem (a release that is broken and not declared, a forgotten copy) ends it before anything of that release is
-written, with exit status 1: there a person has to decide. What is not looked at here are copies of bugs that take
-several functions in files that have not changed; `nox -s sweep` looks at everything.
+A problem (a release that is broken and not declared, a forgotten copy) ends the run before anything of that release is
+written, with exit status 1: a person has to decide. It does not look for copies of bugs that take several functions in
+unchanged files; `nox -s sweep` examines everything.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CHANGES = Path(__file__).resolve().parent.parent / "changes"
 
 
 class Stopped(Exception):
-    """What a person has to look at; each argument is a sentence."""
+    """Problems for a person to inspect; each argument is a sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,14 +80,14 @@ def examine(
         modules: all fixes, by the module that defines them.
         release: a release that was not examined.
         cache: folder of the wheels.
-        offline: whether nothing is fetched.
+        offline: whether to download nothing.
         jobs: processes.
 
     Returns:
-        For each fix with targets that have moved: how many have moved, by what they are now.
+        For each fix with changed targets: the number of changes, by new state.
 
     Raises:
-        Stopped: the sweep has found a problem. Nothing is written then.
+        Stopped: the sweep has found a problem, and nothing was written.
     """
     began, spent = time.perf_counter(), sum(os.times()[:4])
     fixes = list(modules.values())
@@ -122,14 +122,14 @@ def examine(
 
 
 def write_tables(cache: Path, offline: bool) -> None:
-    """Write the tables of what each release has, of names and of configurations; each changes as a whole.
+    """Write the tables of each release's names and configurations; each changes as a whole.
 
     Args:
         cache: folder of the wheels. It takes those of all examined releases.
         offline: whether nothing is fetched.
 
     Raises:
-        Stopped: a wheel is not there.
+        Stopped: a wheel is missing.
     """
     began, spent = time.perf_counter(), sum(os.times()[:4])
     examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"), PACKAGE)
@@ -170,7 +170,8 @@ def controls(modules: Mapping[str, Fix], every: Iterable[matrix.Cell], release: 
 def together(control: Iterable[matrix.Cell]) -> dict[Version, set[str]]:
     """The fixes that are armed at once, by release: those of the controls that have nothing to repair there.
 
-    A process that has armed a fix and imported a release serves one control only; one with all of them serves them all.
+    A process that has armed one fix and imported a release serves only one control; a process with all fixes serves
+    all.
     """
     examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"), PACKAGE)
     idle: dict[Version, set[str]] = {}
@@ -192,7 +193,7 @@ def run_cells(
     timeout: float,
     results: Path = files.FOLDER,
 ) -> None:
-    """Run what new releases make necessary, and their controls; the results of the controls are not kept.
+    """Run the cells that new releases require, and their controls; the results of the controls are not kept.
 
     Args:
         modules: the fixes with their cases, by the module that defines them.
@@ -203,7 +204,7 @@ def run_cells(
         results: folder of the matrix.
 
     Raises:
-        Stopped: a cell is not as it must be.
+        Stopped: a cell has failed.
     """
     began = time.perf_counter()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -211,7 +212,7 @@ def run_cells(
     book = matrix.Book(results)
     book.forget(every)
     near = _with_neighbours(releases)
-    # A cell that has failed may have wanted an oracle: the new release may be the first that has it right.
+    # A failed cell may have lacked an oracle: the new release may be the first correct one.
     todo = [cell for cell in every if not book.is_done(cell) and (cell.release in near or book.has_failed(cell))]
     control = [cell for release in releases for cell in controls(modules, every, release)]
     if only:
@@ -232,11 +233,11 @@ def run_cells(
 
 
 def fragment(release: Version, touched: Mapping[str, Mapping[str, int]], titles: Mapping[str, str]) -> str:
-    """What the changelog says of a new release.
+    """The changelog entry for a new release.
 
     Args:
         release: the release.
-        touched: for each fix that has changed, how many of its targets are something else now, by what they are.
+        touched: for each changed fix, the number of its changed targets, by new state.
         titles: of the fixes, by id.
     """
     head = f"transformers {release} is examined"

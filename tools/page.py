@@ -2,7 +2,7 @@
 
     python -m tools.page            writes docs/matrix.html from the evidence and docs/data/matrix
 
-One static file that loads nothing else. What a cell shows is a letter; what stands behind it is in the page as JSON.
+One static file that loads nothing else. A cell shows a letter; its details are in the page as JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
 
     Args:
         modules: the fixes, by the module that defines them.
-        results: what the matrix has written, or an empty mapping.
+        results: the results of the matrix, or an empty mapping.
         folder: of the evidence.
     """
     examined = evidence.examined_releases(evidence.read(folder / "index.json"))
@@ -86,7 +86,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
 
 
 def made(folder: Path = results.FOLDER) -> tuple[str, list[str]]:
-    """The page of this checkout, and what is wrong with its fixes.
+    """The page of this checkout, and the problems of its fixes.
 
     Args:
         folder: of the results.
@@ -186,7 +186,7 @@ def _letter(state: tuple[str, str], cell: Mapping[str, Any]) -> str:
 
 
 def symptom(docstring: str) -> str:
-    """What a fix's report says after the word Symptom, as one line."""
+    """The text after the word Symptom in a fix's report, as one line."""
     found = re.search(r"^Symptom\s+(.+?)(?=^\S|\Z)", docstring, re.M | re.S)
     return re.sub(r"\s+", " ", found[1]).strip().replace("``", "") if found else ""
 

@@ -1,11 +1,11 @@
-"""The parts of README.md and of the pages in docs/ that say which fixes and switches there are.
+"""The generated parts of README.md and of the pages in docs/: the lists of fixes and switches.
 
-    python -m tools.pages            writes them anew
-    python -m tools.pages --check    only says which are stale
+    python -m tools.pages            rewrites them
+    python -m tools.pages --check    only reports which are stale
 
-Such a part stands between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
-`SECTIONS`. What it says comes from the fixes themselves, from the catalogue of known bugs, from the tests that stand
-for the promises, alone and beside other packages, and, for the switches, from their own page; it is changed there.
+Such a part is between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
+`SECTIONS`. Its content comes from the fixes themselves, from the catalogue of known bugs, from the tests for the
+promises, alone and next to other packages, and, for the switches, from their own page. Make changes there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RUNS = 3  # of releases, in one cell
 
 @dataclass(frozen=True)
 class Source:
-    """What the parts are made from.
+    """The sources of the parts.
 
     Attributes:
         fixes: by the module that defines them.
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read(problem: Callable[[str], None]) -> Source:
-    """Read what the parts are made from.
+    """Read the sources of the parts.
 
     Args:
         problem: called with a sentence for each fix that cannot be read.
@@ -96,10 +96,10 @@ def read(problem: Callable[[str], None]) -> Source:
 
 
 def rendered(page: str, source: Source) -> str:
-    """A page with its generated parts written anew.
+    """A page with its generated parts rewritten.
 
     Raises:
-        KeyError: a part has a name that is none of `SECTIONS`.
+        KeyError: a part has a name that is not in `SECTIONS`.
     """
     return _SECTION.sub(lambda found: f"{found[1]}\n{SECTIONS[found['name']](source)}\n\n{found[4]}", page)
 
@@ -139,12 +139,12 @@ def _of_kind(kind: str, source: Source) -> str:
 
 
 def reports(source: Source) -> str:
-    """The bug report of each fix: what its module says at its top."""
+    """The bug report of each fix: the docstring of its module."""
     return "\n\n".join("\n".join(_report(module, fix, source)) for module, fix in source.in_order())
 
 
 def left_alone(source: Source) -> str:
-    """A row for each bug that was looked into and is not repaired."""
+    """A row for each bug that was examined and is not repaired."""
     rows = [
         (f"`{bug.id}`", escaped_markdown(bug.why_not), ", ".join(map(str, bug.fixed_in)) or "not repaired upstream")
         for bug in sorted(bugs.known().values(), key=lambda bug: bug.id)
@@ -164,7 +164,7 @@ def conditions(source: Source) -> str:
 
 
 def _condition(fix: Fix) -> tuple[str, str]:
-    """What triggers the repaired code of a fix, in a word, and in full."""
+    """The trigger of a fix's repaired code, in a word, and in full."""
     conditions = [target.condition for target in fix.targets]
     words, parts = [], []
     if any(condition.on_error for condition in conditions):
@@ -210,7 +210,7 @@ def switches(source: Source) -> str:
 
 
 def promises(source: Source) -> str:
-    """What the files of tests under hostile conditions say at their top, and how many tests there are."""
+    """The docstrings of the test files for hostile conditions, and the number of tests."""
     files = [ast.parse(file.read_text(encoding="utf-8")) for file in sorted(PROMISES.glob("test_*.py"))]
     said = [(ast.get_docstring(file) or "").partition("\n\n") for file in files]
     tests = sum(
@@ -225,7 +225,7 @@ def promises(source: Source) -> str:
 
 
 def beside_others(source: Source) -> str:
-    """What there is to see beside other packages; each cell is a test."""
+    """The behavior next to other packages; each cell is a test."""
     names = dict.fromkeys(name for name, _ in CELLS)
     rows = []
     for name in names:
@@ -291,7 +291,7 @@ def _report(module: str, fix: Fix, source: Source) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Text of a docstring in Markdown: what stands between backticks is code, all else is text."""
+    """Text of a docstring in Markdown: text between backticks is code, all else is text."""
     parts = re.split(r"(``.+?``|`[^`]+`)", text)
     return "".join(
         f"`{part.strip('`')}`" if number % 2 else escaped_markdown(part) for number, part in enumerate(parts)

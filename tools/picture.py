@@ -1,7 +1,7 @@
-"""README's picture: what the real command prints on the first of the founding stacks, as SVG.
+"""README's picture: the output of the real command on the first of the founding stacks, as SVG.
 
     python -m tools.picture            write docs/images/status.svg
-    python -m tools.picture --check    exit with 1 if the command prints something else than the picture shows
+    python -m tools.picture --check    exit with 1 if the command's output differs from the picture
 
 The command runs in a fresh process with the release and flash-attn on its path, as in the tests.
 """
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def printed(command: tuple[str, ...]) -> str:
-    """What a command prints, with its colours."""
+    """The output of a command, with its colors."""
     import tempfile
 
     folders = [overlay.overlay(RELEASE), overlay.flash_attn(FLASH_ATTN), ROOT]

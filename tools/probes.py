@@ -1,4 +1,4 @@
-"""What the matrix runs on the testbed beside the cases of the fixes."""
+"""Cases that the matrix runs on the testbed in addition to those of the fixes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 
 def untouched(testbed: Any, target: Any) -> dict[str, Any]:
-    """Import a target's module, and compare what runs there with what its file says.
+    """Import a target's module, and compare the running code with its file.
 
     Returns:
-        ``functions``: how many functions and methods of the module were compared, 0 where there is no such module or it
-        cannot be imported. ``changed``: how many of them run other code than the file compiles to. ``ours``: how many
-        functions of hotfix stand anywhere in the package. ``operations``: how many hotfix has carried out.
+        ``functions``: the number of compared functions and methods of the module, 0 if there is no such module or it
+        cannot be imported. ``changed``: how many of them run code that differs from the compiled file. ``ours``: the
+        number of hotfix functions anywhere in the package. ``operations``: the number of operations by hotfix.
     """
     import torch
 
@@ -32,7 +32,7 @@ def untouched(testbed: Any, target: Any) -> dict[str, Any]:
         import_module(package)
     else:
         loader: Any = module.__spec__ and module.__spec__.loader
-        # What the package makes itself, as an alias of another module, has no loader, or one without code of its own.
+        # Modules that the package creates itself, as an alias of another, have no loader, or one without code.
         code_of = getattr(loader, "get_code", None)
         upstream = set(_codes(code_of(target.module))) if code_of else set()
         for function in _functions(module) if code_of else ():
@@ -41,7 +41,7 @@ def untouched(testbed: Any, target: Any) -> dict[str, Any]:
                 changed += journal.first_code(function) is not function.__code__ or function.__code__ not in upstream
     home = str(Path(hotfix.__file__ or "").parent)
     loaded = [one for name, one in list(sys.modules.items()) if name.partition(".")[0] == package]
-    modules = [one for one in loaded if type(one) is types.ModuleType]  # a lazy module imports what it is asked for
+    modules = [one for one in loaded if type(one) is types.ModuleType]  # a lazy module imports names on demand
     functions = [function for one in modules for function in _functions(one)]
     ours = {id(function) for function in functions if function.__code__.co_filename.startswith(home)}
     counts = {"functions": compared, "changed": changed, "ours": len(ours), "operations": len(journal)}
@@ -54,7 +54,7 @@ def _functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
     for value in list(vars(module).values()):
         held = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
         for one in held:
-            inner = live.below_descriptor(one)  # nothing is asked for an attribute: a lazy package may import for it
+            inner = live.below_descriptor(one)  # no attribute is read: a lazy package may import for it
             if type(inner) is types.FunctionType:
                 yield inner
 

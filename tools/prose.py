@@ -100,7 +100,7 @@ def matches(text: Text) -> Iterator[Match]:
 
 
 def forbidden_names(path: Path) -> Iterator[tuple[int, str]]:
-    """Variables and parameters with a name that says nothing: line and name."""
+    """Variables and parameters with a meaningless name: line and name."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in FORBIDDEN_NAMES:
             yield node.lineno, node.id

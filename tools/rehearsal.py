@@ -4,14 +4,13 @@
     python -m tools.rehearsal --after 5.17.0 --no-cells     without the matrix
     python -m tools.rehearsal --after 5.22.2 --folder DIR   in this folder, which is kept
 
-The checkout is copied, and in the copy the evidence and the matrix end at the release that is named, and the tables of
-names and configurations are gone. Then `tools.newrelease` is run there for every later release whose wheel is in the
-cache, each time with a cache that ends there; the last one writes the tables. What has come of it is compared with what
-the checkout has: evidence and tables to the byte; of the matrix the cells, what was repaired, what was judged, and with
-which text of the fix, as seconds are never the same. The checkout is not touched. The exit status is 1 where anything
-differs.
+The checkout is copied. In the copy, evidence and matrix end at the named release, and the tables of names and
+configurations are removed. Then `tools.newrelease` runs there for every later release whose wheel is in the cache, each
+time with a cache that ends there; the last run writes the tables. The result is compared with the checkout: evidence
+and tables byte by byte; of the matrix the cells, the repairs, the verdicts, and the text of the fix, because seconds
+always differ. The checkout is not changed. The exit status is 1 if anything differs.
 
-It says for each release how long it took, in seconds of the clock and of the processor, and what was run.
+For each release it reports the time, in seconds of the clock and of the processor, and the cells that ran.
 """
 
 from __future__ import annotations
@@ -49,17 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def cut(root: Path, after: Version) -> list[Version]:
-    """Let evidence and matrix of a copy of the checkout end at a release; tables, which are written as a whole, go.
+    """Truncate evidence and matrix of a copy of the checkout at a release; remove tables, which are written as a whole.
 
     Args:
         root: of the copy.
         after: the last release that stays.
 
     Returns:
-        The releases that went.
+        The removed releases.
 
     Raises:
-        ValueError: it is none of those that were examined.
+        ValueError: it was not examined.
     """
     folder = root / evidence.FOLDER.relative_to(ROOT)
     index = evidence.read(folder / "index.json")
@@ -86,7 +85,7 @@ def cut(root: Path, after: Version) -> list[Version]:
 
 
 def differences(here: Path, there: Path, cells: bool = True) -> Iterator[str]:
-    """What a copy of the checkout has otherwise, a sentence each.
+    """The differences of a copy from the checkout, a sentence each.
 
     Args:
         here: root of the checkout.
@@ -128,7 +127,7 @@ def _rehearse(folder: Path, options: argparse.Namespace) -> int:
             continue
         _link(held[release], cache)
         words = ["--no-cells"] if options.no_cells else []
-        words += ["--tables"] if release == gone[-1] else []  # the last ones say everything of all releases
+        words += ["--tables"] if release == gone[-1] else []  # the last ones cover all releases
         status, seconds, processor, said = _one(root, cache, release, [*words, f"--jobs={options.jobs}"])
         print(f"{release}: {seconds:.0f} s, {processor:.0f} s of processor time; {'; '.join(said)}", flush=True)
         if status:
@@ -140,7 +139,7 @@ def _rehearse(folder: Path, options: argparse.Namespace) -> int:
 
 
 def _one(root: Path, cache: Path, release: Version, words: Sequence[str]) -> tuple[int, float, float, list[str]]:
-    """Run `tools.newrelease` for one release: exit status, seconds, seconds of processor time, what it said of them."""
+    """Run `tools.newrelease` for one release: exit status, seconds, seconds of processor time, and its messages."""
     log = root.parent / f"{release}.log"
     began, spent = time.perf_counter(), sum(os.times()[2:4])
     with log.open("w") as file:
@@ -168,7 +167,7 @@ def _link(wheel: Path, cache: Path) -> None:
 
 
 def _verdicts(fixes: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """What is compared of each cell."""
+    """The compared values of each cell."""
     return {
         f"{fix} {target} {release}": tuple(entry.get(name) for name in ("result", "fix", "source"))
         for fix, targets in fixes.items()

@@ -1,7 +1,7 @@
 """The results of the matrix, one file for each fix: docs/data/matrix/ID.json, a cell in each line.
 
-``_versions.json`` has what all cells were run with. In memory they are one dictionary: ``versions``, and ``fixes`` by
-id, target and release.
+``_versions.json`` has the versions with which all cells were run. In memory they are one dictionary: ``versions``, and
+``fixes`` by id, target and release.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VERSIONS = "_versions.json"  # no fix has such an id
 
 
 def read(folder: Path = FOLDER) -> dict[str, Any]:
-    """All results; none where there is no folder."""
+    """All results; none if there is no folder."""
     versions = folder / VERSIONS
     return {
         "versions": json.loads(versions.read_text(encoding="utf-8")) if versions.is_file() else {},
@@ -29,12 +29,12 @@ def read(folder: Path = FOLDER) -> dict[str, Any]:
 
 
 def write(data: Mapping[str, Any], folder: Path = FOLDER, fixes: Collection[str] | None = None) -> None:
-    """Write results, each file whole, so that an interruption leaves the old one or the new one.
+    """Write results, each file whole, so that an interruption leaves either the old or the new one.
 
     Args:
         data: all results, as `read` returns them.
         folder: of the files.
-        fixes: ids of fixes whose results have changed; None: all, and there are no others. The file of one that has no
+        fixes: ids of fixes whose results have changed; None: all, and there are no others. The file of a fix without
             results is removed.
     """
     folder.mkdir(parents=True, exist_ok=True)

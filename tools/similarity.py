@@ -1,20 +1,20 @@
-"""How similar the functions of the cures are to the library's: facts may be copied, text may not.
+"""The similarity of the repairs' functions to the library's: facts may be copied, text may not.
 
     python -m tools.similarity              the whole catalogue
-    python -m tools.similarity --fix ID     only the cure of this fix and its helpers (may be repeated)
+    python -m tools.similarity --fix ID     only the code of this fix and its helpers (may be repeated)
 
-Lists each function of a cure whose body is more than 0.6 similar to one of the library. The exit status is 1 if one is
+Lists each function of a fix whose body is more than 0.6 similar to one of the library. The exit status is 1 if one is
 more than 0.8 similar and `ONLY_WAY` gives no reason for it, or if an entry of `ONLY_WAY` is out of date.
 
-Two bodies are compared as sequences of syntax nodes (`difflib.SequenceMatcher`). Variables have no names in it,
-literals no values, and docstrings, annotations and imports are left out: to change only those is not to rewrite. The
-attributes and keywords that a body uses keep their names: they are facts, and a body that uses others is another body.
-A nested function is a body of its own. Bodies of fewer than ten nodes are left out, and single statements of fewer than
-twenty: they cannot be written in many ways.
+Two bodies are compared as sequences of syntax nodes (`difflib.SequenceMatcher`). Names of variables and values of
+literals do not count, and docstrings, annotations and imports are left out: to change only those is not to rewrite. The
+attributes and keywords that a body uses keep their names: they are facts, and a body that uses others is different. A
+nested function is a separate body. Bodies of fewer than ten nodes are left out, and single statements of fewer than
+twenty: there are few ways to write them.
 
-A cure is compared with every function in the modules of its targets, in the first and the last release with the bug,
-in the last release before it (which still had a removed name) and in the first after it (which has upstream's repair).
-Where a target is a package, or belongs to a model, that includes the modules beside it. Modules that the cure names are
+A fix is compared with every function in the modules of its targets, in the first and the last release with the bug, in
+the last release before it (which still had a removed name) and in the first after it (which has upstream's repair). If
+a target is a package, or belongs to a model, that includes the modules next to it. Modules that the fix names are
 examined in the first and the last of all these releases. Code that was copied from another module is not found, nor
 code of repositories without releases. Missing wheels are downloaded.
 """
@@ -81,12 +81,12 @@ class Function:
 
 @dataclass(frozen=True)
 class Match:
-    """A function of a cure and the most similar function of the library.
+    """A function of a fix and the most similar function of the library.
 
     Attributes:
         similarity: 1.0 for equal nodes.
-        module: the module of the cure.
-        function: the function of the cure.
+        module: the module of the fix.
+        function: the function of the fix.
         original: the name of the library's function.
         content: the file that has it.
     """
@@ -99,7 +99,7 @@ class Match:
 
     @property
     def key(self) -> str:
-        """The name of the function of the cure, as in `ONLY_WAY`."""
+        """The name of the fix's function, as in `ONLY_WAY`."""
         return f"{self.module}:{self.function.name}"
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Match:
 
 
 def functions(tree: ast.AST, outside: str = "") -> Iterator[Function]:
-    """Every function in a syntax tree, those in other functions too."""
+    """Every function in a syntax tree, including nested ones."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             body = _body(node)
@@ -124,7 +124,7 @@ def functions(tree: ast.AST, outside: str = "") -> Iterator[Function]:
 
 
 def similarity(ours: Collection[str], theirs: Collection[str], least: float = 0.0) -> float:
-    """How similar two sequences of nodes are, from 0 to 1; 0 where that is not more than `least`."""
+    """The similarity of two sequences of nodes, from 0 to 1; 0 if it is not more than `least`."""
     both = len(ours) + len(theirs)
     if not both or 2 * min(len(ours), len(theirs)) <= least * both:
         return 0.0
@@ -138,14 +138,14 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
-    """The statements of a function; its docstring and imports are none of them."""
+    """The statements of a function, without its docstring and imports."""
     has_docstring = ast.get_docstring(function, clean=False) is not None
     statements = function.body[1:] if has_docstring else function.body
     return [statement for statement in statements if not isinstance(statement, (ast.Import, ast.ImportFrom))]
 
 
 def _nodes(node: ast.AST) -> Iterator[str]:
-    """The names of the kinds of nodes, with what is a fact about the library or Python."""
+    """The names of the kinds of nodes, with facts about the library or Python."""
     parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
     if isinstance(node, (ast.Import, ast.ImportFrom, ast.expr_context)):
         return
@@ -186,12 +186,12 @@ class Reader:
         self._of_content: dict[int, list[Function]] = {}
 
     def read(self, numbers: Iterable[int]) -> None:
-        """Read files that `functions_of` is asked for."""
+        """Read the files for `functions_of`."""
         of_wheel: dict[Path, list[Content]] = defaultdict(list)
         for number in numbers:
             of_wheel[self._library.contents[number].wheel].append(self._library.contents[number])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python has to say about the library's string literals
+            warnings.simplefilter("ignore")  # Python's warnings about the library's string literals
             for contents in of_wheel.values():
                 for content, text in wheels.texts(contents):
                     self._of_content[content.number] = self._parsed(text)
@@ -217,7 +217,7 @@ class Reader:
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:
-    """The text of each function that is not in another one, from its ``def`` on, as a program of its own."""
+    """The source of each outermost function, from its ``def`` on, as a separate program."""
     lines: list[bytes] = []
     indent, in_string = 0, False
     for line in text.splitlines():
@@ -237,7 +237,7 @@ def _pieces(text: bytes) -> Iterator[bytes]:
         yield b"\n".join(lines).rstrip()
 
 
-# -- what is compared with what ----------------------------------------------------------------------------------------
+# -- the compared files ------------------------------------------------------------------------------------------------
 
 
 def cures() -> dict[str, str]:
@@ -252,7 +252,7 @@ def cures() -> dict[str, str]:
 
 
 def modules_of(module: str, texts: Mapping[str, str]) -> set[str]:
-    """A module of a fix and the modules of cures that it uses, in the code of its edits too."""
+    """A module of a fix and the modules of fixes that it uses, also in the code of its edits."""
     found: set[str] = set()
     waiting = {module}
     while waiting:
@@ -267,7 +267,7 @@ def modules_of(module: str, texts: Mapping[str, str]) -> set[str]:
 
 
 def places(targets: Mapping[str, Any], examined: list[Version]) -> set[tuple[Version, str]]:
-    """Release and module of what the targets of a fix are compared with.
+    """Release and module of the files with which a fix's targets are compared.
 
     Args:
         targets: the entries of the evidence, by the key of the target.
@@ -290,11 +290,11 @@ def places(targets: Mapping[str, Any], examined: list[Version]) -> set[tuple[Ver
 
 
 def contents(places: Collection[tuple[Version, str]], texts: Iterable[str], library: Library) -> set[int]:
-    """The numbers of the files that a cure is compared with.
+    """The numbers of the files with which a fix is compared.
 
     Args:
         places: releases and modules of its targets.
-        texts: the modules of the cure.
+        texts: the modules of the fix.
         library: the releases.
     """
     named = set(places)
@@ -315,7 +315,7 @@ def contents(places: Collection[tuple[Version, str]], texts: Iterable[str], libr
 
 
 def _module(name: str, modules: Collection[str]) -> str:
-    """The module that a dotted name is, or is in."""
+    """The module of a dotted name, or the name itself if it is a module."""
     while name not in modules and "." in name:
         name = name.rpartition(".")[0]
     return name
@@ -325,18 +325,18 @@ def _module(name: str, modules: Collection[str]) -> str:
 
 
 def examine(texts: Mapping[str, str], ids: Collection[str] = (), cache: Path | None = None) -> list[Match]:
-    """Compare the functions of cures with the library's.
+    """Compare the functions of fixes with the library's.
 
     Args:
-        texts: the modules of all cures, by name.
-        ids: the fixes that are wanted; all, where it is empty.
+        texts: the modules of all fixes, by name.
+        ids: the requested fixes; all if empty.
         cache: the folder of the wheels.
 
     Returns:
         Those that are more similar than `LISTED`, the most similar first.
 
     Raises:
-        wheels.CannotFetch: a wheel is neither in the cache nor to be downloaded.
+        wheels.CannotFetch: a wheel is not in the cache and cannot be downloaded.
         KeyError: there is no fix of this id.
     """
     index = evidence.read(evidence.FOLDER / "index.json")
@@ -345,7 +345,7 @@ def examine(texts: Mapping[str, str], ids: Collection[str] = (), cache: Path | N
         id: places(evidence.read(evidence.FOLDER / f"{id}.json")["targets"], examined) for id in ids or index["fixes"]
     }
     library = _library({version for found in places_of.values() for version, _ in found}, cache)
-    files: dict[str, set[int]] = defaultdict(set)  # by module of a cure
+    files: dict[str, set[int]] = defaultdict(set)  # by module of a fix
     for id, found in places_of.items():
         modules = modules_of(index["fixes"][id]["module"], texts)
         of_fix = contents(found, [texts[module] for module in modules], library)
@@ -364,12 +364,12 @@ def examine(texts: Mapping[str, str], ids: Collection[str] = (), cache: Path | N
 
 
 def problems(matches: Iterable[Match], reasons: Mapping[str, str], complete: bool = True) -> list[str]:
-    """What is more similar than allowed, and reasons that are out of date, a sentence each.
+    """Functions that are more similar than allowed, and outdated reasons, a sentence each.
 
     Args:
-        matches: what `examine` returns.
-        reasons: why there is only one way to write a function.
-        complete: whether all cures were examined.
+        matches: the result of `examine`.
+        reasons: the reasons why there is only one way to write a function.
+        complete: whether all fixes were examined.
     """
     found, used = [], set()
     for match in matches:
@@ -385,7 +385,7 @@ def problems(matches: Iterable[Match], reasons: Mapping[str, str], complete: boo
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print what is listed, and what is not allowed."""
+    """Print the listed functions, and the problems."""
     parser = argparse.ArgumentParser(prog="python -m tools.similarity", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="folder of the wheels")
     parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only this fix; may be repeated")

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: the page of the matrix is made with the site, of the evidence and the results."""
+"""A hook of mkdocs: builds the page of the matrix with the site, from the evidence and the results."""
 
 from __future__ import annotations
 

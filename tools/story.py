@@ -3,7 +3,7 @@
     python -m tools.story            write docs/images/audit.svg
     python -m tools.story --check    exit with 1 if the runs give another picture
 
-`examples/sft.py` is run as it stands, but for one line of the log for each step.
+`examples/sft.py` runs unchanged, except that each step logs one line.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ EXTRAS = ("accelerate==1.15.0",)
 
 
 class Run(NamedTuple):
-    """What is drawn.
+    """One line of the picture.
 
     Attributes:
-        name: what it is called.
+        name: its label.
         release: of transformers.
-        switches: hotfix is armed with these; None: it is not there.
+        switches: hotfix is armed with these; None: without hotfix.
         colour: of the line.
         dashes: of the line; empty for none.
     """

@@ -1,20 +1,20 @@
 """The static sweep: every fix against every release, from the source in the wheels.
 
     python -m tools.sweep                 examine all releases, write hotfix/versions/evidence/
-    python -m tools.sweep --report-new    and say which fixes are touched by releases that are new since the last time
+    python -m tools.sweep --report-new    also report the fixes that are affected by releases since the last sweep
     python -m tools.sweep --fix ID        only this fix (may be repeated)
-    python -m tools.sweep --index         write index.json anew from the fixes; no wheel is needed
-    python -m tools.sweep --check         compare what is written with the fixes; no wheel is needed, nothing is written
+    python -m tools.sweep --index         rewrite index.json from the fixes; no wheel is needed
+    python -m tools.sweep --check         compare the written files with the fixes; needs no wheel, writes nothing
 
 Nothing is imported from a wheel. Each distinct text of a file is read once, however many releases carry it. The exit
 status is 1, with a line on stdout for each, if
 
-- a fix declares other releases broken than are;
+- the releases that a fix declares broken differ from the broken ones;
 - a function that the matcher of a fix calls broken, in any module of any release, is neither in its table nor exempt
   (a forgotten copy);
 - a target cannot be repaired where it is broken: an edit does not match exactly as often as declared or leaves source
   that does not compile, a replacement has another signature or uses a name that the module does not have;
-- a matcher raises, or calls one and the same source broken and fixed.
+- a matcher raises, or calls the same source both broken and fixed.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from .wheels import Content, Library
 
 @dataclass
 class Findings:
-    """What the sweep has found.
+    """The findings of the sweep.
 
     Attributes:
         states: for each fix, by id, and each of its targets, by key: verdict and digest in each release.
-        problems: why the exit status is 1, a line each.
-        notes: what is worth knowing and no problem.
+        problems: the reasons for exit status 1, a line each.
+        notes: remarks that are not problems.
     """
 
     states: dict[str, dict[str, dict[Version, tuple[str, str]]]] = field(default_factory=dict)
@@ -87,10 +87,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class Before:
-    """What earlier sweeps have found, for one that examines a new release only.
+    """The findings of earlier sweeps, for a sweep of only a new release.
 
     Attributes:
-        releases: those that are examined, oldest first.
+        releases: the examined ones, oldest first.
         states: as in `Findings`.
     """
 
@@ -103,10 +103,10 @@ def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1, before: Before 
 
     Args:
         fixes: the fixes.
-        library: the releases of one package; with `before`, the new ones, and the examined one that each comes after.
-        jobs: how many processes read wheels; 1 means this one alone.
-        before: what is known of the other releases. Copies are looked for only in files that have changed, and those
-            of what takes several definitions only if one of these releases has it broken.
+        library: the releases of one package; with `before`, the new ones, and the examined predecessor of each.
+        jobs: the number of processes that read wheels; 1 means only this one.
+        before: the findings for the other releases. Copies are searched only in changed files, and copies of bugs in
+            several definitions only if one of these releases has the bug.
     """
     findings = Findings()
     seen = _Seen()
@@ -134,11 +134,11 @@ def sweep(fixes: Sequence[Fix], library: Library, jobs: int = 1, before: Before 
 def changes(
     states: Mapping[str, Mapping[Version, tuple[str, str]]], new: Iterable[Version]
 ) -> Iterator[tuple[str, Version, tuple[str, str], tuple[str, str]]]:
-    """Where the targets of a fix are not what they were in the release before: target, release, before, after.
+    """The changes of a fix's targets from one release to the next: target, release, before, after.
 
     Args:
         states: by target, as in `Findings`.
-        new: the releases that are looked at.
+        new: the releases to compare.
     """
     for key, by_release in states.items():
         examined = list(by_release)
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems.append("the releases are others than those in index.json; run the sweep over all fixes")
     else:
         fresh = evidence.index_of(modules, examined)
-        if options.fix:  # others may be at work on the rest
+        if options.fix:  # other processes may work on the rest
             ids = {fix.id for fix in chosen.values()}
             entries = {**index.get("fixes", {}), **{id: fresh["fixes"][id] for id in ids}}
             fresh["fixes"] = dict(sorted(entries.items()))
@@ -204,18 +204,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: one text at a time. What a worker process does, and what it hands back.
+# Below: one text at a time: the work of a process, and its result.
 
 
 @dataclass
 class _Seen:
-    """What was seen in the texts, by number of the content.
+    """The findings in the texts, by number of the content.
 
     Attributes:
         judged: verdict and digest by fix, target and content; no entry where a judged definition is missing.
-        components: by fix and digest of the whole: the name and digest of each part of what was judged together.
+        components: by fix and digest of the whole: the name and digest of each part of a joint judgment.
         matching: by fix: content and qualified name of each function that the matcher calls broken.
-        alike: by fix: content, qualified name and digest of functions that are called like a part of something judged.
+        alike: by fix: content, qualified name and digest of functions that have the name of a judged part.
         problems: fix, target, sentence, content.
     """
 
@@ -235,13 +235,13 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A definition at column 0 with its decorators and what follows it, or what stands before the first of them.
+    """A definition at column 0 with its decorators and the lines after it, or the lines before the first definition.
 
     Attributes:
         key: digest of the text. Most pieces are the same in many releases and many files.
         text: its lines.
-        name: that of the definition; empty where the piece is what stands before all of them.
-        names: what the heads in it name, its own and those further in.
+        name: that of the definition; empty for the piece before all definitions.
+        names: the names in its heads, its own and nested ones.
     """
 
     key: bytes
@@ -255,7 +255,7 @@ class _Text(source.Module):
 
     Args:
         data: the content of the file.
-        names: name and names of the pieces that were met, by their keys.
+        names: name and names of the pieces seen so far, by their keys.
     """
 
     def __init__(self, data: bytes, names: dict[bytes, tuple[str, tuple[str, ...]]] | None = None) -> None:
@@ -277,7 +277,7 @@ class _Text(source.Module):
 
     @cached_property
     def holders(self) -> dict[str, _Piece | None]:
-        """The piece that has a name in a head of a definition; None where several heads have it."""
+        """The piece that has a name in a head of a definition; None if several heads have it."""
         found: dict[str, _Piece | None] = {}
         for piece in self.pieces:
             for name in piece.names:
@@ -285,17 +285,17 @@ class _Text(source.Module):
         return found
 
     def holder(self, qualname: str) -> _Piece | None:
-        """The one piece that can have a definition of this name; None where it takes the whole text to tell."""
+        """The one piece that can have a definition of this name; None if only the whole text can show it."""
         first = qualname.partition(".")[0]
         piece = self.holders.get(first)
         return piece if piece and piece.name == first else None
 
     def lacks(self, qualname: str) -> bool:
-        """Whether no head has some part of a name."""
+        """Whether some part of a name is in no head."""
         return "\f" not in self.text and any(name not in self.holders for name in qualname.split("."))
 
     def find(self, qualname: str) -> source.Found | None:
-        """As the function of `source`, with positions that are those of the piece, and parsing no more than that."""
+        """Like the function of `source`, with positions within the piece, and parsing no more than that."""
         if qualname not in self._found:
             piece = self.holder(qualname)
             if self.lacks(qualname):
@@ -332,7 +332,7 @@ def _parses(text: str) -> bool:
 
 
 def _definition(block: str) -> ast.stmt | None:
-    """The tree of a definition that `source.block_at` has cut out; None where it is no Python, as in a string."""
+    """The tree of a definition that `source.block_at` has cut out; None if it is not Python, as in a string."""
     indented = block[:1].isspace()
     try:
         first = source.parse(f"if True:\n{block}" if indented else block).body[0]
@@ -355,7 +355,7 @@ class _Examiner:
         self.scans = [_Scan(fix) for fix in fixes]
         self.words = [(word, number) for number, scan in enumerate(self.scans) for word in scan.words]
         self.bytes = list(dict.fromkeys(word.encode() for word, _ in self.words))
-        # Most pieces and most definitions are the same in many releases: each is looked through, or judged, once.
+        # Most pieces and most definitions are the same in many releases: each is searched, or judged, once.
         self.names: dict[bytes, tuple[str, tuple[str, ...]]] = {}
         self.scanned_pieces: dict[bytes, list[_Hit]] = {}
         self.examined: dict[tuple[int, str, bytes], tuple[str, bool, str]] = {}
@@ -406,7 +406,7 @@ class _Examiner:
         names = [qualname for _, qualname in target.fingerprint_names()]
         if any(map(text.lacks, names)):
             return _Judged(None)
-        # What else than these definitions counts, counts for edits of them only.
+        # Other code than these definitions matters only for edits of them.
         pieces = [text.holder(name) for name in (*names, target.edited_name()[1])]
         key = number, index, tuple(piece.key for piece in pieces if piece)
         known = target.method == "edit" and all(pieces)
@@ -451,7 +451,7 @@ class _Examiner:
                     yield _Hit(number, qualname, *self.examined[key])
 
     def _examine(self, number: int, qualname: str, node: ast.AST | None) -> tuple[str, bool, str]:
-        """What is found in a definition: its digest if it is a part of something, whether it matches, a problem."""
+        """The findings in a definition: its digest if it is a part of something, whether it matches, a problem."""
         scan = self.scans[number]
         if node is None or not isinstance(node, scan.kinds):
             return "", False, ""
@@ -464,7 +464,7 @@ class _Examiner:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What was found of a target: verdict and digest (None: absent), the digests of its parts, problems."""
+    """The findings on a target: verdict and digest (None: absent), the digests of its parts, problems."""
 
     state: tuple[str, str] | None
     components: tuple[tuple[str, str], ...] = ()
@@ -473,7 +473,7 @@ class _Judged:
 
 @dataclass(frozen=True)
 class _Hit:
-    """What was found in a definition that a fix looks through; the fields are those of `_Examiner._examine`."""
+    """The findings in a definition that a fix searches; the fields are those of `_Examiner._examine`."""
 
     fix: int
     qualname: str
@@ -488,8 +488,8 @@ class _Scan:
     Attributes:
         alone: whether its matcher judges single definitions.
         parts: names of the definitions that are judged together with others.
-        kinds: what is judged: functions, or classes too.
-        words: texts of which each copy has one; none where nothing is looked for.
+        kinds: the judged kinds: functions, or also classes.
+        words: texts, one of which is in each copy; none if there is no search.
     """
 
     def __init__(self, fix: Fix) -> None:
@@ -507,7 +507,7 @@ class _Scan:
             self.kinds += (ast.ClassDef,)
 
     def candidates(self, text: str, lines: Sequence[str], heads: Sequence[_Head]) -> set[tuple[str, int]]:
-        """The definitions around each place where a prefilter stands, less the classes if only functions are judged."""
+        """The definitions around each occurrence of a prefilter, without the classes if only functions are judged."""
         places = [place for one in self.prefilters for place in _occurrences(text, one)]
         if not self.prefilters:
             places = [hit.end() for hit in self.head.finditer(text)]
@@ -521,15 +521,15 @@ class _Scan:
 
 
 def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None = None) -> list[tuple[str, int]]:
-    """The definitions that line `number` (counted from 0) may stand in, innermost last, with the lines of their heads.
+    """The definitions that may contain line `number` (counted from 0), innermost last, with the lines of their heads.
 
-    Goes by indentation, and stops at the outermost function: what is defined in a function has no qualified name that
-    could be a target.
+    Uses indentation, and stops at the outermost function: nested definitions have no qualified name that could be a
+    target.
 
     Args:
         lines: of the text.
         number: of the line; a blank one belongs to the one above.
-        heads: those of the lines, for who asks for many of them.
+        heads: those of the lines, for callers that query many of them.
     """
     while number >= 0 and not lines[number].strip():
         number -= 1
@@ -538,7 +538,7 @@ def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None =
     above = [head for head in (heads_in(lines) if heads is None else heads) if head.place <= number]
     found: list[_Head] = []
     limit = None
-    if not above or above[-1].place != number:  # a closing bracket stands as far out as its head
+    if not above or above[-1].place != number:  # a closing bracket has the indentation of its head
         stripped = lines[number].lstrip()
         limit = len(lines[number]) - len(stripped) + (stripped[0] in ")]}")
     for head in reversed(above):
@@ -559,7 +559,7 @@ def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None =
 
 @dataclass(frozen=True)
 class _Head:
-    """The head of a definition: its line (counted from 0), how far in it stands, what it defines."""
+    """The head of a definition: its line (counted from 0), its indentation, the name that it defines."""
 
     place: int
     indent: int
@@ -592,7 +592,7 @@ def _in_one_module(target: Target) -> bool:
 
 
 def _beside(target: Target) -> str:
-    """The module that the verdict takes, too, of a name that a package is to have of it, and of a module; or none."""
+    """The module that the verdict also uses for an added module, or for a name that a package exports; or none."""
     if target.method != "add":
         return ""
     leaf: str = f"{target.module}.{target.qualname}" if target.implementation.is_module else target.implementation.leaf
@@ -652,7 +652,7 @@ def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
 
 
 def _edit_problems(found: source.Found | None, qualname: str, targets: Sequence[Target]) -> Iterator[str]:
-    """What would make `hotfix.patching.code.edited_code` refuse."""
+    """The reasons why `hotfix.patching.code.edited_code` would refuse."""
     assert found is not None
     tree = source.parse(code.standing_alone(found, qualname))
     before = code.compiled(tree, qualname)
@@ -672,7 +672,7 @@ def _edit_problems(found: source.Found | None, qualname: str, targets: Sequence[
 
 
 def _replacement_problems(node: ast.AST, body: Any, text: str) -> Iterator[str]:
-    """What would make `hotfix.patching.replacement_code` refuse, as far as the text tells."""
+    """The reasons why `hotfix.patching.replacement_code` would refuse, as far as the text shows them."""
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     there, here = _shape_in_source(node.args), code.shape(body)
     if there != here:
@@ -750,7 +750,7 @@ def _runs_of_wheels(parcels: Mapping[Path, Sequence[Content]], jobs: int) -> lis
 
 
 def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: wheels.Reader, seen: _Seen) -> None:
-    """Targets whose verdict takes definitions of several modules: once for each combination of texts."""
+    """Targets whose verdict uses definitions of several modules: once for each combination of texts."""
 
     @lru_cache(maxsize=16)
     def text(number: int) -> _Text:
@@ -817,7 +817,7 @@ def _states(
         else:
             states[version] = known[version]
     if target.method == "add":
-        # What is older than a name has not lost it; and where a name is missing twice, a fix may be for one time only.
+        # Releases older than a name have not lost it; and if a name is missing twice, a fix may be for one period only.
         declared = set(evidence.declared(target, releases))
         for lacks, run in groupby(releases, key=lambda version: states[version][0] == "broken"):
             lacking = list(run)
@@ -827,7 +827,7 @@ def _states(
 
 
 def _changed(library: Library) -> set[int]:
-    """The contents of modules that are not what they were in the release before: the new ones and the old ones."""
+    """The contents of modules that differ from the release before: the new ones and the old ones."""
     found: set[int] = set()
     for older, newer in pairwise(library.releases):
         before, after = set(library.modules[older].items()), set(library.modules[newer].items())
@@ -838,7 +838,7 @@ def _changed(library: Library) -> set[int]:
 def _contradictions(
     fix: Fix, target: Target, states: Mapping[Version, tuple[str, str]], known: Mapping[Version, tuple[str, str]]
 ) -> Iterator[str]:
-    """What the evidence says otherwise than the wheels of releases that were read once more."""
+    """The differences between the evidence and the wheels of releases that were read again."""
     for version, state in known.items():
         if states[version] != state:
             said, read = (" ".join(filter(None, one)) for one in (state, states[version]))
@@ -880,7 +880,7 @@ def _same_source_two_verdicts(fix: Fix, findings: Findings) -> None:
 
 
 def _places(library: Library) -> dict[int, list[tuple[Version, str]]]:
-    """Where each content is: releases and modules."""
+    """The places of each content: releases and modules."""
     found: dict[int, list[tuple[Version, str]]] = defaultdict(list)
     for version in library.releases:
         for module, content in library.modules[version].items():
@@ -926,7 +926,7 @@ def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Librar
 
 
 def _alike(number: int, fix: Fix, contents: wheels.Reader, seen: _Seen) -> set[tuple[int, str]]:
-    """Where all parts of something that was judged broken, as a whole, stand in one other module."""
+    """The other modules that have all parts of something that was judged broken as a whole."""
     broken = {
         digest
         for (owner, _, _), (verdict, digest) in seen.judged.items()
@@ -955,7 +955,7 @@ def _alike(number: int, fix: Fix, contents: wheels.Reader, seen: _Seen) -> set[t
 def _check_prefilters(
     number: int, fix: Fix, seen: _Seen, places: set[tuple[int, str]], scanned: Set[int] | None
 ) -> None:
-    """The scan must find at least what is known to be broken, or it would not find a copy of it either."""
+    """The scan must find at least the known broken targets, or it would not find a copy of them either."""
     broken: dict[int, set[int]] = defaultdict(set)
     for (owner, index, (content, *_)), (verdict, _) in seen.judged.items():
         if owner == number and verdict == "broken" and (scanned is None or content in scanned):
@@ -1024,7 +1024,7 @@ def _wheels(package: str, options: argparse.Namespace) -> dict[Version, Path]:
 def _report_new(
     fixes: Iterable[Fix], findings: Findings, examined: Sequence[Version], previous: Sequence[Version]
 ) -> None:
-    """Say which fixes change in releases that were not examined before."""
+    """Report which fixes change in releases that were not examined before."""
     new = [version for version in examined if version not in previous]
     print(f"new releases: {', '.join(map(str, new)) or 'none'}")
     if not report_changes(fixes, findings, new) and new:
@@ -1032,7 +1032,7 @@ def _report_new(
 
 
 def report_changes(fixes: Iterable[Fix], findings: Findings, new: Sequence[Version]) -> list[str]:
-    """Say which targets of which fixes change in new releases; returns the ids of these fixes."""
+    """Report which targets of which fixes change in new releases; returns the ids of these fixes."""
     touched = []
     for fix in fixes:
         lines = [
@@ -1046,7 +1046,7 @@ def report_changes(fixes: Iterable[Fix], findings: Findings, new: Sequence[Versi
 
 
 def _by_hand(fix: Fix, path: Path) -> Iterator[str]:
-    """What is wrong with evidence that is written by hand: the targets without releases."""
+    """The errors in evidence that is written by hand: the targets without releases."""
     data = evidence.read(path)
     for target in fix.targets:
         if not evidence.has_releases(target):

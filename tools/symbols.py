@@ -1,12 +1,12 @@
-"""Which names each release has, of those that not all releases have: one table for `scan-code` and for `explain`.
+"""The names that some releases have and others lack: one table for `scan-code` and for `explain`.
 
     python -m tools.symbols            read the wheels in the cache, write hotfix/releases/symbols.txt.xz
-    python -m tools.symbols --check    compare what is written with the wheels; nothing is written
+    python -m tools.symbols --check    compare the written file with the wheels; nothing is written
 
 Nothing is imported from a wheel. A module has the names that its statements bind, wherever in its `if`, `try` and
-`with` they stand; a lazy package has those that it declares, and its submodules. What `convert_*` scripts and the
-stand-ins for missing backends bind is left out, and so is what a module has as long as it exists: of that there is
-nothing to say that the module's own row does not say.
+`with`; a lazy package has those that it declares, and its submodules. Names bound by `convert_*` scripts and by the
+dummy objects for missing backends are left out, and so are names that a module always has: the module's own row covers
+them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Names = Mapping[str, frozenset[str]]
 
 
 def main(arguments: Optional[list[str]] = None) -> int:
-    """Run the command; 1 where what is written is not what the wheels say."""
+    """Run the command; returns 1 if the written file differs from the wheels."""
     parser = argparse.ArgumentParser(prog="python -m tools.symbols", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="the folder of the wheels")
@@ -83,7 +83,7 @@ def write(text: str) -> None:
 
 
 def read(library: wheels.Library) -> dict[int, Surface]:
-    """What each text binds, by its number."""
+    """The bindings of each text, by its number."""
     surfaces: dict[int, Surface] = {}
     by_wheel: dict[Path, list[wheels.Content]] = defaultdict(list)
     for content in library.contents:
@@ -100,20 +100,19 @@ def read(library: wheels.Library) -> dict[int, Surface]:
 
 
 class Surface:
-    """What one text of a module binds.
+    """The bindings of one text of a module.
 
     Attributes:
-        bound: the names, with the module that each is imported from as it is written; an empty string if it is made
-            here.
-        stars: the modules of which it imports everything, as they are written: leading dots and all.
-        exported: ``__all__`` and what is marked as exported, which a lazy package takes of its files.
-        lazy: whether it puts a lazy module in its own place, which has `declared` and no other names.
-        declared: what that one declares.
-        by_files: whether the lazy module takes what its files export.
-        is_open: whether it answers for names that it does not bind.
-        legacy: the names of its submodules that are made when they are asked for.
-        fallbacks: ends of names for which a lazy package of this release has another name, too.
-        converters: the tokenizers that its table of converters knows.
+        bound: the names, with the module that each is imported from, as written; an empty string if it is defined here.
+        stars: the modules from which it imports everything, as written, with leading dots.
+        exported: ``__all__`` and the names marked as exported, which a lazy package takes from its files.
+        lazy: whether it replaces itself by a lazy module, which has `declared` and no other names.
+        declared: the names that the lazy module declares.
+        by_files: whether the lazy module takes the exports of its files.
+        is_open: whether it resolves names that it does not bind.
+        legacy: the names of its submodules that are created on demand.
+        fallbacks: suffixes of names for which a lazy package of this release also has another name.
+        converters: the tokenizers in its table of converters.
         keywords: those of `KEYWORDS` that it defines, with the arguments that they declare.
     """
 
@@ -182,7 +181,7 @@ class Surface:
 
 
 def _tree(text: str) -> ast.Module:
-    """The tree that a `Surface` is made of: without what definitions are made of, wherever nothing of that counts."""
+    """The tree for a `Surface`: without the bodies of definitions, unless they matter."""
     return source.parse(text) if _DEEPER.search(text) else source.outline(text)
 
 
@@ -217,7 +216,7 @@ def _strings(node: ast.AST) -> set[str]:
 
 
 def _arguments(node: ast.ClassDef) -> set[str]:
-    """What may be given by name: to its ``__init__``, or the fields of a dataclass."""
+    """The keywords of its ``__init__``, or the fields of a dataclass."""
     for one in node.body:
         if isinstance(one, ast.FunctionDef) and one.name == "__init__":
             return {argument.arg for argument in (*one.args.args, *one.args.kwonlyargs)} - {"self"}
@@ -253,7 +252,7 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
         return [one for one in here if one.startswith(f"{module}.")]
 
     def _made_up(found: set[str]) -> set[str]:
-        """The names for which a lazy package answers with another one."""
+        """The names that a lazy package resolves to another one."""
         return {f"{name}Fast" for name in found for end in fallbacks if f"{name}Fast".endswith(end)}
 
     fallbacks = here[f"{PACKAGE}.utils.import_utils"].fallbacks
@@ -363,7 +362,7 @@ def _is_gone(present: set[int], exists: frozenset[int]) -> bool:
 
 
 def _is_asked_for(module: str, name: str, origin: str) -> bool:
-    """Whether somebody might import a name from a module: not what that has for its own documentation, or of others."""
+    """Whether a user might import a name from a module: not names for its own documentation, or of other packages."""
     if _OUTSIDE.match(origin) or _OF_DOCUMENTATION.search(name):
         return False
     if not origin:
@@ -396,12 +395,12 @@ _NOT_ASKED_FOR = re.compile(
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
-# What stands in a file, by its path and checksum: most files are the same in many releases.
+# The content of a file, by its path and checksum: most files are the same in many releases.
 _seen: dict[tuple[str, int], frozenset[str]] = {}
 
 
 def ages(found: Mapping[Version, Mapping[str, frozenset[str]]]) -> Iterator[str]:
-    """For each place a line with the names that came (by first release) and that went (by last release).
+    """For each place a line with the added names (by first release) and the removed names (by last release).
 
     Args:
         found: the names by place and release, oldest release first.
@@ -428,7 +427,7 @@ def ages(found: Mapping[Version, Mapping[str, frozenset[str]]]) -> Iterator[str]
 
 
 def _of_wheel(wheel: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """The names of one release by place: ``model types``, ``models`` (folders), ``modules``, what is in these."""
+    """The names of one release by place: ``model types``, ``models`` (folders), ``modules``, and the names in these."""
     with zipfile.ZipFile(wheel) as archive:
         infos = {
             info.filename.partition("/")[2]: info

@@ -1,10 +1,10 @@
-"""The page of transcripts: what the command prints, run on releases, on screens of two widths.
+"""The page of transcripts: the output of the command, run on releases, on screens of two widths.
 
     python -m tools.transcripts             writes docs/transcripts.md
-    python -m tools.transcripts --check     only says whether every screen fits: 40 lines, no line too wide
+    python -m tools.transcripts --check     only checks that every screen fits: 40 lines, no line too wide
 
-Each command runs in a pseudo-terminal as a user's does, with the releases of `tools.testbed` on the path, once more for
-`hotfix status` without the extra. Nothing is edited but colours, trailing blanks and the folders of this machine.
+Each command runs in a pseudo-terminal like a user's, with the releases of `tools.testbed` on the path, once more for
+`hotfix status` without the extra. Only colors, trailing spaces and the folders of this machine are edited.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def transcripts() -> Iterator[tuple[str, list[tuple[str, int, str]]]]:
-    """For each stack: command, width and what was printed."""
+    """For each stack: command, width and output."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         (here / "requirements.txt").write_text("transformers==4.54.0\n")
@@ -89,14 +89,14 @@ def transcripts() -> Iterator[tuple[str, list[tuple[str, int, str]]]]:
 
 
 def run(words: Sequence[str], path: Sequence[Path], width: int, cwd: Path, bare: bool = False) -> str:
-    """What a command prints on a screen.
+    """The output of a command on a screen.
 
     Args:
-        words: after ``hotfix``.
+        words: the arguments of ``hotfix``.
         path: folders for PYTHONPATH.
         width: columns of the screen.
         cwd: where it runs.
-        bare: whether nothing but what hotfix needs can be imported.
+        bare: whether only hotfix's requirements can be imported.
     """
     flags = []
     folders = [*map(str, path), str(ROOT)]
@@ -127,7 +127,7 @@ def run(words: Sequence[str], path: Sequence[Path], width: int, cwd: Path, bare:
     while True:
         try:
             piece = os.read(ours, 65536)
-        except OSError:  # what Linux says when the other end is closed
+        except OSError:  # the error on Linux when the other end is closed
             break
         if not piece:
             break
@@ -142,7 +142,7 @@ def run(words: Sequence[str], path: Sequence[Path], width: int, cwd: Path, bare:
 
 
 def does_not_fit(text: str, width: int) -> list[str]:
-    """What is wrong with a screen, in sentences."""
+    """The errors of a screen, in sentences."""
     lines = text.split("\n")
     problems = [f"{len(lines)} lines"] if len(lines) > LINES else []
     return problems + [f"a line of {len(line)} columns" for line in lines if len(line) > width]

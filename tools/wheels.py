@@ -1,4 +1,4 @@
-"""The published releases of a package: which there are, their wheels in a cache, and the source in those wheels.
+"""The published releases of a package: their list, their wheels in a cache, and the source in those wheels.
 
 Nothing is unpacked to disk and nothing is imported. Yanked releases and pre-releases are left out.
 """
@@ -25,17 +25,17 @@ SWEPT = {"transformers": Version("4.36.0")}
 
 
 class CannotFetch(Exception):
-    """The package index cannot be asked, or has no wheel of a release that it lists."""
+    """The package index cannot be reached, or has no wheel of a release that it lists."""
 
 
 def default_cache() -> Path:
-    """The folder that wheels are kept in."""
+    """The folder of the wheels."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "transformers-hotfix" / "wheels"
 
 
 def cached(package: str, cache: Path) -> dict[Version, Path]:
-    """The wheels that are there already, oldest release first."""
+    """The cached wheels, oldest release first."""
     wheels = {}
     for path in cache.glob(f"{package}-*.whl"):
         version = parse_wheel_filename(path.name)[1]
@@ -48,7 +48,7 @@ def published(package: str) -> list[Version]:
     """The releases on the package index that pip is configured for, oldest first.
 
     Raises:
-        CannotFetch: pip does not know.
+        CannotFetch: pip cannot list them.
     """
     done = _pip("index", "versions", package)
     line = re.search(r"^Available versions: (.+)$", done.stdout, re.M)
@@ -70,7 +70,7 @@ def fetch(package: str, versions: Iterable[Version], cache: Path) -> list[Versio
     cache.mkdir(parents=True, exist_ok=True)
     withdrawn = []
     for version in versions:
-        marker = cache / f"{package}-{version}.withdrawn"  # so that it is not downloaded again for the same answer
+        marker = cache / f"{package}-{version}.withdrawn"  # avoids another download with the same result
         if marker.exists():
             withdrawn.append(version)
             continue
@@ -155,7 +155,7 @@ def texts(contents: Iterable[Content]) -> Iterator[tuple[Content, bytes]]:
 
 
 class Reader:
-    """Reads single contents of a library, and keeps the wheels open that it has read last: opening one takes longer.
+    """Reads single contents of a library, and keeps the last wheels open, because opening one takes longer.
 
     Args:
         library: the library.
@@ -174,7 +174,7 @@ class Reader:
 
 
 def _module_name(member: str, package: str) -> str | None:
-    """The module that a file of the wheel is imported as, or None.
+    """The module name of a file in the wheel, or None.
 
     ``modular_*.py`` is what upstream generates modeling files from; it is in the wheel, but nothing imports it.
     """

@@ -1,17 +1,18 @@
 """Programs that work must run the same with hotfix: real packages at the releases of their month.
 
-    python -m tools.working                     every pair of packages and releases that is not done yet
+    python -m tools.working                     every pair of packages and releases without a result
     python -m tools.working --package peft      those of one package; --release 4.57.6 those of one release
-    python -m tools.working --list              what would be run
+    python -m tools.working --list              lists the pairs that would run
 
 Each program of ``tests/working/packages`` prints facts: losses, weights, tokens, files, warnings. It runs in empty
-folders: without hotfix, with hotfix as it is by default, and with every opt-in that restores removed names. The facts,
-the exit status and the error output have to be the same; lines that begin with ``hotfix:`` are ours. Without hotfix it
-runs twice: lines that differ then, such as times and speeds, are left out. A program that fails without hotfix has to
-fail with the same error with it, or to run.
+folders: without hotfix, with hotfix's defaults, and with every opt-in that restores removed names. The facts, the exit
+status and the error output must be the same; lines that begin with ``hotfix:`` are ours. Without hotfix it runs twice:
+lines that then differ, such as times and speeds, are left out. A program that fails without hotfix must fail with the
+same error with it, or run.
 
-A silent bug can strike such a program, too: then the numbers change, and should. Which fix it is, is found by skipping
-one after the other; with those skipped, all has to be the same. `STRUCK` says why the program is wrong without them.
+Such a program can also trigger a silent bug: then the numbers change, and should. The fix is found by skipping one
+after the other; with those skipped, everything must be the same. `STRUCK` gives the reason why the program is wrong
+without them.
 
 The results are ``docs/data/working.json``, and a table of them ``docs/working.md``.
 """
@@ -49,7 +50,7 @@ class Pair(NamedTuple):
     Attributes:
         program: name of a file in `PROGRAMS`.
         transformers: release.
-        packages: what is installed with it.
+        packages: the packages installed with it.
     """
 
     program: str
@@ -271,7 +272,7 @@ def run_pair(pair: Pair, timeout: float = 300) -> dict[str, Any]:
     """Run one pair in all modes.
 
     Returns:
-        The entry for the results: for each mode ``same`` or what differs, and how many facts there were.
+        The entry for the results: for each mode ``same`` or the differences, and the number of facts.
     """
     try:
         stock = _facts(_run(pair, {}, armed=False, timeout=timeout))
@@ -289,7 +290,7 @@ def run_pair(pair: Pair, timeout: float = 300) -> dict[str, Any]:
 
 
 def _without_what_struck(pair: Pair, switches: dict[str, str], stock: dict[str, Any], armed: dict[str, Any]) -> str:
-    """Which silent bugs of `STRUCK` the program has met, if it is the same without their fixes; else nothing."""
+    """The silent bugs of `STRUCK` that the program triggers, if it is the same without their fixes; else nothing."""
 
     def skipping(*fixes: str) -> dict[str, Any]:
         armed = _facts(_run(pair, {**switches, "HOTFIX_SKIP": ",".join(fixes)}, armed=True, timeout=300))
@@ -415,7 +416,7 @@ def _is_ours(line: str) -> bool:
 
 
 def _neutral(line: str) -> str:
-    """A line without what differs from run to run: folders, addresses, times."""
+    """A line without the parts that vary from run to run: folders, addresses, times."""
     line = re.sub(r"/tmp/[\w./-]+", "TMP", line)
     line = re.sub(r"/tmp\w{8}\b", "/TMP", line)
     line = re.sub(r"0x[0-9a-f]+", "ADDRESS", line)
