@@ -2,7 +2,7 @@
 
 - A package that rewrites a function of transformers, before or after its repair, has the last word, and the report
   says so.
-- A package that checks types in a module, or wraps each of its functions, keeps them: that code was never examined.
+- A module in which a package checks types, or wraps each function, stays as it is: that code was never examined.
 - Packages that only watch (import hooks, tracers, coverage) do not prevent a repair, and are not disturbed by it.
 """
 

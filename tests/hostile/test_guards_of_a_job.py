@@ -1,8 +1,8 @@
 """Guards fail closed: a job can rely on them before its first step.
 
-- An empty ``HOTFIX_PIN`` (the command that should have printed the digest has failed) is an error. ``hotfix lock
-  --digest`` without a digest to print exits with a failure and prints nothing. A lock file whose patches do not match
-  its digest was edited, and is refused.
+- An empty ``HOTFIX_PIN`` (the command that should have printed the digest has failed) is an error.
+  ``hotfix lock --digest`` without a digest to print exits with a failure and prints nothing. A lock file whose patches
+  do not match its digest was edited, and is refused.
 - ``HOTFIX_REQUIRE=ID`` is satisfied if the bug cannot occur because another package is missing; ``ID!`` is not.
 - A switch whose value cannot be parsed is an error in every command that uses it, and stops a program that has a guard.
   ``HOTFIX_STRICT=true`` is such a value, and never a run without hotfix.

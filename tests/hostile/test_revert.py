@@ -5,7 +5,7 @@
 - One of two repairs of a function is reverted while the other stays, even if the file has changed in the meantime.
 - Changes that others made later stay in place. A function that cannot be reached is reported, stays in the journal, is
   never repaired twice, and is reverted as soon as their changes are gone.
-- Report, record and digest do not call a function applied that was replaced later; they name the line of the other.
+- A repair that was replaced later is not reported, recorded or digested as applied; the line of the other is named.
 - A thousand cycles leave the identical objects, and no more of them than before.
 - A plugin's fix can check whether it is in place.
 - Executing a module of hotfix again (`importlib.reload`) loses nothing of this.

@@ -125,7 +125,7 @@ def run_many(
     timeout: float = 300,
     fresh: bool = False,
 ) -> list[Result]:
-    """Run one case on several targets of one release, each in a process of its own.
+    """Run one case on several targets of one release, each in its own process.
 
     Args:
         case: "module:function", as in `run`.

@@ -50,7 +50,7 @@ KINDS = (
     "of 4.45 that divides", "own training step", "by rows", "average of four",
     "multiplies", "function that multiplies",
 )  # fmt: skip
-# Fix, release, accelerate, model, and what is repaired: harms 1, 2 and 32. Everything else stays as it is.
+# Fix, release, accelerate, model, and the repaired values: harms 1, 2 and 32. Everything else stays as it is.
 REPAIRED = (
     ("trainer-ga-multiplied-loss", "4.46.1", "1.1.1", "bert", ("plain", "passing", "smoothing", "mean")),
     ("trainer-ga-multiplied-loss", "4.47.1", "1.1.1", "bert", ("plain", "passing", "smoothing", "mean")),
