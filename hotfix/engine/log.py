@@ -1,5 +1,8 @@
 """What hotfix says: one line each on the logger ``hotfix``.
 
+By default these are warnings and one line at the end of the process (`hotfix.reports.summary`); ``HOTFIX_LOG=info``
+adds a line for each repair. A line never contains the name or the text of an error that did not happen in this run.
+
 A program that configures logging decides where the lines go; in one that does not, they go to stderr.
 """
 
@@ -10,13 +13,14 @@ import logging
 import socket
 import sys
 import time
+from typing import Callable
 
 from .._support.locks import Lock
 from ..errors import HotfixError
 from . import job
 from .policy import Policy
 
-_LEVELS = {"quiet": logging.ERROR, "info": logging.INFO, "debug": logging.DEBUG}
+_LEVELS = {"quiet": logging.ERROR, "summary": logging.INFO, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 class Log:
@@ -24,15 +28,36 @@ class Log:
 
     Args:
         switches: what is said, and whether a warning is raised instead.
+
+    Attributes:
+        details: how many lines of level INFO there were, whether they were written or not.
+        on_detail: is called at each of them.
     """
 
     def __init__(self, switches: Policy) -> None:
+        self.details = 0
+        self.on_detail: Callable[[], None] = lambda: None
         self._policy = switches
         self._said: set[tuple[str, ...]] = set()
         self._lock = Lock()
 
     def log(self, level: int, sentence: str) -> None:
-        """One line: on the first rank only, unless it is an error or everything is wanted."""
+        """One line: on the first rank only, unless it is an error or everything is wanted.
+
+        A detail, which is what INFO means here, is written only under ``HOTFIX_LOG=info`` or ``debug``.
+        """
+        if level == logging.INFO:
+            self.details += 1
+            self.on_detail()
+            if self._policy.log == "summary":
+                return
+        self._write(level, sentence)
+
+    def notice(self, sentence: str) -> None:
+        """One line at level INFO that is no detail: it is written unless ``HOTFIX_LOG=quiet``."""
+        self._write(logging.INFO, sentence)
+
+    def _write(self, level: int, sentence: str) -> None:
         chosen = self._policy.log
         if level < logging.ERROR and chosen != "debug" and job.rank() not in (None, 0):
             return
@@ -112,6 +137,7 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
     """Writes to what sys.stderr is at the time, and only where the program has no handlers of its own."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not logging.getLogger().handlers:
-            self.stream = sys.stderr  # `setStream` would flush the last one, which may be closed
+        stream = sys.stderr
+        if not logging.getLogger().handlers and stream is not None and not stream.closed:
+            self.stream = stream  # `setStream` would flush the last one, which may be closed
             super().emit(record)

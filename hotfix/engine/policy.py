@@ -46,9 +46,9 @@ Unknown = Literal["skip", "apply", "raise"]
 """What to do with source that nobody has seen: leave it alone and say so once; apply the fix all the same, as far as
 the function's shape allows it; raise HotfixError where the module is imported."""
 
-Verbosity = Literal["quiet", "info", "debug"]
-"""How much is written to stderr: only what was asked for and is not done; one line for each applied fix, and warnings;
-everything that was looked at."""
+Verbosity = Literal["quiet", "summary", "info", "debug"]
+"""How much is written to stderr: only what was asked for and is not done; warnings, and one line at the end of the
+process; a line for each applied fix as well; everything that was looked at."""
 
 LogFormat = Literal["text", "json"]
 """How it is written: lines for people, on stderr; one JSON object a line, on stdout, for what collects the logs of
@@ -95,7 +95,7 @@ class Policy:
     strict: bool = False
     require: tuple[str, ...] = ()
     unknown: Unknown = "skip"
-    log: Verbosity = "info"
+    log: Verbosity = "summary"
     log_format: LogFormat = "text"
     padding: Padding = "raise"
     mode: Mode = "repair"
@@ -144,7 +144,7 @@ class Policy:
             strict=_flag(values, "HOTFIX_STRICT", default=False),
             require=_split(get("HOTFIX_REQUIRE")),
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), "skip"),
-            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), "info"),
+            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), "summary"),
             log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), "text"),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), "raise"),
             mode=_choice(Mode, "HOTFIX_MODE", get("HOTFIX_MODE"), "repair"),
