@@ -177,7 +177,7 @@ class Policy:
     def unknown_variables(self) -> list[str]:
         """One sentence for each variable that looks like a switch and is none."""
         return [
-            f"{name} is no switch of hotfix; {_suggestion(name, VARIABLES)}"
+            f"{name} is not a hotfix setting; {_suggestion(name, VARIABLES, 'hotfix config')}"
             for name in sorted(self.environment)
             if name.startswith("HOTFIX_") and name not in VARIABLES
         ]
@@ -191,7 +191,7 @@ class Policy:
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
         return [
-            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known)}"
+            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known, 'hotfix list')}"
             for variable, (patterns, known) in switches.items()
             for pattern in patterns
             if not any(fnmatchcase(name, pattern) for name in known)
@@ -300,8 +300,17 @@ def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyErro
 _SHOWN = 100
 
 
-def _suggestion(pattern: str, known: Collection[str]) -> str:
-    import difflib  # for a mistake alone
+def _suggestion(name: str, known: Collection[str], command: str) -> str:
+    """The near match of a name, if there is one; else the known names, or the command that lists them."""
+    import difflib  # only needed after a mistake
 
-    close = difflib.get_close_matches(pattern, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
+    # What all variables begin with makes any two of them similar.
+    ends = {one.removeprefix("HOTFIX_"): one for one in known}
+    close = difflib.get_close_matches(name.removeprefix("HOTFIX_"), ends, n=1, cutoff=_NEAR)
+    if close:
+        return f"did you mean {ends[close[0]]}?"
+    return f"known are {', '.join(sorted(known))}" if len(known) <= _LISTED else f"`{command}` lists them"
+
+
+_NEAR = 0.7  # of the letters of two names are the same, in order: a typing error, not another word
+_LISTED = 5

@@ -128,3 +128,17 @@ def test_apply_names_an_argument_that_is_wrong(world: World) -> None:
     lines = world.run(code).stdout.splitlines()
     assert lines[0] == "only=no-such-fix: no fix has this id; known are toy-scale"
     assert lines[1] == "only='toy-scale': this must be a list of fix ids, not one string"
+
+
+@pytest.mark.parametrize(
+    ("variable", "advice"),
+    [
+        ("HOTFIX_USED", "`hotfix config` lists them"),
+        ("HOTFIX_DIR", "`hotfix config` lists them"),
+        ("HOTFIX_RECORDS", "did you mean HOTFIX_RECORD?"),
+        ("HOTFIX_OPT_IN", "did you mean HOTFIX_OPTIN?"),
+    ],
+)
+def test_only_a_near_match_is_suggested_for_an_unknown_variable(variable: str, advice: str) -> None:
+    (sentence,) = Policy.from_environment({variable: "1"}).unknown_variables()
+    assert sentence == f"{variable} is not a hotfix setting; {advice}"
