@@ -541,7 +541,8 @@ def test_a_folder_of_records_that_are_none_names_them(tmp_path):
 @pytest.mark.testbed
 def test_the_log_can_be_json_lines_on_stdout():
     code = "import hotfix.auto, transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
-    env = {"PYTHONPATH": ":".join(map(str, [*stack(*FIRST), ROOT])), "HOTFIX_LOG_FORMAT": "json", "RANK": "0"}
+    env = {"PYTHONPATH": ":".join(map(str, [*stack(*FIRST), ROOT])), "HOTFIX_LOG_FORMAT": "json"}
+    env |= {"HOTFIX_LOG": "info", "RANK": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert any(line["message"].startswith(f"{ROTARY}: applied to") for line in lines)
