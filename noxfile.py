@@ -283,8 +283,8 @@ def working(session: nox.Session) -> None:
 @nox.session
 def build(session: nox.Session) -> None:
     """Both distributions in dist/, and what is to be said against them; `-- --release`: they need an address, too."""
-    if "--release" in session.posargs and ".example/" in Path("pyproject.toml").read_text(encoding="utf-8"):
-        session.error("[project.urls] names no address of this repository yet")
+    if "--release" in session.posargs and "[project.urls]" not in Path("pyproject.toml").read_text(encoding="utf-8"):
+        session.error("pyproject.toml has no [project.urls] yet: add the address of the repository as Source")
     session.install("--group", "build")
     shutil.rmtree("dist", ignore_errors=True)
     wheels = {}
