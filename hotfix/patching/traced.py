@@ -1,4 +1,4 @@
-"""Who asks in code that `torch.compile` traces: its frames do not run, but the compiler has them, each at an instruction.
+"""Who asks in code that `torch.compile` traces: its frames do not run, but the compiler has them, and where each is.
 
 Nothing here may be traced itself. `hotfix.patching.asked` calls it in functions whose results are constants to the
 compiler, and where a call is followed for real, as in ``torch.export(…, strict=False)``.
