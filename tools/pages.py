@@ -125,9 +125,7 @@ def fixes(source: Source) -> str:
 def _of_kind(kind: str, source: Source) -> str:
     columns = ("id", "default", "what you see", "broken in")
     mine = [fix for _, fix in source.in_order() if fix.kind == kind]
-    rows = [
-        (f"[`{fix.id}`](fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine
-    ]
+    rows = [(f"[`{fix.id}`](fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine]
     off = sum(bool(fix.optin) for fix in mine)
     count = f"{len(mine)} fix{'es' * (len(mine) != 1)}{f', {off} of them off by default' * (off > 0)}"
     head = f"<b>{kind}</b>: {_MEANING[kind]} ({count})"

@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "autoload" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FROM_AN_INDEX = re.compile(r"pip install [^\n`#@]*?(?<![\w./-])['\"]?transformers-hotfix(?:-autoload)?(?:\[\w+\])?['\"]?(?! @)")
+FROM_AN_INDEX = re.compile(
+    r"pip install [^\n`#@]*?(?<![\w./-])['\"]?transformers-hotfix(?:-autoload)?(?:\[\w+\])?['\"]?(?! @)"
+)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 
 
