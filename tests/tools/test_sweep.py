@@ -661,7 +661,8 @@ def test_the_readme_of_a_package_index_has_absolute_links_once_the_repository_ha
     for name in ("hatchling.metadata", "hatchling.metadata.plugin", "hatchling.metadata.plugin.interface"):
         monkeypatch.setitem(sys.modules, name, interface)
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))["CustomMetadataHook"]()
-    without, later = {"urls": {}}, {"urls": {"Source": "https://example.org/source/"}}
+    without: dict[str, Any] = {"urls": {}}
+    later: dict[str, Any] = {"urls": {"Source": "https://example.org/source/"}}
     hook.update(without)
     hook.update(later)
     assert without["readme"]["text"] == (ROOT / "README.md").read_text(encoding="utf-8")
