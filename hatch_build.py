@@ -13,8 +13,11 @@ class CustomMetadataHook(MetadataHookInterface):
 
     def update(self, metadata: dict) -> None:
         """Set the text that stands for the project on an index."""
-        address = metadata["urls"]["Source"].rstrip("/")
+        address = metadata.get("urls", {}).get("Source", "").rstrip("/")
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        if not address:  # the repository has no public address yet
+            metadata["readme"] = {"content-type": "text/markdown", "text": text}
+            return
         # A picture is asked for as it is, a page as the host shows it.
         text = re.sub(r"(!\[[^\]]*\]\()(?!\w+:|#)", rf"\g<1>{address}/raw/HEAD/", text)
         text = re.sub(r"(?<!!)(\[(?:[^\[\]]|\[[^\]]*\])*\]\()(?!\w+:|#)", rf"\g<1>{address}/blob/HEAD/", text)

@@ -9,7 +9,6 @@ Importing this module imports `transformers`, which it extends::
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Compare the ranks; see the class."""
         self.digest = api.assert_uniform()
-        session.current().log.log(logging.INFO, f"training with patch set {self.digest}")
+        session.current().log.notice(f"training with patch set {self.digest}")
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero:
             run.config.update({"hotfix_digest": self.digest}, allow_val_change=True)
@@ -80,7 +79,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             folders.append(Path(args.output_dir, f"checkpoint-{state.global_step}"))
         locked = [folder for folder in dict.fromkeys(folders) if (folder / lock.FILE).is_file()]
         if not locked:
-            log.log(logging.INFO, f"no {lock.FILE} beside the model: nothing to compare this process with")
+            log.notice(f"no {lock.FILE} beside the model: nothing to compare this process with")
             return
         models = {type(one).__module__ for one in model.modules()}
         parts = {folder_of(one) for one in models if one.startswith("transformers.models.")}
@@ -93,4 +92,4 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             if differences:
                 log.warn_once(f"{folder} was trained under another patch set: {'; '.join(differences)}")
             else:
-                log.log(logging.INFO, f"{folder}: this model finds the same patch set as where it was trained")
+                log.notice(f"{folder}: this model finds the same patch set as where it was trained")

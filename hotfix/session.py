@@ -11,11 +11,9 @@ changed. `current` is the one behind the public functions and the import watcher
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
@@ -101,13 +99,15 @@ class Session:
         """What was changed, and what became of each target. Made when there is something to judge."""
         if self._repairs is None:
             from .engine.repairs import Repairs
-            from .reports import restored  # a name is received in the program's own calls, where nothing is imported
+            from .reports import summary  # a name is received in the program's own calls, where nothing is imported
 
             log = self.log
             with self._lock:
                 if self._repairs is None:
                     self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
-                    asked.on_first(partial(restored.say_at_exit, log, self._names_received))
+                    line = summary.LineAtExit(log, self._repairs.ledger.repaired, self._names_received)
+                    log.on_detail = line.expect
+                    asked.on_first(line.expect)
         return self._repairs
 
     @property
@@ -603,7 +603,7 @@ class Session:
         self._speaks_at_exit = True
         if self.policy.observes:  # whoever has forgotten that it is set has to see it
             sentence = "nothing is repaired here, and calls of functions with known bugs are counted"
-            self.log.log(logging.INFO, f"HOTFIX_MODE=observe: {sentence}")
+            self.log.notice(f"HOTFIX_MODE=observe: {sentence}")
         from .reports.observed import say_at_exit
 
         say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)

@@ -1,11 +1,10 @@
-"""The generated parts of README.md and of the pages in docs/: the lists of fixes and switches.
+"""The generated parts of the pages in docs/: the fixes, their conditions, limits and promises.
 
     python -m tools.pages            rewrites them
     python -m tools.pages --check    only reports which are stale
 
-Such a part is between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
-`SECTIONS`. Its content comes from the fixes themselves, from the catalogue of known bugs, from the tests for the
-promises, alone and next to other packages, and, for the switches, from their own page. Make changes there.
+Each part is between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
+`SECTIONS`. The fixes, the catalog of known bugs and the tests of the promises are its source; change it there.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from . import evidence
 from .page import link
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md", "docs/no-harm.md")
+PAGES = ("docs/list-of-fixes.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md", "docs/no-harm.md")
 PROMISES = ROOT / "tests" / "hostile"
 _SECTION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(<!-- end: (?P=name) -->)", re.S)
 _RUNS = 3  # of releases, in one cell
@@ -45,12 +44,10 @@ class Source:
     Attributes:
         fixes: by the module that defines them.
         examined: the releases that the sweep has examined, oldest first.
-        switches: the page about the switches.
     """
 
     fixes: Mapping[str, Fix]
     examined: Sequence[Version]
-    switches: str
 
     def in_order(self) -> list[tuple[str, Fix]]:
         """The fixes with their modules: those that are on first, crashes before wrong numbers, then by id."""
@@ -91,7 +88,6 @@ def read(problem: Callable[[str], None]) -> Source:
     return Source(
         evidence.discover(problem),
         evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json")),
-        (ROOT / "docs" / "switches.md").read_text(encoding="utf-8"),
     )
 
 
@@ -129,9 +125,7 @@ def fixes(source: Source) -> str:
 def _of_kind(kind: str, source: Source) -> str:
     columns = ("id", "default", "what you see", "broken in")
     mine = [fix for _, fix in source.in_order() if fix.kind == kind]
-    rows = [
-        (f"[`{fix.id}`](docs/fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine
-    ]
+    rows = [(f"[`{fix.id}`](fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine]
     off = sum(bool(fix.optin) for fix in mine)
     count = f"{len(mine)} fix{'es' * (len(mine) != 1)}{f', {off} of them off by default' * (off > 0)}"
     head = f"<b>{kind}</b>: {_MEANING[kind]} ({count})"
@@ -204,11 +198,6 @@ def _errors(conditions: Iterable[Condition]) -> Iterator[str]:
         yield from condition.on_error
 
 
-def switches(source: Source) -> str:
-    """The table of the page about the switches."""
-    return "\n".join(line for line in source.switches.splitlines() if line.startswith("|"))
-
-
 def promises(source: Source) -> str:
     """The docstrings of the test files for hostile conditions, and the number of tests."""
     files = [ast.parse(file.read_text(encoding="utf-8")) for file in sorted(PROMISES.glob("test_*.py"))]
@@ -242,7 +231,6 @@ SECTIONS: Mapping[str, Callable[[Source], str]] = {
     "reports": reports,
     "left-alone": left_alone,
     "conditions": conditions,
-    "switches": switches,
     "promises": promises,
     "beside-others": beside_others,
 }

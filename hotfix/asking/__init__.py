@@ -24,8 +24,8 @@ The rule, from the asking frame upwards:
 - Code in C that asks (`map`, `partial`, `attrgetter`, a star-import) is left alone, except for pickle.
 
 When in doubt, the answer is that the program would not end. Python 3.14 and later is always in doubt. Nothing of the
-program is called, nothing is read but bytecode, globals and builtins, and each place is judged once. Callers must not
-ask while `torch.compiler.is_compiling()`: the frames are then those of the compiler.
+program is called, nothing is read but bytecode, globals and builtins, and each place is judged once. While
+`torch.compiler.is_compiling()` the frames are those of the compiler: see `hotfix.patching.traced`.
 
 Limits. A handler in another thread (``future.result()``) is not seen, nor one written in C.
 """

@@ -19,7 +19,7 @@ from typing import Any, Optional
 
 from ..reports.tables import clean, fitted_table, has_room, plain_table, rich_stack, rich_table
 
-EXTRA = "pip install 'transformers-hotfix[cli]'"
+EXTRA = "pip install rich rich-argparse shtab PyYAML"
 
 
 class Screen:
@@ -44,6 +44,13 @@ class Screen:
             print("\n".join(lines))
         else:
             self.console.print(clean(text), style=style or None)
+
+    def row(self, text: str) -> None:
+        """Print one line as it is, with its blanks."""
+        if self.console is None:
+            print(clean(text))
+        else:
+            self.console.print(clean(text), soft_wrap=True)
 
     def table(
         self,

@@ -90,6 +90,7 @@ class Ledger:
         self._policy = switches
         self._log = log
         self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self.repaired: dict[str, tuple[str, str]] = {}  # fixes that were put in place: their package and kind of bug
         self._lock = Lock()
 
     def record(self, outcome: Outcome) -> None:
@@ -124,12 +125,14 @@ class Ledger:
         else:
             log.log(logging.DEBUG, f"{what}: {outcome.verdict.value}. {outcome.reason}")
 
-    def say_applied(self, fix: str, title: str, kind: str, outcomes: Sequence[Outcome]) -> None:
+    def say_applied(self, fix: str, kind: str, outcomes: Sequence[Outcome]) -> None:
         """Say that a fix is in place: one line for each fix and process; the report has the other places.
+
+        The line does not contain the title of the bug: it often is an error message, and would look like one of this
+        run.
 
         Args:
             fix: its id.
-            title: what the bug does.
             kind: of the bug.
             outcomes: what was applied in one module. What only converts says so itself, where it converts something;
                 what serves old code is said of where such code asks.
@@ -140,8 +143,9 @@ class Ledger:
         more = len(outcomes) - 1
         others = f" and {more} more function{'s' * (more > 1)}" if more else ""
         late = " (late)" * any(one.late for one in outcomes)
-        changes = " Numbers change with it: those of this release are wrong." * (kind == "silent")
-        self._log.log(logging.INFO, f"{fix}: applied to {outcomes[0].target}{others}{late}: {title}.{changes}")
+        changes = "; results change" * (kind == "silent")
+        self.repaired[fix] = outcomes[0].target.partition(":")[0].partition(".")[0], kind
+        self._log.log(logging.INFO, f"{fix}: applied to {outcomes[0].target}{others}{late}{changes}")
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
         """A copy, by fix and target."""

@@ -1,5 +1,8 @@
 """What hotfix says: one line each on the logger ``hotfix``.
 
+By default these are warnings and one line at the end of the process (`hotfix.reports.summary`); ``HOTFIX_LOG=info``
+adds a line for each repair. A line never contains the name or the text of an error that did not happen in this run.
+
 A program that configures logging decides where the lines go; in one that does not, they go to stderr.
 """
 
@@ -11,6 +14,7 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from typing import Callable
 
 from .._support.locks import Lock
 from ..errors import HotfixError
@@ -20,7 +24,7 @@ from .policy import Policy
 # What writing raises in a daemon that has closed its streams, or has none.
 _NO_STREAM = (AttributeError, OSError, ValueError)
 
-_LEVELS = {"quiet": logging.ERROR, "info": logging.INFO, "debug": logging.DEBUG}
+_LEVELS = {"quiet": logging.ERROR, "summary": logging.INFO, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 class Log:
@@ -28,15 +32,36 @@ class Log:
 
     Args:
         switches: what is said, and whether a warning is raised instead.
+
+    Attributes:
+        details: how many lines of level INFO there were, whether they were written or not.
+        on_detail: is called at each of them.
     """
 
     def __init__(self, switches: Policy) -> None:
+        self.details = 0
+        self.on_detail: Callable[[], None] = lambda: None
         self._policy = switches
         self._said: set[tuple[str, ...]] = set()
         self._lock = Lock()
 
     def log(self, level: int, sentence: str) -> None:
-        """One line: on the first rank only, unless it is an error or everything is wanted."""
+        """One line: on the first rank only, unless it is an error or everything is wanted.
+
+        A detail, which is what INFO means here, is written only under ``HOTFIX_LOG=info`` or ``debug``.
+        """
+        if level == logging.INFO:
+            self.details += 1
+            self.on_detail()
+            if self._policy.log == "summary":
+                return
+        self._write(level, sentence)
+
+    def notice(self, sentence: str) -> None:
+        """One line at level INFO that is no detail: it is written unless ``HOTFIX_LOG=quiet``."""
+        self._write(logging.INFO, sentence)
+
+    def _write(self, level: int, sentence: str) -> None:
         chosen = self._policy.log
         if level < logging.ERROR and chosen != "debug" and job.rank() not in (None, 0):
             return

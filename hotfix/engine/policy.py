@@ -46,9 +46,9 @@ Unknown = Literal["skip", "apply", "raise"]
 """What to do with source that nobody has seen: leave it alone and say so once; apply the fix all the same, as far as
 the function's shape allows it; raise HotfixError where the module is imported."""
 
-Verbosity = Literal["quiet", "info", "debug"]
-"""How much is written to stderr: only what was asked for and is not done; one line for each applied fix, and warnings;
-everything that was looked at."""
+Verbosity = Literal["quiet", "summary", "info", "debug"]
+"""How much is written to stderr: only what was asked for and is not done; warnings, and one line at the end of the
+process; a line for each applied fix as well; everything that was looked at."""
 
 LogFormat = Literal["text", "json"]
 """How it is written: lines for people, on stderr; one JSON object a line, on stdout, for what collects the logs of
@@ -95,7 +95,7 @@ class Policy:
     strict: bool = False
     require: tuple[str, ...] = ()
     unknown: Unknown = "skip"
-    log: Verbosity = "info"
+    log: Verbosity = "summary"
     log_format: LogFormat = "text"
     padding: Padding = "raise"
     mode: Mode = "repair"
@@ -146,7 +146,7 @@ class Policy:
             strict=_flag(values, "HOTFIX_STRICT", default=False),
             require=_split(get("HOTFIX_REQUIRE")),
             unknown=_choice(Unknown, "HOTFIX_UNKNOWN", get("HOTFIX_UNKNOWN"), "skip"),
-            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), "info"),
+            log=_choice(Verbosity, "HOTFIX_LOG", get("HOTFIX_LOG"), "summary"),
             log_format=_choice(LogFormat, "HOTFIX_LOG_FORMAT", get("HOTFIX_LOG_FORMAT"), "text"),
             padding=_choice(Padding, "HOTFIX_PADDING", get("HOTFIX_PADDING"), "raise"),
             mode=_choice(Mode, "HOTFIX_MODE", get("HOTFIX_MODE"), "repair"),
@@ -175,7 +175,7 @@ class Policy:
     def unknown_variables(self) -> list[str]:
         """One sentence for each variable that looks like a switch and is none."""
         return [
-            f"{name} is no switch of hotfix; {_suggestion(name, VARIABLES)}"
+            f"{name} is not a hotfix setting; {_suggestion(name, VARIABLES, 'hotfix config')}"
             for name in sorted(self.environment)
             if name.startswith("HOTFIX_") and name not in VARIABLES
         ]
@@ -189,7 +189,7 @@ class Policy:
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
         return [
-            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known)}"
+            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known, 'hotfix list')}"
             for variable, (patterns, known) in switches.items()
             for pattern in patterns
             if not any(fnmatchcase(name, pattern) for name in known)
@@ -304,8 +304,17 @@ def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyErro
 _SHOWN = 100
 
 
-def _suggestion(pattern: str, known: Collection[str]) -> str:
-    import difflib  # for a mistake alone
+def _suggestion(name: str, known: Collection[str], command: str) -> str:
+    """The near match of a name, if there is one; else the known names, or the command that lists them."""
+    import difflib  # only needed after a mistake
 
-    close = difflib.get_close_matches(pattern, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
+    # What all variables begin with makes any two of them similar.
+    ends = {one.removeprefix("HOTFIX_"): one for one in known}
+    close = difflib.get_close_matches(name.removeprefix("HOTFIX_"), ends, n=1, cutoff=_NEAR)
+    if close:
+        return f"did you mean {ends[close[0]]}?"
+    return f"known are {', '.join(sorted(known))}" if len(known) <= _LISTED else f"`{command}` lists them"
+
+
+_NEAR = 0.7  # of the letters of two names are the same, in order: a typing error, not another word
+_LISTED = 5

@@ -84,7 +84,7 @@ class Repairs:
                         with self.ledger.contained(entry.id, str(target.in_module(name)), late):
                             self._handle_target(fix, target, module, late)
             mine = [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
-            self.ledger.say_applied(entry.id, entry.title, entry.kind, mine)
+            self.ledger.say_applied(entry.id, entry.kind, mine)
             applied += mine
             if self._policy.requires(entry.id):
                 self._check_required(entry.id, name)

@@ -8,7 +8,7 @@ A dictionary of a module gets a copy in its place that is asked for the keys tha
 found by a finder behind all others, for ``import`` statements that would fail; once a program has received it, it is
 there for the whole process.
 
-Under ``torch.compile`` nobody is asked: the name is there.
+Under ``torch.compile`` no frame of the program runs: what the compiler knows of the code that it traces decides.
 
 What was received is written down (`received`), with the place that asked first.
 """
@@ -22,6 +22,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from ..errors import Refusal
+from . import traced
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -111,6 +112,7 @@ def received() -> dict[str, Received]:
 def forget(target: str) -> None:
     """A name was taken out."""
     _received.pop(target, None)
+    _traced.discard(target)
 
 
 def on_first(listener: Callable[[], None]) -> None:
@@ -154,6 +156,7 @@ class Restored:
     Attributes:
         line: what the error of an import says, where a program handles that error; see `hotfix.patching.hints`.
         anchor: the class that it is in; None in a module.
+        how: what is asked for: a name of a ``module``, a ``member`` of a class, or an ``item``.
     """
 
     def __init__(
@@ -171,6 +174,7 @@ class Restored:
         self.fix = fix
         self.line = ""
         self.anchor: Optional[type] = None
+        self.how = "module"
 
     def __get__(self, instance: Any, owner: type) -> Any:  # pragma: no mutate block
         # It looks at the statement that has called it, and a mutant is called through another one.
@@ -184,7 +188,7 @@ class Restored:
         Args:
             instance: of which it is asked; None for a class.
             owner: its class.
-            frame: that asks; None where nobody is asked.
+            frame: that asks; None under `torch.compile`.
 
         Raises:
             AttributeError: the program does without the name.
@@ -192,8 +196,10 @@ class Restored:
         is_module = issubclass(owner, types.ModuleType)
         if not is_module and self.anchor is not None and _is_further_down(self.anchor, self.name, owner):
             return getattr(super(self.anchor, owner if instance is None else instance), self.name)
+        if frame is None and not _is_needed_in_trace(self.name, self.target, self.fix, self.how):
+            raise missing(instance, owner, self.name)
         if frame is not None and self.name not in getattr(instance, "__dict__", ()) and not _is_ours(frame):
-            if not self.is_needed(frame):
+            if not _is_needed(frame, self.name, self.how, self.target):
                 if self.line and is_module and imports(frame):
                     return _own_answer_or_line(instance, self.name, self.line)
                 raise missing(instance, owner, self.name)
@@ -207,16 +213,13 @@ class Restored:
         value = self.value if self.find is None else self.find()
         return value if is_module else _bound(value, instance, owner)
 
-    def is_needed(self, frame: types.FrameType) -> bool:
-        """Whether the program would end without the name."""
-        return would_end(AttributeError, frame, self.name, of_module=self.anchor is None)
-
     def give(self, frame: Optional[types.FrameType]) -> None:
         """Write down that a program has received the name."""
         note(self.target, self.fix, frame)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.anchor = owner
+        self.how = "member"
 
 
 _guarded: dict[type, tuple[Any, Any, int]] = {}
@@ -312,9 +315,9 @@ class Subscript(Restored):
                 raise
         raise _NoItems(f"{owner.__name__!r} object is not subscriptable")
 
-    def is_needed(self, frame: types.FrameType) -> bool:
-        """Whether the program would end without items."""
-        return would_end(TypeError, frame, _SUBSCRIPT) or would_end(AttributeError, frame, self.name)
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        self.how = "item"
 
 
 class _NoItems(TypeError, AttributeError):
@@ -337,9 +340,13 @@ class Entries(dict):  # type: ignore[type-arg]
         entry = self.restored.get(key)
         if entry is None:
             raise KeyError(key)
-        frame = None if is_compiling() else sys._getframe(1)
-        if frame is not None and not _is_ours(frame):
-            if not would_end(KeyError, frame, _SUBSCRIPT):
+        if is_compiling():
+            if not _is_needed_in_trace(entry.name, entry.target, entry.fix, "key"):
+                raise KeyError(key)
+            return entry.value
+        frame = sys._getframe(1)
+        if not _is_ours(frame):
+            if not _is_needed(frame, entry.name, "key"):
                 raise KeyError(key)
             entry.give(frame)
         return entry.value
@@ -388,6 +395,35 @@ def prepare() -> None:
 def would_end(error: type[BaseException], frame: types.FrameType, name: str = "", of_module: bool = False) -> bool:
     """See `hotfix.asking.would_end`."""
     return bool(_asking.would_end(error, frame, name, of_module))
+
+
+_traced: set[str] = set()
+"""Names of modules that traced code has received: the compiler asks again, in C, whether they are the same."""
+
+
+def _is_needed(frame: types.FrameType, name: str, how: str, target: str = "") -> bool:
+    """Whether the program would end without a name, an item or a key."""
+    if target in _traced and not _is_by_name(frame, name):
+        return True
+    if how == "key":
+        return would_end(KeyError, frame, _SUBSCRIPT)
+    if how == "item" and would_end(TypeError, frame, _SUBSCRIPT):
+        return True
+    return would_end(AttributeError, frame, name, of_module=how == "module")
+
+
+def _is_needed_in_trace(name: str, target: str, fix: str, how: str) -> bool:
+    """The same of code that `torch.compile` traces; what it gives is written down."""
+    frame = traced.asking(__name__)
+    if frame is None or not (_is_ours(frame) or _is_needed(frame, name, how, target)):
+        return False
+    if target and how == "module":
+        _traced.add(target)
+    note(target, fix, frame)
+    return True
+
+
+_is_needed_in_trace._dynamo_marked_constant = True  # type: ignore[attr-defined]  # it is called, and not traced
 
 
 def _is_ours(frame: types.FrameType) -> bool:

@@ -41,7 +41,10 @@ def _say(
     is_child = os.getpid() != pid or (parent is not None and parent() is not None)
     if not is_child and job.rank() in (None, 0):
         for one in sentences(counted(), mode, entries()):
-            log.log(logging.INFO if mode == "repair" else logging.WARNING, one)
+            if mode == "repair":
+                log.notice(one)
+            else:
+                log.log(logging.WARNING, one)
 
 
 def sentences(counted: Iterable[Counted], mode: str, entries: Mapping[str, Entry]) -> list[str]:

@@ -402,7 +402,7 @@ def test_the_upgrade_comes_in_steps(tmp_path):
         assert not any(bug.is_in(release) for bug in ended)
         assert step["ended"] == sum(not bug.is_in(release) for bug in rest)
         assert step["new"] == sum(bug.is_in(release) and bug.id not in mine for bug in known.values())
-    assert f"transformers=={steps[0]['release']} (it ends" in hotfix("scan", str(file)).text
+    assert f"transformers=={steps[0]['release']} fixes" in hotfix("scan", str(file)).text
 
 
 def test_sarif_has_what_a_code_host_needs(tmp_path):

@@ -13,7 +13,7 @@ IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5)
 
 UNREADABLE = [
     ("HOTFIX_UNKNOWN", "maybe", "skip, apply, raise"),
-    ("HOTFIX_LOG", "loud", "quiet, info, debug"),
+    ("HOTFIX_LOG", "loud", "quiet, summary, info, debug"),
     ("HOTFIX_PADDING", "ignore", "raise, warn"),
     ("HOTFIX_STRICT", "yes", "0, 1"),
     ("HOTFIX_KINDS", "crash,typo", "crash, silent, loading, training, removed-api, api, performance"),
@@ -88,11 +88,23 @@ def test_an_opt_in_fix_is_off_until_it_is_asked_for_by_id_or_group(world: World)
     assert world.run(IMPORT, HOTFIX_OPTIN="toys").stdout == "10\n"
 
 
-def test_one_line_is_logged_for_an_applied_fix_and_none_when_quiet(world: World) -> None:
-    assert world.run(IMPORT).stderr.count("\n") == 1
+def test_the_log_is_one_line_at_the_end_and_none_when_quiet(world: World) -> None:
+    assert world.run(IMPORT).stderr == ("hotfix: 1 repair for transformers 1.0, 1 of silent bugs; see hotfix status\n")
+    assert world.run(f"{IMPORT}\nimport hotfix\nhotfix.revert()").stderr.count("\n") == 1
     assert world.run(IMPORT, HOTFIX_LOG="quiet").stderr == ""
     assert world.run(IMPORT, RANK="1").stderr == ""
     assert world.run(IMPORT, RANK="1", HOTFIX_LOG="debug").stderr != ""
+    child = "import multiprocessing, os\nif not (child := os.fork()): raise SystemExit\nos.waitpid(child, 0)"
+    assert world.run(f"{IMPORT}\n{child}").stderr.count("\n") == 1
+
+
+def test_details_are_logged_as_they_happen_when_they_are_wanted(world: World) -> None:
+    code = f"{IMPORT}\nimport sys\nprint('end', file=sys.stderr)"
+    assert world.run(code).stderr.splitlines()[0] == "end"
+    detail, end, summary = world.run(code, HOTFIX_LOG="info").stderr.splitlines()
+    assert detail == "hotfix: toy-scale: applied to transformers.toy:scale; results change"
+    assert end == "end"
+    assert summary.startswith("hotfix: 1 repair for")
 
 
 def test_the_lines_go_where_the_program_has_configured_logging(world: World) -> None:
@@ -100,7 +112,7 @@ def test_the_lines_go_where_the_program_has_configured_logging(world: World) -> 
         "import logging, sys\nlogging.basicConfig(stream=sys.stdout, level='INFO', format='%(name)s %(levelname)s')\n"
     )
     done = world.run(code + IMPORT)
-    assert done.stdout == "hotfix INFO\n10\n"
+    assert done.stdout == "10\nhotfix INFO\n"
     assert done.stderr == ""
 
 
@@ -116,3 +128,17 @@ def test_apply_names_an_argument_that_is_wrong(world: World) -> None:
     lines = world.run(code).stdout.splitlines()
     assert lines[0] == "only=no-such-fix: no fix has this id; known are toy-scale"
     assert lines[1] == "only='toy-scale': this must be a list of fix ids, not one string"
+
+
+@pytest.mark.parametrize(
+    ("variable", "advice"),
+    [
+        ("HOTFIX_USED", "`hotfix config` lists them"),
+        ("HOTFIX_DIR", "`hotfix config` lists them"),
+        ("HOTFIX_RECORDS", "did you mean HOTFIX_RECORD?"),
+        ("HOTFIX_OPT_IN", "did you mean HOTFIX_OPTIN?"),
+    ],
+)
+def test_only_a_near_match_is_suggested_for_an_unknown_variable(variable: str, advice: str) -> None:
+    (sentence,) = Policy.from_environment({variable: "1"}).unknown_variables()
+    assert sentence == f"{variable} is not a hotfix setting; {advice}"

@@ -57,7 +57,7 @@ def test_what_a_finder_has_loaded_ahead_is_repaired_by_whatever_looks(world: Wor
         import torch
 
         path = (torch.__path__[0].rpartition("/")[0],)
-    done = world.run(code, path=path)
+    done = world.run(code, path=path, HOTFIX_LOG="info")
     assert done.stdout == "10\n" + LATE
     assert "(late)" in done.stderr
 

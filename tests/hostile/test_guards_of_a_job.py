@@ -219,11 +219,11 @@ VARIABLES = {
 @pytest.mark.parametrize("name", VARIABLES)
 def test_a_variable_that_does_not_exist_is_named_with_the_nearest_one(name: str) -> None:
     [sentence] = Policy.from_environment({name: "1"}).unknown_variables()
-    assert sentence == f"{name} is no switch of hotfix; did you mean {VARIABLES[name]}?"
+    assert sentence == f"{name} is not a hotfix setting; did you mean {VARIABLES[name]}?"
 
 
 def test_it_is_named_once_in_a_process_and_stops_a_strict_one(world: World) -> None:
-    said = "HOTFIX_REQIURE is no switch of hotfix; did you mean HOTFIX_REQUIRE?"
+    said = "HOTFIX_REQIURE is not a hotfix setting; did you mean HOTFIX_REQUIRE?"
     done = world.run(IMPORT, HOTFIX_REQIURE="toy-scale")
     assert done.stdout == "10\n"
     assert done.stderr.count(said) == 1
@@ -235,7 +235,7 @@ def test_it_is_named_once_in_a_process_and_stops_a_strict_one(world: World) -> N
 
 
 def test_commands_name_it_as_well() -> None:
-    said = "HOTFIX_STRCT is no switch of hotfix; did you mean HOTFIX_STRICT?"
+    said = "HOTFIX_STRCT is not a hotfix setting; did you mean HOTFIX_STRICT?"
     assert said in hotfix("status", "--json", env={"HOTFIX_STRCT": "1"}).stderr
     assert hotfix("status", "--json", env={"HOTFIX_STRCT": "1", "HOTFIX_STRICT": "1"}).status == 2
     assert said in hotfix("doctor", "--quick", env={"HOTFIX_STRCT": "1"}).stdout

@@ -154,7 +154,7 @@ def test_dropping_the_modules_of_hotfix_does_not_drop_the_guard(world: World, gu
 def test_the_next_import_that_reaches_hotfix_repairs_late_or_stops(world: World, guard: str) -> None:
     switch = guard_of(world, guard)
     code = "import hotfix.auto\n" + OWN + RUN + "import colorsys\nprint('step 1', toy.scale(5))\n"
-    done = world.run(code, **switch)
+    done = world.run(code, **switch, HOTFIX_LOG="info")
     assert done.stdout == "step 0 7\nstep 1 10\n"
     assert "(late)" in done.stderr
     world.write("transformers/toy.py", TOY.replace("x, factor=2", "x, /, factor=2"))  # no replacement matches

@@ -86,7 +86,7 @@ def test_a_plugin_that_fails_takes_only_itself_out(world: World, how: str) -> No
     declare(world, text)
     done = world.run(RUN)
     assert done.stdout == "step 0 10\n"
-    lines = [line for line in done.stderr.splitlines() if "applied to" not in line]
+    lines = [line for line in done.stderr.splitlines() if "see hotfix status" not in line]
     assert len(lines) == 1
     assert "the plugin fixes = planted:FIXES of planted is left out" in lines[0]
     assert reason in lines[0]

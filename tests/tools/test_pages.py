@@ -1,4 +1,4 @@
-"""The pages say of fixes and switches what is so, since these parts of them are generated."""
+"""The pages describe the fixes as they are: those parts are generated."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def test_a_new_fix_makes_the_pages_stale(source):
     row = next(line for line in pages.fixes(more).splitlines() if "planted" in line)
     assert row.endswith("| on | It says `no` \\| and stops | 4.48.0 to 4.49.0 |")
     assert "## planted" in pages.reports(more)
-    for name in ("README.md", "docs/fixes.md"):
+    for name in ("docs/list-of-fixes.md", "docs/fixes.md"):
         page = (pages.ROOT / name).read_text(encoding="utf-8")
         assert pages.rendered(page, source) == page
         assert pages.rendered(page, more) != page
 
 
 def test_what_stands_around_a_part_stays(source):
-    page = "before\n<!-- generated: switches -->\nold\n<!-- end: switches -->\nafter\n"
+    page = "before\n<!-- generated: fixes -->\nold\n<!-- end: fixes -->\nafter\n"
     new = pages.rendered(page, source)
     assert new.startswith("before\n")
     assert new.endswith("\nafter\n")
     assert "\nold\n" not in new
-    assert "`HOTFIX=0`" in new
+    assert "flash-rotary-dtype" in new
 
 
 def test_a_part_that_nobody_makes_is_an_error(source):

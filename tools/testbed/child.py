@@ -32,7 +32,7 @@ def run_on(order: dict[str, Any], number: int, at: Path) -> None:
     """Run the case on one target; write `NUMBER.json` and `NUMBER.pt`."""
     import torch
 
-    from hotfix.proofs.testbed import Testbed, collect
+    from hotfix.proofs.testbed import Testbed
 
     result: dict[str, Any] = {"error": None, "flash_calls": {}, "report": None}
     tensors: dict[str, Any] = {}
@@ -41,7 +41,8 @@ def run_on(order: dict[str, Any], number: int, at: Path) -> None:
         target = order["targets"][number] and SimpleNamespace(**order["targets"][number])
         with Testbed() as testbed:
             result["flash_calls"] = testbed.flash_calls
-            tensors = collect(resolve(order["case"])(testbed, target))
+            # Nothing takes the place of what the call gives: code that asks for a removed name sees no fallback here.
+            _fill(tensors, resolve(order["case"]), testbed, target)
     except BaseException as error:
         result["error"] = [type(error).__name__, str(error), traceback.format_exc()]
     if order["hotfix"]:
@@ -53,6 +54,12 @@ def run_on(order: dict[str, Any], number: int, at: Path) -> None:
     partial = at / f"{number}.partial"
     partial.write_text(json.dumps(result))
     os.replace(partial, at / f"{number}.json")
+
+
+def _fill(tensors: dict[str, Any], case: Any, testbed: Any, target: Any) -> None:
+    from hotfix.proofs.testbed import collect
+
+    tensors.update(collect(case(testbed, target)))
 
 
 def resolve(case: str) -> Any:

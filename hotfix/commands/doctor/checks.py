@@ -138,7 +138,7 @@ def ourselves() -> Iterator[Answer]:
     for folder in _path():
         for entry in folder.glob("hotfix-*.*-info"):
             found = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
-            advice = "pip uninstall hotfix, then pip install --force-reinstall transformers-hotfix"
+            advice = "pip uninstall hotfix, then install transformers-hotfix again, with --force-reinstall"
             yield Answer("problem", "hotfix", found, advice)
     copies = [folder for folder in _path() if _has_hotfix(folder)]
     if len(copies) > 1:
@@ -215,16 +215,15 @@ def transformers() -> Iterator[Answer]:
 
 
 def known_bugs() -> Iterator[Answer]:
-    """How much is known to be wrong in the release that is installed and is not repaired here, and what ends it."""
-    from .. import bugs
-    from ..scan import affected
+    """How many known bugs of the installed release hotfix does not repair, and whether an upgrade helps."""
+    from ..scan import affected, formats
 
     here = affected.of_environment()
     kinds = [one.bug.kind for one in here.findings if not one.bug.repaired]
     if kinds:
-        found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong numbers without a word"
-        ends = f"{bugs.PACKAGE}=={here.steps[-1].release} ends what a release ends; " if here.steps else ""
-        yield Answer("note", "known bugs", found, f"{ends}`pip freeze | hotfix scan -` names them")
+        found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong results silently"
+        upgrade = f"{formats.advice(here, here.steps[-1])} " if here.steps else ""
+        yield Answer("note", "known bugs", found, f"{upgrade}`pip freeze | hotfix scan -` lists them.")
 
 
 def neighbours() -> Iterator[Answer]:

@@ -39,12 +39,14 @@ class Step:
         ends: what that is: ``crashes``, ``silent bugs``, ``all``.
         ended: how many of the bugs that hotfix does not repair end with it.
         new: how many other known bugs it has that are not here.
+        new_left: how many of these hotfix does not repair.
     """
 
     release: Version
     ends: str
     ended: int
     new: int
+    new_left: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ class Scan:
     with_hotfix: bool = False
     ignored: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def unrepaired(self) -> int:
+        """How many of the findings hotfix does not repair."""
+        return sum(not one.bug.repaired for one in self.findings)
 
     def left(self) -> list[PinnedBug]:
         """The findings that stay in the environment that is described."""
@@ -185,9 +191,9 @@ def _steps(found: Sequence[PinnedBug], allowed: Sequence[Version], releases: Seq
         if release is None or (steps and steps[-1].release == release and ends != "all"):
             continue
         ended = sum(not bug.is_in(release) for bug in rest)
-        new = sum(bug.is_in(release) and bug.id not in here for bug in bugs.known().values())
+        new = [bug for bug in bugs.known().values() if bug.is_in(release) and bug.id not in here]
         steps = [step for step in steps if step.release < release]
-        steps.append(Step(release, ends, ended, new))
+        steps.append(Step(release, ends, ended, len(new), sum(not bug.repaired for bug in new)))
     return tuple(steps)
 
 

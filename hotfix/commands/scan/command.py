@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if such a bug is carried; those that hotfix repairs do not count where transformers-hotfix "
         "is among the pins",
     )
-    parser.add_argument("--all", action="store_true", help="on a terminal, list all bugs and not the worst ones")
+    parser.add_argument("--all", action="store_true", help="list all bugs, and not the worst ones in 40 lines")
     parser.add_argument("--python", default="", metavar="3.10", help="the Python for which markers hold")
 
 

@@ -4,48 +4,105 @@ from __future__ import annotations
 
 import hashlib
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 from ... import __version__
 from ...reports.tables import clean, escaped_markdown, fitted_table, has_room, markdown_table
 from .. import bugs, screen
-from .affected import PinnedBug, Scan, to_dict
+from .affected import PinnedBug, Scan, Step, to_dict
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
 COLUMNS = ("bug", "kind", "hotfix", "fixed in", "what")
-_SHOWN = 20  # lines of a table on a screen; in a pipe there are all
+_LINES = 40  # of all files together, unless everything is asked for
+_SHOWN = 20  # rows of one file
+_FEWEST = 4  # lines of one file, beside its verdict and advice
 
 
 def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
-    """Print a table for each file; on a screen the worst of it, unless the whole is asked for."""
+    """Print the verdict and the advice for each file, then its worst bugs, in 40 lines.
+
+    Args:
+        scans: the results.
+        whole: whether every bug is listed. Otherwise names and signatures that were removed are counted, not listed:
+            most programs use few of them, and `hotfix scan-code` finds which.
+    """
     out = screen.Screen()
-    for number, scan in enumerate(scans):
-        if number:
+    most_steps = None if whole or len(scans) == 1 else 1
+    heights = [
+        sum(_height(out, text) for text in (heading(scan), *conclusions(scan, most_steps))) + _FEWEST for scan in scans
+    ]
+    full, named = (len(scans), len(scans)) if whole else _shares(heights, [_height(out, heading(one)) for one in scans])
+    room = _LINES - 1 - sum(heights[:full]) - sum(_height(out, heading(one)) for one in scans[full:named])
+    for number, scan in enumerate(scans[:named]):
+        if 0 < number < full:
             out.line()
         out.line(heading(scan), "bold")
-        if scan.findings:
-            rows = [_cells(scan, one) for one in scan.findings]
-            most = len(rows)
-            if out.width is not None and not whole:
-                most = _SHOWN if has_room(COLUMNS, rows, out.width) else _fitting(rows, out.width)
-            rest = scan.findings[most:]
-            out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
-            if rest:
-                kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
-                out.line(f"And {len(rest)} more ({kinds}); --all lists them.")
-        for sentence in conclusions(scan):
+        if number >= full:
+            continue
+        for sentence in conclusions(scan, most_steps):
             out.line(sentence)
+        listed = scan.findings if whole else [one for one in scan.findings if one.bug.kind != "removed-api"]
+        rows = [_cells(scan, one) for one in listed]
+        most = len(rows)
+        if not whole:
+            share = min(_SHOWN, room // full)
+            most = (
+                share if out.width is None or has_room(COLUMNS, rows, out.width) else _fitting(rows, out.width, share)
+            )
+        if rows[: max(most, 0)]:
+            out.line()
+            out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
+        _print_rest(out, scan, listed[max(most, 0) :], whole)
+    if named < len(scans):
+        out.line(f"And {len(scans) - named} more files; --all lists them.")
 
 
-def _fitting(rows: Sequence[tuple[str, ...]], width: int) -> int:
-    """How many rows a screen has room for where each takes two lines, or three."""
+def _shares(heights: Sequence[int], headings: Sequence[int]) -> tuple[int, int]:
+    """How many files are reported in full, and how many are named at all, in one screen.
+
+    Args:
+        heights: the lines that each takes in full.
+        headings: the lines that each takes by its name alone.
+    """
+    room = _LINES - 2 - heights[0]  # the first is always reported in full
+    named = 1 + sum(height <= room for height in accumulate(headings[1:]))
+    full = 1
+    while full < named == len(heights):
+        room -= heights[full]
+        if sum(headings[full + 1 :]) > room:
+            break
+        full += 1
+    return full, named
+
+
+def _print_rest(out: screen.Screen, scan: Scan, rest: Sequence[PinnedBug], whole: bool) -> None:
+    """Print what is not listed, in one line."""
+    parts = []
+    if rest:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
+        parts.append(f"{len(rest)} more ({kinds})")
+    names = 0 if whole else sum(one.bug.kind == "removed-api" for one in scan.findings)
+    if names:
+        parts.append(f"{names} removed names (`hotfix scan-code .` finds those that your code uses)")
+    if parts:
+        out.line(f"Not listed: {'; '.join(parts)}. --all lists them.")
+
+
+def _height(out: screen.Screen, text: str) -> int:
+    """How many lines a paragraph takes."""
+    return 1 if out.width is None else max(1, len(textwrap.wrap(text, out.width)))
+
+
+def _fitting(rows: Sequence[tuple[str, ...]], width: int, share: int) -> int:
+    """How many rows fit into so many lines where each takes two, or three."""
     heights = (fitted_table(COLUMNS, [_stacked(row)], width).count("\n") + 1 for row in rows)
-    return max(1, sum(height < _SHOWN - 1 for height in accumulate(heights)))
+    return sum(height < share for height in accumulate(heights))
 
 
 def print_json(scans: Sequence[Scan]) -> None:
@@ -102,24 +159,45 @@ def heading(scan: Scan) -> str:
     return f"{scan.where or scan.source}: {scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
 
 
-def conclusions(scan: Scan) -> list[str]:
-    """What to do, and what could not be judged."""
+def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
+    """What to do, and what could not be judged.
+
+    Args:
+        scan: of one file.
+        most_steps: how many upgrades are named, the farthest first; all if None.
+    """
     sentences = []
-    if any(one.bug.repaired for one in scan.findings) and not scan.with_hotfix:
-        sentences.append("To repair them without an upgrade: add transformers-hotfix to these pins.")
-    for step in scan.steps:
-        wanted = f"transformers{'==' if scan.pinned else '>='}{step.release}"
-        end = {"crashes": "the crashes", "silent bugs": "what is silently wrong", "all": "all that a release ends"}
-        new = f"; {step.new} known bugs are new in it" if step.new else ""
-        sentences.append(f"To end {end[step.ends]} of the rest: {wanted} (it ends {step.ended}{new}).")
+    repaired = sum(one.bug.repaired and not one.bug.optin for one in scan.findings)
+    opt_in = sum(one.bug.repaired for one in scan.findings) - repaired
+    if repaired + opt_in and not scan.with_hotfix:
+        more = f", and {opt_in} more if HOTFIX_OPTIN asks for them" if opt_in else ""
+        sentences.append(f"Add transformers-hotfix to these pins: it repairs {repaired} without an upgrade{more}.")
+    sentences += [advice(scan, step) for step in scan.steps[-(most_steps or len(scan.steps)) :]]
     if scan.ignored:
         sentences.append(f"Ignored by this project: {'; '.join(f'{id} ({why})' for id, why in scan.ignored.items())}.")
     never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
     if never:
-        sentences.append(f"Not ended by any release so far: {never} of them.")
+        sentences.append(f"{never} known bugs are fixed neither by hotfix nor by any release so far.")
     if scan.examined:
-        sentences.append(f"Not looked for: {bugs.left_out()} known bugs whose releases are not known as a range.")
+        sentences.append(f"Not checked: {bugs.left_out()} known bugs whose releases are not known as a range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
+
+
+def advice(scan: Scan, step: Step) -> str:
+    """Whether an upgrade is worth it: what it fixes, what it brings, and what is left beside hotfix."""
+    target = f"transformers{'==' if scan.pinned else '>='}{step.release}"
+    here = scan.unrepaired()
+    fixes = f"{target} fixes {step.ended} of the {here} bugs that hotfix does not repair"
+    if step.ends != "all":
+        worst = {"crashes": "all crashes", "silent bugs": "all crashes and silent bugs"}[step.ends]
+        fixes = f"{target} fixes {worst} among the {here} bugs that hotfix does not repair, {step.ended} in all"
+    if not step.new_left:
+        return f"{fixes}, and has no others. Upgrade if you can."
+    after = here - step.ended + step.new_left
+    brings = f"{fixes}, and has {step.new_left} other{'s' * (step.new_left > 1)}"
+    if after < here:
+        return f"{brings}. Upgrade if one of the {step.ended} affects you."
+    return f"{brings}. Stay, and use hotfix."
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,74 @@
+"""Who asks in code that `torch.compile` traces: its frames do not run, but the compiler has them, and where each is.
+
+Nothing here may be traced itself. `hotfix.patching.asked` calls it in functions whose results are constants to the
+compiler, and where a call is followed for real, as in ``torch.export(…, strict=False)``.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, Optional, Union
+
+_COMPILER = "torch._"
+
+
+class Frame:
+    """A frame that is traced, with what `hotfix.asking` reads of one.
+
+    Args:
+        tracer: what the compiler keeps of it: an ``InstructionTranslator``.
+        back: the frame that has called it.
+    """
+
+    def __init__(self, tracer: Any, back: Union[Frame, types.FrameType, None]) -> None:
+        self.f_code: types.CodeType = tracer.f_code
+        self.f_globals: dict[str, Any] = tracer.f_globals
+        self.f_locals: dict[str, Any] = {}
+        self.f_lasti: int = tracer.current_instruction.offset
+        self.f_lineno: int = getattr(tracer, "lineno", 0)
+        self.f_back = back
+
+
+def asking(module: str) -> Any:
+    """The frame that asks: one that is traced, if there is any; None if the compiler does not say where it is.
+
+    Args:
+        module: name of the module whose own frames do not count.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    tracer = None
+    while frame is not None and tracer is None:
+        if _module(frame).startswith(_COMPILER):
+            tracer = _tracer(frame.f_locals.get("self"))
+        frame = frame.f_back
+    if tracer is None:
+        return _outside(sys._getframe(1), module)
+    while frame is not None and _module(frame).startswith(_COMPILER):
+        frame = frame.f_back
+    tracers = []
+    while tracer is not None:
+        tracers.append(tracer)
+        tracer = getattr(tracer, "parent", None)
+    back: Any = frame
+    for one in reversed(tracers):
+        if _tracer(one) is None:
+            return None
+        back = Frame(one, back)
+    return _outside(back, module)
+
+
+def _tracer(subject: Any) -> Any:
+    """The object itself, if it follows instructions and is at one of the code's own."""
+    at = getattr(getattr(subject, "current_instruction", None), "offset", None)
+    return subject if isinstance(at, int) and isinstance(getattr(subject, "f_code", None), types.CodeType) else None
+
+
+def _outside(frame: Any, module: str) -> Any:
+    while frame is not None and _module(frame) == module:
+        frame = frame.f_back
+    return frame
+
+
+def _module(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__"))

@@ -1,0 +1,85 @@
+"""One line at the end of a process: what was repaired in it, and which removed names it received."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Callable
+
+from ..engine import job
+from ..versions import installed
+from . import restored
+
+if TYPE_CHECKING:
+    from ..engine.log import Log
+    from ..patching.asked import Received
+
+
+class LineAtExit:
+    """Writes the line, once, on the first rank; the children of the process write nothing.
+
+    It is written at the end because only then the numbers are final: modules are repaired when they are imported.
+
+    Args:
+        log: writes it.
+        repaired: the fixes that were put in place: their package and kind of bug.
+        names: returns the names that were received, by ``module:qualname``.
+    """
+
+    def __init__(
+        self, log: Log, repaired: Mapping[str, tuple[str, str]], names: Callable[[], Mapping[str, Received]]
+    ) -> None:
+        self._log = log
+        self._repaired = repaired
+        self._names = names
+        self._process = 0
+
+    def expect(self) -> None:
+        """There is something to write."""
+        if not self._process:
+            self._process = os.getpid()
+            atexit.register(self._write)
+
+    def _write(self) -> None:
+        parent = getattr(sys.modules.get("multiprocessing"), "parent_process", None)
+        is_child = os.getpid() != self._process or (parent is not None and parent() is not None)
+        if is_child or job.rank() not in (None, 0):
+            return
+        line = sentence(self._repaired, self._names(), self._log.details - len(self._repaired))
+        if line:
+            self._log.notice(line)
+
+
+def sentence(repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Received], messages: int = 0) -> str:
+    """The line; empty where there is nothing to report.
+
+    Args:
+        repaired: fixes, with their package and kind of bug.
+        names: the names that were received, by ``module:qualname``.
+        messages: how many other messages ``HOTFIX_LOG=info`` shows, such as those about converted files.
+    """
+    parts = []
+    packages = [package for package, _ in repaired.values()]
+    if packages:
+        counted = [
+            f"{_repairs(packages.count(one), first=not number)} for {_with_version(one)}"
+            for number, one in enumerate(sorted(set(packages), key=packages.count, reverse=True))
+        ]
+        silent = sum(kind == "silent" for _, kind in repaired.values())
+        parts.append(", ".join([*counted, *([f"{silent} of silent bugs"] if silent else [])]))
+    if names:
+        parts.append(restored.sentence(names))
+    if messages > 0:
+        parts.append(f"HOTFIX_LOG=info shows {messages} message{'s' * (messages > 1)} about files that were converted")
+    return "; ".join([*parts, "see hotfix status"]) if parts else ""
+
+
+def _repairs(count: int, first: bool) -> str:
+    return f"{count} repair{'s' * (count > 1)}" if first else str(count)
+
+
+def _with_version(package: str) -> str:
+    release = installed.version(package)
+    return f"{package} {release}" if release else package

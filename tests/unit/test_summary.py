@@ -1,0 +1,50 @@
+"""The line at the end of a process."""
+
+from __future__ import annotations
+
+import re
+
+from hotfix import session
+from hotfix.engine.ledger import Ledger, Outcome, State
+from hotfix.engine.log import Log
+from hotfix.engine.policy import Policy
+from hotfix.patching.asked import Received
+from hotfix.reports import summary
+from hotfix.versions.judgement import Verdict
+
+
+def test_repairs_are_counted_for_each_package():
+    repaired = {
+        "one": ("nowhere", "silent"),
+        "two": ("nowhere", "crash"),
+        "three": ("elsewhere", "silent"),
+    }
+    assert summary.sentence(repaired, {}) == (
+        "2 repairs for nowhere, 1 for elsewhere, 2 of silent bugs; see hotfix status"
+    )
+    assert summary.sentence({"two": ("nowhere", "crash")}, {}) == "1 repair for nowhere; see hotfix status"
+
+
+def test_names_and_other_messages_are_in_the_same_line():
+    names = {"nowhere.part:gone": Received("fix", "script.py:6")}
+    line = summary.sentence({"one": ("nowhere", "crash")}, names, 2)
+    assert line.startswith("1 repair for nowhere; restored 1 name that nowhere does not have (gone for script.py:6); ")
+    assert "HOTFIX_LOG=info shows 2 messages" in line
+    assert "\n" not in line
+
+
+def test_a_process_without_repairs_has_no_line():
+    assert summary.sentence({}, {}) == ""
+
+
+def test_no_line_of_a_repair_looks_like_an_error(caplog):
+    log = Log(Policy(log="info"))
+    ledger = Ledger(Policy(), log)
+    for entry in session.current().catalogue.entries.values():
+        target = next(iter(entry.targets))
+        applied = Outcome(entry.id, target, Verdict.BROKEN, State.APPLIED, False, "")
+        ledger.say_applied(entry.id, entry.kind, [applied])
+    lines = caplog.messages
+    assert len(lines) > 100
+    written_like_an_error = re.compile(r"\b[A-Z]\w*(Error|Exception)\b|Traceback|\b[Ww]rong\b|\b[Ff]ailed\b")
+    assert [line for line in lines if written_like_an_error.search(line)] == []
