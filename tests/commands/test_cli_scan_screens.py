@@ -1,4 +1,4 @@
-"""What `hotfix scan` and `hotfix list` show on a screen: the verdict and the advice first, in 40 lines."""
+"""The screens of `hotfix scan` and `hotfix list`: the verdict and the advice first, in 40 lines."""
 
 from __future__ import annotations
 

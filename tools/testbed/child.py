@@ -41,7 +41,8 @@ def run_on(order: dict[str, Any], number: int, at: Path) -> None:
         target = order["targets"][number] and SimpleNamespace(**order["targets"][number])
         with Testbed() as testbed:
             result["flash_calls"] = testbed.flash_calls
-            # Nothing takes the place of what the call gives: code that asks for a removed name sees no fallback here.
+            # The result has no fallback here, so a case that looks up a removed name does not count as handling its
+            # absence.
             _fill(tensors, resolve(order["case"]), testbed, target)
     except BaseException as error:
         result["error"] = [type(error).__name__, str(error), traceback.format_exc()]

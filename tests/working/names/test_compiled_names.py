@@ -72,7 +72,7 @@ def test_an_index_of_a_cache_breaks_the_graph_and_gives_the_same_numbers():
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Who does without the name does so when it is traced.
+# Code that handles a missing name also does so when it is traced.
 
 
 def by_hasattr(x, cache):
