@@ -99,7 +99,7 @@ class Session:
         """All changes and the outcome of each target, created at first use."""
         if self._repairs is None:
             from .engine.repairs import Repairs
-            from .reports import summary  # imported here: the program's own calls receive names, and nothing may be imported there
+            from .reports import summary  # not in the program's own calls, which receive names: nothing is imported there
 
             log = self.log
             with self._lock:
@@ -357,7 +357,7 @@ class Session:
         return bool(found)
 
     def look_at_the_end(self) -> None:
-        """Record the loaded modules that hotfix never saw. Repair nothing: the process has already run without the fixes."""
+        """Record the loaded modules that hotfix never saw. Repair nothing: the process has run without them."""
         for name in self._aimed_at_loaded():
             entries = [entry for entry in self._selected_for(name) if self._is_left(entry, name)]
             if entries and installed.is_executed(name):
@@ -374,7 +374,7 @@ class Session:
             return []
         self.look_at_the_end()
         sentences = [*self._unchecked_artifacts(), *self._missing()]
-        if self.policy.pin and not self._pinned and not sentences:  # nothing that was imported ever reached hotfix
+        if self.policy.pin and not self._pinned and not sentences:  # no import ever reached hotfix
             digest = self.report().digest
             if digest != self.policy.pin:
                 sentences.append(self._other_digest(digest))
@@ -545,7 +545,7 @@ class Session:
     # -- reports -------------------------------------------------------------------------------------------------------
 
     def report(self) -> Report:
-        """The report so far; for selected fixes whose modules are not imported yet, it predicts the outcome from the source."""
+        """The outcomes so far; for modules that are not imported yet, they are predicted from the source."""
         from .reports import report  # here, because a process without a report does not need it
 
         off = "hotfix is not switched on in this process."
@@ -683,7 +683,7 @@ def root_imported(name: str, environment: Mapping[str, str], automatic: bool) ->
     Args:
         name: of the package.
         environment: the switches at arming.
-        automatic: whether hotfix applies every fix that the environment allows, not only those of `hotfix.apply`.
+        automatic: whether to apply every fix that the environment allows, not only those of `hotfix.apply`.
     """
     session = current(environment)
     if automatic:
@@ -702,7 +702,7 @@ def overtaken(name: str, environment: Mapping[str, str], automatic: bool) -> set
     Args:
         name: the module being imported.
         environment: the switches at arming.
-        automatic: whether hotfix applies every fix that the environment allows, not only those of `hotfix.apply`.
+        automatic: whether to apply every fix that the environment allows, not only those of `hotfix.apply`.
 
     Returns:
         The modules that fixes target.
