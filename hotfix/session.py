@@ -99,7 +99,7 @@ class Session:
         """All changes and the outcome of each target, created at first use."""
         if self._repairs is None:
             from .engine.repairs import Repairs
-            from .reports import summary  # not in the program's own calls, which receive names: nothing is imported there
+            from .reports import summary  # the program's own calls receive names, and may import nothing
 
             log = self.log
             with self._lock:
@@ -683,7 +683,7 @@ def root_imported(name: str, environment: Mapping[str, str], automatic: bool) ->
     Args:
         name: of the package.
         environment: the switches at arming.
-        automatic: whether to apply every fix that the environment allows, not only those of `hotfix.apply`.
+        automatic: whether to apply all fixes that the environment allows; else only those of `hotfix.apply`.
     """
     session = current(environment)
     if automatic:
@@ -702,7 +702,7 @@ def overtaken(name: str, environment: Mapping[str, str], automatic: bool) -> set
     Args:
         name: the module being imported.
         environment: the switches at arming.
-        automatic: whether to apply every fix that the environment allows, not only those of `hotfix.apply`.
+        automatic: whether to apply all fixes that the environment allows; else only those of `hotfix.apply`.
 
     Returns:
         The modules that fixes target.
