@@ -56,7 +56,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Collect the counts."""
-        self.observed = session.current().report().observed  # no check here: a guard has checked, and checks again at the end
+        self.observed = session.current().report().observed  # a guard has checked, and checks again at exit
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero and self.observed:
             struck = {one.fix: 0 for one in self.observed}

@@ -66,7 +66,7 @@ class Hints:
             kind.__getattr__ = _with_lines(vars(kind)[asked.BASE], lines)
 
     def clear(self) -> None:
-        """Remove the descriptors. A module left without any gets its old class back, unless its class was changed since."""
+        """Remove the descriptors. A module without any gets its old class back, unless its class was changed since."""
         for module in self._modules:
             kind = asked.class_of(module)
             for member in (_LINES, "__getattr__"):

@@ -131,7 +131,7 @@ class Report:
         return tables.rich_report(self.headline(), self.at_work(), self.summary())
 
     def _repr_html_(self) -> str:
-        """The output for a notebook: one row for each fix at work here; other fixes and all targets are folded below."""
+        """The output for a notebook: one row for each fix at work here; the others, and all targets, are folded."""
         return tables.html_report(self.headline(), self.at_work(), self.outcomes, self.summary())
 
     def rows(self, fix: str = "") -> list[tables.Row]:
