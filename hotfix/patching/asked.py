@@ -271,7 +271,7 @@ def _is_further_down(anchor: type, name: str, owner: type) -> bool:
     return any(name in vars(kind) for kind in mro[mro.index(anchor) + 1 :])
 
 
-_is_further_down._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls it and does not trace it
+_is_further_down._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls, but does not trace it
 
 
 class Writable(Restored):
@@ -564,7 +564,7 @@ class Modules:
             sys.meta_path.append(self)
 
     def listen(self, find: Callable[[str], Optional[types.ModuleType]], fix: str) -> None:
-        """Register a function that returns the module of a name, or None. `fix` is the id of its fix."""
+        """Register a function that returns the module of a name, or None; `fix` is its fix id."""
         self._others[find] = fix
         if self not in sys.meta_path:
             sys.meta_path.append(self)
