@@ -1,4 +1,4 @@
-"""Whether a loaded module has a name. Checked for every module that may lack one, so it is cheap and imports nothing."""
+"""Whether a loaded module has a name. Every module that may lack one is checked: it is cheap and imports nothing."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def has(module: types.ModuleType, qualname: str) -> bool:
 
 
 def lazy_names(module: Any) -> dict[str, str]:
-    """For a lazy package of transformers, the module of each name that it imports on demand; else an empty dictionary."""
+    """The names that a lazy package of transformers imports on demand, with their modules; else an empty dictionary."""
     table = vars(module).get("_class_to_module")
     return table if isinstance(table, dict) else {}

@@ -225,7 +225,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bo
     Args:
         error: the raised error.
         fix: id of the fix.
-        patterns: ``TypeName: message``; ``…`` stands for any text.
+        patterns: ``TypeName: message``; ``…`` matches any text.
     """
     if _is_compiling():
         return True  # only the class is checked: torch.compile cannot trace the text or the stack
