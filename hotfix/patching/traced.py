@@ -1,4 +1,4 @@
-"""Finds the frame that uses a name in code that `torch.compile` traces: the compiler has these frames and their positions.
+"""Finds the frame that uses a name while `torch.compile` traces: the compiler has the traced frames and positions.
 
 Nothing here may be traced itself. `hotfix.patching.asked` calls it in functions whose results are constants to the
 compiler, and in calls that really run while traced, as in ``torch.export(…, strict=False)``.
