@@ -48,7 +48,7 @@ def _any_of(names: set[str], ops: frozenset[int] = frozenset()) -> re.Pattern[by
 
 
 _SETTING_UP = _any_of(_SETUPS)
-_CHANGING = _any_of(ENDS | _SETUPS | {"POP_BLOCK", "POP_EXCEPT"}, _RELATIVE | _ABSOLUTE)  # change the blocks, or the order
+_CHANGING = _any_of(ENDS | _SETUPS | {"POP_BLOCK", "POP_EXCEPT"}, _RELATIVE | _ABSOLUTE)  # the blocks or the order
 
 
 class Code:

@@ -31,7 +31,7 @@ _OPTIMIZED = 1  # the flag of a function's code
 _SUPPORTED = sys.version_info < (3, 14)
 _MOST = 4096  # cached places
 
-_codes: dict[int, Code] = {}  # by identity: equal code objects may belong to different files; the value keeps the key alive
+_codes: dict[int, Code] = {}  # by identity: equal code objects may be of different files; the value keeps it alive
 _fates: dict[tuple[int, int, Error], Fate] = {}
 _askers: dict[tuple[int, int, str], str] = {}
 _passed: set[tuple[Any, ...]] = set()  # places that these errors leave unchanged
