@@ -1,11 +1,11 @@
 """hotfix: live patching for model code.
 
-``import hotfix.auto`` as the first import of a program arms hotfix with what the environment says. This module is
-the same for programs that want to decide themselves; every public name is resolved at first use (PEP 562), so that
-importing it costs nothing and loads nothing: not even ``typing``.
+``import hotfix.auto`` as the first import of a program arms hotfix with the switches from the environment. This module
+is the API for programs that decide for themselves. It resolves every public name at first use (PEP 562), so importing
+it costs nothing and loads nothing, not even ``typing``.
 """
 
-TYPE_CHECKING = False  # as in typing; type checkers know the name
+TYPE_CHECKING = False  # as in typing; type checkers recognize the name
 if TYPE_CHECKING:
     from .api import Handle, apply, assert_uniform, digest, report, revert
     from .engine.ledger import Outcome, State

@@ -1,4 +1,4 @@
-"""What a program calls: `apply`, `revert`, `report`, `digest`, `assert_uniform`."""
+"""The public functions: `apply`, `revert`, `report`, `digest`, `assert_uniform`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .reports.report import Report
 
 
-# Whoever asks arms the watcher, whoever is the last one to ask takes it away.
+# The first request arms the watcher, and releasing the last one disarms it. The lock keeps both steps consistent.
 _arming = Lock()
 
 
 class Handle:
-    """What one call of `apply` has switched on; a context manager that switches it off again.
+    """The fixes that one call of `apply` has turned on; a context manager that turns them off again.
 
     Attributes:
-        fixes: ids of the fixes that this call has added to those that were on before.
+        fixes: ids of the fixes that this call has added.
     """
 
     def __init__(self, request: Optional[Request] = None) -> None:
@@ -34,7 +34,7 @@ class Handle:
         self._request = request
 
     def revert(self) -> None:
-        """Take out what this call has switched on, less what others have asked for as well.
+        """Turn off the fixes of this call, except those that other requests need.
 
         A second call does nothing.
         """
@@ -60,13 +60,13 @@ class Handle:
 
 
 def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
-    """Arm hotfix, as ``import hotfix.auto`` does, from inside of a program.
+    """Arm hotfix from inside a program, as ``import hotfix.auto`` does.
 
-    Modules that are loaded already are repaired now and called late; those that come, when they are imported. The
-    environment's switches hold; the arguments come on top of them.
+    Loaded modules are repaired now and reported as late; other modules are repaired when they are imported. The
+    environment's switches apply, and the arguments narrow them further.
 
     Args:
-        only: ids of fixes, or patterns; empty means what the environment allows.
+        only: ids of fixes, or patterns; if empty, all fixes that the environment allows.
         skip: ids of fixes, or patterns, to leave out.
 
     Returns:
@@ -87,7 +87,7 @@ def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
     environment = watch.environment()
     if not Policy.from_environment(environment).enabled:
         return Handle()
-    session.current(environment).catalogue.ids  # noqa: B018  # imports the plugins, which is not done under a lock
+    session.current(environment).catalogue.ids  # noqa: B018  # imports the plugins before the lock is taken
     with _arming:
         request = session.current(environment).request(only, skip)
         watch.arm(automatic=False, look=False)
@@ -96,16 +96,16 @@ def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
 
 
 def revert() -> None:
-    """Take hotfix out of this process: every function is what it was, and nothing is watched any more."""
+    """Remove hotfix from this process: restore every function, and stop watching imports."""
     watch.disarm()
     session.end()
 
 
 def report() -> Report:
-    """What hotfix has done in this process, and what it would do with what is not imported yet."""
+    """The repairs in this process, and those to come in modules that are not imported yet."""
     here = session.current(watch.environment())
     if watch.is_automatic():
-        here.ensure_selected()  # nothing watched may have been imported yet
+        here.ensure_selected()  # perhaps no watched module has been imported yet
     here.catch_up()
     here.check()
     return here.report()
@@ -114,8 +114,8 @@ def report() -> Report:
 def digest() -> str:
     """A short name of the patch set of this process: 12 hexadecimal digits.
 
-    It is equal in two processes, on any machine and Python version, exactly if the same fixes are in force on the same
-    source, whatever has been imported so far.
+    Two processes, on any machine and Python version, have the same digest exactly if the same fixes are in force on the
+    same source. It does not depend on the modules imported so far.
     """
     return report().digest
 
@@ -123,14 +123,14 @@ def digest() -> str:
 def assert_uniform(group: Optional[torch.distributed.ProcessGroup] = None) -> str:
     """Fail on every rank, with the same message, unless all ranks run the same patch set.
 
-    Call it on every rank, after ``init_process_group`` and after the model was imported. It costs one collective of
-    12 bytes a rank.
+    Call it on every rank, after ``init_process_group`` and after importing the model. It costs one collective of
+    12 bytes per rank.
 
     Args:
-        group: the process group; the default one if None. A process that is not in it compares nothing.
+        group: the process group; the default one if None. A process outside the group compares nothing.
 
     Returns:
-        The digest that all ranks have, for the log of the experiment.
+        The common digest, for the log of the experiment.
 
     Raises:
         HotfixError: the digests differ; the message names the ranks. Or there is no process group in a job of more

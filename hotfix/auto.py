@@ -1,7 +1,7 @@
 """``import hotfix.auto``, the first import of a program, arms hotfix.
 
-It reads one environment variable, inserts one finder in ``sys.meta_path`` and returns. ``HOTFIX=0`` turns it into
-nothing at all. See `hotfix.watch` for what is watched and README.md for the switches.
+It reads one environment variable, inserts one finder in ``sys.meta_path`` and returns. With ``HOTFIX=0`` it does
+nothing. See `hotfix.watch` for the watched modules and README.md for the switches.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A callback for `transformers.Trainer`: every rank is checked, and every checkpoint says what it was trained with.
+"""A callback for `transformers.Trainer` that compares the ranks and writes a lock file into every checkpoint.
 
 Importing this module imports `transformers`, which it extends::
 
@@ -22,21 +22,21 @@ from .reports import lock
 
 
 class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not type-checked here
-    """Fails before the first step if the ranks differ, and writes the digest down.
+    """Fails before the first step if the ranks differ, and records the digest.
 
     At the beginning of training: `hotfix.assert_uniform`, one log line, and ``hotfix_digest`` in the configuration of
     the Weights & Biases run, if there is one. At each save: ``hotfix.lock`` in the checkpoint, for
-    ``hotfix lock --check CHECKPOINT/hotfix.lock``. At the end, where calls are counted (``HOTFIX_MODE=observe``,
-    ``HOTFIX_COUNT=1``): what was counted, and ``hotfix/struck/FIX`` in the summary of the run.
+    ``hotfix lock --check CHECKPOINT/hotfix.lock``. At the end, if calls are counted (``HOTFIX_MODE=observe``,
+    ``HOTFIX_COUNT=1``): the counts, and ``hotfix/struck/FIX`` in the summary of the run.
 
     Args:
-        check_checkpoint: whether, at the beginning of training, the lock file of the checkpoint that the model was
-            loaded from, or that training goes on from, is held against this process: one line says which silent bugs
-            that model was trained with, or without, that are otherwise here.
+        check_checkpoint: whether to compare this process, at the beginning of training, with the lock file of the
+            checkpoint that the model was loaded from or that training resumes from. One log line lists the silent bugs
+            that differ between the two.
 
     Attributes:
         digest: the digest of the patch set; empty before training begins.
-        observed: what was counted in this process, as `hotfix.report().observed`; empty before training ends.
+        observed: the counts of this process, as in `hotfix.report().observed`; empty before training ends.
     """
 
     def __init__(self, check_checkpoint: bool = False) -> None:
@@ -55,8 +55,8 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             self._compare(args, state, kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Take what was counted."""
-        self.observed = session.current().report().observed  # a guard has looked, and looks again at the end
+        """Collect the counts."""
+        self.observed = session.current().report().observed  # a guard has checked, and checks again at exit
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero and self.observed:
             struck = {one.fix: 0 for one in self.observed}
@@ -65,17 +65,17 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             run.summary.update({f"hotfix/struck/{fix}": number for fix, number in struck.items()})
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Put a lock file into the checkpoint."""
+        """Write a lock file into the checkpoint."""
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}")
         if state.is_world_process_zero and folder.is_dir():
             (folder / lock.FILE).write_text(lock.describe(session.current().report()), encoding="utf-8")
 
     def _compare(self, args: Any, state: Any, model: Any) -> None:
-        """Say once what is otherwise here than where a checkpoint was trained."""
+        """Log once how this process differs from the one that trained a checkpoint."""
         log = session.current().log
         named = [getattr(getattr(model, "config", None), "_name_or_path", None), args.resume_from_checkpoint]
         folders = [Path(one) for one in named if isinstance(one, str) and one]
-        if state.global_step:  # training goes on; the Trainer does not say from where
+        if state.global_step:  # training resumes; the Trainer does not tell from which folder
             folders.append(Path(args.output_dir, f"checkpoint-{state.global_step}"))
         locked = [folder for folder in dict.fromkeys(folders) if (folder / lock.FILE).is_file()]
         if not locked:

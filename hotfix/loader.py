@@ -1,7 +1,7 @@
-"""The loader that stands for another one until its module is executed; see `hotfix.watch`, which puts it in place.
+"""A loader that wraps another one until its module is executed; `hotfix.watch` installs it.
 
-A file of its own because most processes never import a watched package: a class costs a bare interpreter more, at its
-exit too, than all the rest of the watcher.
+It has its own file because most processes never import a watched package, and because defining a class costs a bare
+interpreter more, at exit too, than the rest of the watcher.
 """
 
 from importlib.machinery import ModuleSpec
@@ -10,12 +10,12 @@ from typing import Any, Callable
 
 
 class Loader:
-    """Answers as the other loader would, and tells when the module is executed.
+    """Behaves like the wrapped loader, and reports when the module is executed.
 
     Args:
-        loader: the other one.
-        before: called with the name of the module when it is about to be executed.
-        after: called with it when it was.
+        loader: the wrapped loader.
+        before: called with the name of the module just before it is executed.
+        after: called with the name of the module once it has been executed.
     """
 
     def __init__(self, loader: Any, before: Callable[[str], None], after: Callable[[str], None]) -> None:
@@ -24,12 +24,12 @@ class Loader:
         self._after = after
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_loader":  # of a copy that has no attributes yet
+        if name == "_loader":  # a copy that has no attributes yet
             raise AttributeError(name)
         return getattr(self._loader, name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module by its own loader."""
+        """Execute the module with its own loader."""
         spec: Any = module.__spec__
         module.__loader__ = spec.loader = self._loader
         self._before(spec.name)
@@ -38,6 +38,6 @@ class Loader:
 
 
 def wrap(spec: ModuleSpec, before: Callable[[str], None], after: Callable[[str], None]) -> None:
-    """Put our loader around the one in a spec, unless that cannot be or was done before."""
+    """Wrap the loader in a spec with ours, unless it cannot be wrapped or already is."""
     if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, Loader):
-        spec.loader = Loader(spec.loader, before, after)  # type: ignore[assignment]  # it answers as that loader
+        spec.loader = Loader(spec.loader, before, after)  # type: ignore[assignment]  # it behaves like that loader

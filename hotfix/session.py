@@ -1,12 +1,12 @@
-"""What happens when a module was imported: the only file that knows the whole pipeline.
+"""The pipeline that runs when a module is imported; only this file knows all of it.
 
-A session is the state of hotfix in a process: the switches, the fixes that are on, what became of them, what was
-changed. `current` is the one behind the public functions and the import watcher; tests make their own.
+A session is the state of hotfix in a process: the switches, the active fixes, their outcomes and all changes made.
+`current` returns the session behind the public functions and the import watcher; tests create their own.
 
-    watch -> Session.root_imported    select what the switches allow; at which modules fixes aim
-          -> Session.matters          whether the installed release has one of these right
-          -> Session.module_imported  load the fixes of the module; judge, change, write down (engine.repairs)
-          -> Session.publish          the record of this process, the pin
+    watch -> Session.root_imported    select the allowed fixes, list the modules that they target
+          -> Session.matters          does the installed release have one of these modules right?
+          -> Session.module_imported  load the fixes of the module; judge, change, record (engine.repairs)
+          -> Session.publish          write the record of this process, check the pin
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .reports.report import Report
 
 
-# To look its own classes up, transformers executes itself once more while this module is imported, past all finders.
+# While this module is imported, transformers executes itself again, past all finders, to look up its own classes.
 EXECUTES_AGAIN = "transformers.processing_utils"
 
 HINT = "hotfix can give this name its old meaning: HOTFIX_OPTIN={}"
@@ -50,8 +50,8 @@ class Session:
     """The state of hotfix.
 
     Args:
-        switches: those of the process.
-        catalogue: the fixes that there are; those of hotfix and of plugins if None.
+        switches: the switches of the process.
+        catalogue: all known fixes; those of hotfix and of plugins if None.
 
     Attributes:
         policy, catalogue, selection, repairs, ledger, journal, hints, log: see the modules in `hotfix.engine` and
@@ -63,8 +63,8 @@ class Session:
         self.catalogue = catalogue or Catalogue(lambda sentence: self.log.warn_or_raise(sentence))
         self.selection = Selection()
         self.hints = Hints()
-        # What is asked for, what is in place and what is written down change together under it. Nothing is imported
-        # under it: what is imported may be waiting for it in another thread.
+        # Requests, installed changes and records change together under this lock. Never import while holding it: the
+        # imported module may be waiting for it in another thread.
         self._lock = Lock()
         self._log: Optional[Log] = None
         self._repairs: Optional[Repairs] = None
@@ -74,18 +74,18 @@ class Session:
         self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
         self._table: Optional[tuple[frozenset[str], Optional[tabled.Removed]]] = None
         self._roots: dict[str, int] = {}
-        self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that nothing looked at before the end
-        # The modules that are done with: what was selected then, and which execution of the module it was.
+        self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that were never checked before the end
+        # The finished modules: the fixes selected at that time, and the execution of the module.
         self._settled: dict[str, tuple[frozenset[str], object]] = {}
-        self._handled: dict[str, object] = {}  # which execution of a module was handled last
-        self._pinned = False  # whether the pin was compared
+        self._handled: dict[str, object] = {}  # the execution of each module that was handled last
+        self._pinned = False  # whether the pin was checked
 
         if (switches.observes or switches.counts) and switches.enabled and not switches.problem:
             self.repairs.observe(self._counted)
 
     @property
     def log(self) -> Log:
-        """What is said. Made, as the repairs are, when there is something to say."""
+        """The log, created at first use, like the repairs."""
         if self._log is None:
             from .engine.log import Log
 
@@ -96,10 +96,10 @@ class Session:
 
     @property
     def repairs(self) -> Repairs:
-        """What was changed, and what became of each target. Made when there is something to judge."""
+        """All changes and the outcome of each target, created at first use."""
         if self._repairs is None:
             from .engine.repairs import Repairs
-            from .reports import summary  # a name is received in the program's own calls, where nothing is imported
+            from .reports import summary  # the program's own calls receive names, and may import nothing
 
             log = self.log
             with self._lock:
@@ -112,30 +112,30 @@ class Session:
 
     @property
     def journal(self) -> Journal:
-        """What was changed."""
+        """All changes made in this process."""
         return self.repairs.journal
 
     @property
     def ledger(self) -> Ledger:
-        """What became of each target."""
+        """The outcome of each target."""
         return self.repairs.ledger
 
     @property
     def observer(self) -> Optional[Observer]:
-        """What counts calls, where that is asked for; else None."""
+        """The object that counts calls, if the user enabled counting; else None."""
         return self._repairs.observer if self._repairs else None
 
     def _steps(self) -> int:
-        """How many changes there are."""
+        """The number of installed changes."""
         return len(self._repairs.journal) if self._repairs else 0
 
     # -- which fixes are on --------------------------------------------------------------------------------------------
 
     def ensure_selected(self) -> None:
-        """Select what the environment allows, unless that was done before.
+        """Select the fixes that the environment allows, unless that was done before.
 
         Raises:
-            HotfixError: a switch asks for what cannot be, and the user wants to be stopped.
+            HotfixError: a switch asks for something impossible, and a guard is on.
         """
         if self._from_environment is not None:
             return
@@ -145,7 +145,7 @@ class Session:
                 self._from_environment = self.selection.request(ids)
 
     def request(self, only: Iterable[str] = (), skip: Iterable[str] = ()) -> Request:
-        """Select what the switches allow, narrowed by patterns of ids.
+        """Select the fixes that the switches allow, narrowed by id patterns.
 
         Raises:
             PolicyError: a pattern matches no fix.
@@ -158,7 +158,7 @@ class Session:
             return self.selection.request(ids)
 
     def release(self, request: Request) -> None:
-        """Take a request back, and out of the process what nobody else asks for."""
+        """Withdraw a request, and uninstall the fixes that no other request needs."""
         with self._lock:
             before = self._steps()
             gone = self.selection.release(request)
@@ -172,7 +172,7 @@ class Session:
             self._after_uninstalling(changed, stranded)
 
     def reset(self) -> None:
-        """Take everything out of the process, and every request back."""
+        """Uninstall everything and withdraw every request."""
         with self._lock:
             self._from_environment = None
             self.selection.clear()
@@ -184,7 +184,7 @@ class Session:
         self._after_uninstalling(changed, stranded)
 
     def _allowed(self, switches: Policy) -> list[str]:
-        """The ids of the fixes that switches allow; what is wrong with the switches is said."""
+        """The ids of the fixes that the switches allow; logs problems with the switches."""
         if switches.problem:
             self.log.warn_or_raise(f"nothing is changed: {switches.problem}")
             return []
@@ -201,7 +201,7 @@ class Session:
         return allowed(switches, self.catalogue)
 
     def _uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
-        """Take fixes (all, if None) out of the process. Returns what cannot be taken out."""
+        """Uninstall these fixes (all if None). Returns the outcomes that cannot be undone."""
         self._settled.clear()
         return self._repairs.uninstall(ids) if self._repairs else []
 
@@ -216,19 +216,19 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is asked for and nothing was changed."""
+        """Whether there are no requests and no changes."""
         return self.selection.is_empty and not self._steps()
 
-    # -- what the watcher tells ----------------------------------------------------------------------------------------
+    # -- events from the watcher ---------------------------------------------------------------------------------------
 
     def root_imported(self, root: str) -> set[str]:
-        """A watched package is about to be executed, or was found loaded.
+        """Handle a watched package that is about to be executed, or is already loaded.
 
         Args:
             root: name of the package.
 
         Returns:
-            The modules at which fixes aim; those of plugins in other packages, too.
+            The modules that fixes target, including those that plugins target in other packages.
         """
         self._aims = None
         _, names, _ = self._aimed()
@@ -240,10 +240,10 @@ class Session:
         return names | table.modules if table else names
 
     def matters(self, module: str) -> bool:
-        """Whether there may be something to do in a module at which a fix aims.
+        """Whether a module that a fix targets may need a repair.
 
-        There is nothing where the installed release is known to have all of it right. A file is looked at when its
-        module is wanted, and not sooner: of the hundreds at which fixes aim a program imports a few.
+        It needs none if the installed release is known to have all of it right. The file is read only when its module
+        is imported: a program imports few of the hundreds of modules that fixes target.
         """
         table = self._removed(module)
         if table is not None and module in table.modules:
@@ -261,7 +261,7 @@ class Session:
         return bool(ranges) and not self.catalogue.is_known_good(module, *ranges)
 
     def module_imported(self, name: str, late: bool = False) -> None:
-        """A module that fixes aim at was executed, or was found loaded."""
+        """Handle a targeted module that has been executed, or is already loaded."""
         module = sys.modules.get(name)
         if module is None:
             return
@@ -291,7 +291,7 @@ class Session:
             memo.let_go()
 
     def _handle_again(self, root: str) -> None:
-        """Handle a package anew that has put another module into its own place: transformers executes itself twice."""
+        """Handle a package again after it has replaced its own module: transformers executes itself twice."""
         module = sys.modules.get(root)
         if not isinstance(module, ModuleType) or self._roots.get(root) in (None, id(module)):
             return
@@ -303,7 +303,7 @@ class Session:
         self._hint(root)
 
     def _removed(self, module: str) -> Optional[tabled.Removed]:
-        """The table of removed names, as far as what restores them is on; None for another package."""
+        """The table of removed names that the selected fixes restore; None for any other package."""
         if module.partition(".")[0] != tabled.PACKAGE:
             return None
         ids, found = self.selection.ids, self._table
@@ -327,11 +327,11 @@ class Session:
 
     @property
     def names(self) -> set[str]:
-        """The modules that are watched."""
+        """The watched modules."""
         return self._aimed()[1]
 
     def catch_up(self) -> None:
-        """Repair what was loaded past the watcher, by a finder that answers first: late, and said so."""
+        """Repair modules that a finder ahead of the watcher has loaded, and report these repairs as late."""
         if self._catch_up():
             self.publish(pinned=True)
 
@@ -357,7 +357,7 @@ class Session:
         return bool(found)
 
     def look_at_the_end(self) -> None:
-        """Record what hotfix never saw of the loaded modules, and repair nothing: the process has run without it."""
+        """Record the loaded modules that hotfix never saw. Repair nothing: the process has run without them."""
         for name in self._aimed_at_loaded():
             entries = [entry for entry in self._selected_for(name) if self._is_left(entry, name)]
             if entries and installed.is_executed(name):
@@ -369,12 +369,12 @@ class Session:
                 self._overlooked.update((entry.id, name) for entry in entries)
 
     def overlooked(self) -> list[str]:
-        """What a guard asks for and was not in place while the process ran, in sentences."""
+        """The repairs that a guard requires and that were missing while the process ran, as sentences."""
         if not self.policy.is_guarded:
             return []
         self.look_at_the_end()
         sentences = [*self._unchecked_artifacts(), *self._missing()]
-        if self.policy.pin and not self._pinned and not sentences:  # nothing that was imported ever reached hotfix
+        if self.policy.pin and not self._pinned and not sentences:  # no import ever reached hotfix
             digest = self.report().digest
             if digest != self.policy.pin:
                 sentences.append(self._other_digest(digest))
@@ -383,16 +383,16 @@ class Session:
         return sentences
 
     def check(self) -> None:
-        """With a guard on, accept no repair that was replaced, and no artifact that may have been compiled without.
+        """With a guard on, reject replaced repairs and artifacts that may have been compiled without the repairs.
 
         Raises:
-            HotfixError: there is one.
+            HotfixError: one of these exists.
         """
         for sentence in (*self._unchecked_artifacts(), *self._missing()):
             raise HotfixError(sentence)
 
     def _missing(self) -> list[str]:
-        """What a guard asks for and is not in place: it was overlooked until the end, or replaced since its repair."""
+        """The repairs that a guard requires and that are missing: overlooked until the end, or replaced since."""
         policy = self.policy
         if self._repairs is None or not policy.is_guarded:
             return []
@@ -424,7 +424,7 @@ class Session:
         ]
 
     def _aimed_at_loaded(self) -> list[str]:
-        """The loaded modules at which fixes aim, by name or by a pattern, and that are not settled."""
+        """The loaded modules that fixes target, by name or by pattern, and that are not settled."""
         ids, names, _ = self._aimed()
         patterns = self.catalogue.patterns if ids else ()
         return [
@@ -436,15 +436,15 @@ class Session:
         ]
 
     def _is_left(self, entry: Entry, module: str) -> bool:
-        """Whether a fix still has something to do in a module."""
+        """Whether a fix still has work to do in a module."""
         return not self._is_known_good(entry, module) and not self._is_done(entry, module)
 
     def _is_done(self, entry: Entry, module: str) -> bool:
-        """Whether it is known what became of a fix in a module, and that is of what is loaded now."""
+        """Whether the outcome of a fix in a module is known, and applies to the module that is loaded now."""
         if not self.repairs.is_handled(entry, module):
             return False
-        # A finder that answers first, or a program, may have executed it once more: then its functions are other ones.
-        # A module without a spec is nothing that was executed from a file.
+        # An earlier finder or the program may have executed the module again: then it has new functions. A module
+        # without a spec was not executed from a file.
         execution = _execution_of(module)
         is_another = execution is not None and self._handled.get(module, execution) is not execution
         return not (is_another and any(one.target.startswith(f"{module}:") for one in self.repairs.lost()))
@@ -454,14 +454,14 @@ class Session:
         return selected is ids and execution is _execution_of(module)
 
     def _await(self, name: str) -> None:
-        """Be told when a lazy module is executed that another finder gave: it is as its first user wants it then."""
+        """Watch a lazy module from another finder, so that it is repaired before its first user gets it."""
         if installed.is_lazy(sys.modules.get(name)):
             for finder in sys.meta_path:
                 if getattr(finder, "is_hotfix", False):
                     finder.watch(_execution_of(name))  # type: ignore[attr-defined]
 
     def _set_aside(self, name: str) -> None:
-        """Record that something is in the place of a module that is none."""
+        """Record that another kind of object replaces a module."""
         entries = [entry for entry in self._selected_for(name) if self._is_left(entry, name)]
         self._settled[name] = self.selection.ids, _execution_of(name)
         if entries:
@@ -481,19 +481,19 @@ class Session:
             self._say_at_exit()
 
     def _selected_for(self, module: str) -> list[Entry]:
-        """The selected fixes that aim at a module."""
+        """The selected fixes that target a module."""
         return [entry for entry in self.catalogue.aiming_at(module) if entry.id in self.selection]
 
     def _is_known_good(self, entry: Entry, module: str) -> bool:
-        """Whether the installed release is known to have all of a module right at which a fix aims."""
+        """Whether the installed release is known to have all targets of a fix in this module right."""
         ranges = set(entry.in_module(module).values())
         return bool(ranges) and self.catalogue.is_known_good(module, *ranges)
 
     def _aimed(self) -> tuple[frozenset[str], set[str], set[str]]:
-        """What is selected, the modules that are watched, and those of them that are watched whatever they have right.
+        """The selected ids, the watched modules, and the modules that are watched even if they are known good.
 
-        The first are those at which fixes aim, on or off, where anything is on; the second those in which calls are
-        counted.
+        The watched modules are those that any fix targets, on or off, if at least one fix is on. The last set has the
+        modules in which calls are counted.
         """
         ids, found = self.selection.ids, self._aims
         if found is None or found[0] is not ids:
@@ -501,11 +501,11 @@ class Session:
             names = {*(self.catalogue.modules if ids else ()), *places}
             if names:
                 names.add(EXECUTES_AGAIN)
-            found = self._aims = ids, names, places  # another thread may forget it at any time
+            found = self._aims = ids, names, places  # another thread may reset `_aims` at any time
         return found
 
     def _places(self) -> set[str]:
-        """The modules in which calls are counted of fixes that this release may need elsewhere."""
+        """The modules in which calls are counted for fixes that this release may need elsewhere."""
         if self.observer is None:
             return set()
         needed = []
@@ -516,14 +516,14 @@ class Session:
         return self.observer.modules(needed)
 
     def _is_waiting(self, entry: Entry) -> bool:
-        """Whether a fix would give names to more programs if the user asked for it."""
+        """Whether a fix would restore names for more programs if the user opted in."""
         if entry.kind != "removed-api" or self.policy.asks_for(entry.id, entry.group):
             return False
         is_name = entry.optin or (entry.group and entry.id in self.selection)
         return bool(is_name) and self.policy.disabled(entry.id, entry.kind, False, entry.group) is None
 
     def _hint(self, name: str) -> None:
-        """Have a module say of the names that it lacks which fix gives them back."""
+        """Make the error for a missing name of a module mention the fix that restores it."""
         module = sys.modules.get(name)
         if not isinstance(module, ModuleType) or is_hinting(module) or self.selection.is_empty:
             return
@@ -542,11 +542,11 @@ class Session:
             if not self.selection.is_empty:
                 self.hints.put(module, lines)
 
-    # -- what is told --------------------------------------------------------------------------------------------------
+    # -- reports -------------------------------------------------------------------------------------------------------
 
     def report(self) -> Report:
-        """What happened; what is selected and not imported yet is foretold from its source."""
-        from .reports import report  # here, because a process that is never asked does without
+        """The outcomes so far; for modules that are not imported yet, they are predicted from the source."""
+        from .reports import report  # here, because a process without a report does not need it
 
         off = "hotfix is not switched on in this process."
         counted = self.observer.results() if self.observer else ()
@@ -556,14 +556,14 @@ class Session:
         return report.make(self.catalogue, self.policy, self.outcomes(), self.selection.ids, off, *happened)
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
-        """What became of each target, by fix and target, as it is true now."""
+        """The current outcome of each target, by fix and target."""
         return self._repairs.outcomes() if self._repairs else {}
 
     def publish(self, pinned: bool = False) -> None:
-        """Something has changed: write the record of this process, hold it to its pin, where the user asked for them.
+        """After a change, write the record of this process and check its pin, if the user has set them.
 
         Args:
-            pinned: whether another patch set than that of ``HOTFIX_PIN`` is refused.
+            pinned: whether to reject a patch set that differs from ``HOTFIX_PIN``.
         """
         record, pin = self.policy.record, self.policy.pin
         if not (record or pin):
@@ -578,7 +578,7 @@ class Session:
                     self._record = Record(self.policy, self.log, self._publish_at_exit, counted)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
-            # Keeping the books may not stop the work; not being able to keep a promise must.
+            # A failed record must not stop the program; a pin that cannot be checked must.
             if pin and pinned:
                 raise HotfixError(f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}") from error
             self.log.fail_once(f"no record of this process ({type(error).__name__}: {error})")
@@ -592,16 +592,16 @@ class Session:
         self.publish()
 
     def _counted(self) -> None:
-        """A bug has struck: for the first time, or again after a while."""
+        """Update the record: a bug was triggered for the first time, or again after a while."""
         if self._record is not None:
             self._record.write()
 
     def _say_at_exit(self) -> None:
-        """Have it said at the end of this process what struck: once, and not by its children."""
+        """Log the triggered bugs at the end of this process: once, and not from its children."""
         if self._speaks_at_exit or self.observer is None:
             return
         self._speaks_at_exit = True
-        if self.policy.observes:  # whoever has forgotten that it is set has to see it
+        if self.policy.observes:  # a user who has forgotten the setting must see it
             sentence = "nothing is repaired here, and calls of functions with known bugs are counted"
             self.log.notice(f"HOTFIX_MODE=observe: {sentence}")
         from .reports.observed import say_at_exit
@@ -609,7 +609,7 @@ class Session:
         say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)
 
     def _names_received(self) -> Mapping[str, asked.Received]:
-        """The names that this process has received because it would have ended without them."""
+        """The names that this process has received because it would have failed without them."""
         return self.repairs.restored(self.selection.ids)
 
     def is_in_place(self, fix: Fix, target: Target) -> bool:
@@ -618,7 +618,7 @@ class Session:
 
 
 def _execution_of(module: str) -> object:
-    """What is another object once a module was executed again: its spec. Nothing is asked of a lazy module."""
+    """The spec of a module: a new object for each execution. Does not trigger the import of a lazy module."""
     loaded = sys.modules.get(module)
     if not issubclass(type(loaded), ModuleType):
         return loaded
@@ -626,7 +626,7 @@ def _execution_of(module: str) -> object:
 
 
 def _served_as(module: str) -> str:
-    """The module of which transformers 5 makes a copy under an old path; empty where it does not."""
+    """The module that transformers 5 copies to this old path; empty if there is none."""
     if not module.startswith("transformers."):
         return ""
     for finder in sys.meta_path:
@@ -638,20 +638,20 @@ def _served_as(module: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: the session of this process.
 
-# What was changed stays known if this file is executed again: `importlib.reload` keeps the names of a module.
+# Executing this file again does not lose the session: `importlib.reload` keeps the names of a module.
 _current: Optional[Session] = globals().get("_current")
 _lock: Lock = globals().get("_lock") or Lock()
 
 
 def current(environment: Optional[Mapping[str, str]] = None) -> Session:
-    """The session of this process; it is begun where there is none.
+    """The session of this process; created if there is none.
 
     Args:
-        environment: the variables with which it begins, and with which one begins anew that has nothing to do; those of
-            the process if None.
+        environment: the variables for a new session, which also replaces an idle session with other variables; those
+            of the process if None.
 
     Raises:
-        PolicyError: a switch cannot be read, and the user wants to be stopped: strict mode, a required fix, a pin.
+        PolicyError: a switch cannot be read, and a guard is on: strict mode, a required fix or a pin.
     """
     global _current
     with _lock:
@@ -665,25 +665,25 @@ def current(environment: Optional[Mapping[str, str]] = None) -> Session:
 
 
 def end() -> None:
-    """Take everything out of this process; the next call of `current` begins a new session."""
+    """Uninstall everything; the next call of `current` begins a new session."""
     global _current
     ending = _current
     if ending is None:
         return
     ending.reset()
     with _lock:
-        # What could not be taken out stays in its journal.
+        # Steps that could not be undone stay in its journal.
         if _current is ending and not ending._steps():
             _current = None
 
 
 def root_imported(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
-    """What the watcher says: see `Session.root_imported`.
+    """Called by the watcher: see `Session.root_imported`.
 
     Args:
         name: of the package.
         environment: the switches at arming.
-        automatic: whether hotfix was armed for what the environment allows, not for `hotfix.apply` alone.
+        automatic: whether to apply all fixes that the environment allows; else only those of `hotfix.apply`.
     """
     session = current(environment)
     if automatic:
@@ -692,20 +692,20 @@ def root_imported(name: str, environment: Mapping[str, str], automatic: bool) ->
 
 
 def matters(name: str, environment: Mapping[str, str], automatic: bool) -> bool:
-    """What the watcher asks: see `Session.matters`."""
+    """Called by the watcher: see `Session.matters`."""
     return current(environment).matters(name)
 
 
 def overtaken(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
-    """What the watcher reports with a guard on: another finder answers before it, and may have loaded modules.
+    """Called by the watcher with a guard on: a finder ahead of it may have loaded modules.
 
     Args:
-        name: the module that is wanted now.
+        name: the module being imported.
         environment: the switches at arming.
-        automatic: whether hotfix was armed for what the environment allows, not for `hotfix.apply` alone.
+        automatic: whether to apply all fixes that the environment allows; else only those of `hotfix.apply`.
 
     Returns:
-        The modules at which fixes aim.
+        The modules that fixes target.
     """
     session = current(environment)
     if automatic:
@@ -715,7 +715,7 @@ def overtaken(name: str, environment: Mapping[str, str], automatic: bool) -> set
 
 
 def overlooked(environment: Mapping[str, str], automatic: bool) -> list[str]:
-    """What the watcher asks at the end of the process: see `Session.overlooked`."""
+    """Called by the watcher at the end of the process: see `Session.overlooked`."""
     session = current(environment)
     if automatic:
         session.ensure_selected()
@@ -723,7 +723,7 @@ def overlooked(environment: Mapping[str, str], automatic: bool) -> list[str]:
 
 
 def module_imported(name: str, environment: Mapping[str, str], automatic: bool, late: bool = False) -> None:
-    """What the watcher says: see `Session.module_imported`."""
+    """Called by the watcher: see `Session.module_imported`."""
     session = current(environment)
     if automatic:
         session.ensure_selected()

@@ -1,25 +1,25 @@
-"""The import watcher: notices that a module with a known bug was imported, and does nothing else.
+"""The import watcher: it notices when a module with a known bug is imported, and does nothing else.
 
-This file runs at the start of every Python process of a job. It therefore imports nothing that a bare interpreter
-has not imported already, and none of our own modules before a watched package is really imported.
+This file runs at the start of every Python process of a job. It therefore imports only modules that a bare
+interpreter has already imported, and imports none of our own before a watched package is really imported.
 
-How it works. One finder stands first in ``sys.meta_path``. For the few names that it waits for, it asks the other
-finders for the module's spec and puts a loader of its own (`hotfix.loader`) around the loader that they found. When
-the module is executed, the original loader is put back, the module is executed by it, and then the session
-(`hotfix.session`) is told the name. Nothing is done inside ``find_spec``: programs call
-``importlib.util.find_spec`` all the time without ever importing what they ask for.
+How it works. One finder comes first in ``sys.meta_path``. For the few names on its watch list, it asks the other
+finders for the module's spec and wraps the loader in that spec with its own (`hotfix.loader`). When the module is
+executed, our loader restores the original one, lets it execute the module, and then passes the name to the session
+(`hotfix.session`). ``find_spec`` itself repairs nothing: programs often call ``importlib.util.find_spec`` for modules
+that they never import.
 
-What it waits for. At first only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
-When a root is executed, the session names the modules at which fixes aim; when one of these is wanted, it is asked
-whether the installed release has it right.
+The watch list. At first it has only the packages in `ROOTS`, and any module whose last name component is in `TAILS`.
+When a root is executed, the session adds the modules that fixes target. When a program imports one of these, the
+session decides whether the installed release already has it right.
 
-The state is the finder in ``sys.meta_path``, not a variable here: this file may be loaded more than once (a start-up
-file loads it under no name, a program reloads it), and one finder watches in a process.
+The state is the finder in ``sys.meta_path``, not a variable here. This file may be loaded more than once (a start-up
+file loads it under no name, a program reloads it), but only one finder watches in a process.
 
-Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be watched; what it loads stays as it
-is. A module that was imported before hotfix is handled when hotfix is armed. What a finder loads that answers first is
-repaired late, when anything looks: the next watched import, a report, a digest. With a guard on, the next import that
-comes here looks as well, and at the end of the process `Watcher.at_exit` does, which depends on no finder.
+Limits. A loader without ``exec_module`` (Python 3.9's zip importer) cannot be watched; its modules stay unrepaired. A
+module imported before hotfix is handled when hotfix is armed. If a finder ahead of this one loads a module, the module
+is repaired late, at the next check: a watched import, a report or a digest. With a guard on, the next import that
+reaches this finder also checks, and so does `Watcher.at_exit` at the end of the process, which depends on no finder.
 """
 
 import _thread
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 ROOTS = frozenset({"transformers"})
 TAILS = frozenset({"basic_var"})
-_AUDIT = "hotfix/commands/startup_audit"  # the folder of `hotfix audit`
+_AUDIT = "hotfix/commands/startup_audit"  # the start-up folder of `hotfix audit`
 
 
 class Watcher:
     """A finder for ``sys.meta_path`` that finds nothing itself.
 
     Attributes:
-        is_hotfix: how another copy of this file knows it.
-        home: the file that it comes from.
-        names: the modules that it waits for.
-        automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
-        environment: the switches, as they were at the moment of arming, whatever the program does to os.environ later.
-        guarded: whether a guard is on, or a file of settings may have one.
-        armed: False once it was taken out; not where somebody else dropped it from ``sys.meta_path``.
-        asks_at_exit: what `at_exit` asks: `overlooked` of each copy of `hotfix.session`, as a program may drop modules
-            and import them again.
-        finalizer: what calls `at_exit` in a child of multiprocessing.
+        is_hotfix: the mark by which another copy of this file recognizes it.
+        home: the file that defines it.
+        names: the watched modules.
+        automatic: whether to apply every fix that the environment allows; else only those passed to `hotfix.apply`.
+        environment: the switches at the moment of arming; later changes to os.environ have no effect.
+        guarded: whether a guard is on, or a settings file may turn one on.
+        armed: False once `disarm` has removed it; still True if other code dropped it from ``sys.meta_path``.
+        asks_at_exit: the functions that `at_exit` calls: `overlooked` of each copy of `hotfix.session`, since a program
+            may drop modules and import them again.
+        finalizer: the finalizer that calls `at_exit` in a child of multiprocessing.
     """
 
     is_hotfix = True
@@ -66,19 +66,19 @@ class Watcher:
 
         self.environment = {name: environ[name] for name in environ if name.startswith("HOTFIX")}
         if _AUDIT in environ.get("PYTHONPATH", "").replace("\\", "/"):
-            # Part of an audit, also where Python does not look at PYTHONPATH, or the variables were dropped.
+            # This process is part of an audit, even if Python ignores PYTHONPATH or the variables were dropped.
             self.environment["HOTFIX_MODE"] = "observe"
         self.guarded = _has_guards(self.environment) or "HOTFIX_CONFIG" in self.environment
 
     def find_spec(self, name: "str", path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
-        """The spec that the other finders have for `name`, with our loader around theirs, if `name` is waited for."""
+        """The spec that the other finders return for `name`, with its loader wrapped in ours, if `name` is watched."""
         if self.guarded and next(iter(sys.meta_path), None) is not self:
             self.look_behind(name)
         if name not in self.names and name.rpartition(".")[2] not in TAILS:
             return None
-        from os import getpid  # a forked child has new threads under the numbers of old ones
+        from os import getpid  # a forked child reuses the thread identifiers of its parent
 
-        # Some finders ask all the others, as this one and the session do: whoever comes back here is told nothing.
+        # Some finders ask all others, as this one and the session do: a search that comes back here gets None.
         here = getpid(), _thread.get_ident(), name
         if here in self.searching:
             return None
@@ -99,10 +99,10 @@ class Watcher:
         return None
 
     def look_behind(self, name: "str") -> "None":
-        """Handle what a finder loaded that answers before this one.
+        """Handle the modules that a finder ahead of this one has loaded.
 
         Args:
-            name: the module that is wanted.
+            name: the module being imported.
         """
         from os import getpid
 
@@ -116,20 +116,20 @@ class Watcher:
             self.searching.discard(here)
 
     def at_exit(self) -> "None":
-        """End the process with a failure if a guard is on and the repair of a loaded module was never looked at.
+        """End the process with exit status 1 if a guard is on and hotfix never checked a loaded module.
 
-        It is called after what the program has registered to be called at its end. An exception would not change the
-        exit status.
+        It runs after the program's own exit handlers. It does not raise: an exception would not change the exit
+        status.
         """
         if not self.armed or not any(_is_aimed_at(name) for name in list(sys.modules)):
             return
-        self.guarded = False  # from here on, what this imports needs no look
+        self.guarded = False  # from here on, imports made here need no check
         try:
             if not self.asks_at_exit:
                 from . import session
 
                 self.asks_at_exit.append(session.overlooked)
-            # One copy of hotfix may have handled what another one does not know of.
+            # One copy of hotfix may have handled modules that another copy does not know about.
             each = [set(ask(self.environment, self.automatic)) for ask in self.asks_at_exit]
             problems = sorted(each[0].intersection(*each[1:]))
         except BaseException as error:
@@ -138,34 +138,34 @@ class Watcher:
             _fail(problems)
 
     def waits_for(self, name: "str") -> "bool":
-        """Whether there may be something to do in a module of this name."""
+        """Whether a module of this name may need a repair."""
         if name in ROOTS or name.rpartition(".")[2] in TAILS:
             return True
         return name in self.names and bool(notify("matters", name))
 
     def watch(self, spec: "ModuleSpec") -> "None":
-        """Be told when the module of a spec is executed."""
+        """Wrap the loader of a spec, so that `before` and `after` are called when its module is executed."""
         try:
             from . import loader
 
             loader.wrap(spec, self.before, self.after)
-        except Exception as error:  # hotfix was uninstalled under a running program, for instance
+        except Exception as error:  # hotfix was uninstalled while the program runs, for instance
             _give_up(error)
 
     def before(self, name: "str") -> "None":
-        """A module is about to be executed."""
-        # A handle may have been reverted between the search and the execution: then this is an ordinary import.
+        """Called just before a module is executed."""
+        # If a handle was reverted between the search and the execution, this is an ordinary import.
         if name in ROOTS and current() is self:
             self.names.update(notify("root_imported", name))
 
     def after(self, name: "str") -> "None":
-        """A module was executed."""
+        """Called once a module has been executed."""
         if current() is self:
             notify("module_imported", name)
 
 
 def current() -> "Any":
-    """The watcher that is in place, or None."""
+    """The active watcher, or None."""
     for finder in sys.meta_path:
         if getattr(finder, "is_hotfix", False):
             return finder
@@ -173,15 +173,15 @@ def current() -> "Any":
 
 
 def arm(automatic: bool = True, look: bool = True) -> None:
-    """Put the watcher in place, once. What was imported before is handled now and called late.
+    """Install the watcher, once. Modules imported before are handled now and reported as late.
 
     Args:
-        automatic: whether what the environment allows is to be repaired; else only what `hotfix.apply` asks for.
-        look: whether it is handled now; else by `look_again`.
+        automatic: whether to apply every fix that the environment allows; else only those passed to `hotfix.apply`.
+        look: whether to handle loaded modules now; else the caller calls `look_again`.
     """
     watcher = current()
     if watcher is not None and watcher.home != __file__:
-        disarm()  # of another copy of hotfix, which stands back
+        disarm()  # it belongs to another copy of hotfix; this copy takes over
         watcher = None
     if watcher is None:
         watcher = Watcher()
@@ -196,7 +196,7 @@ def arm(automatic: bool = True, look: bool = True) -> None:
 
 
 def disarm() -> None:
-    """Take the watcher out of ``sys.meta_path``."""
+    """Remove the watcher from ``sys.meta_path``."""
     for finder in sys.meta_path:
         if getattr(finder, "is_hotfix", False):
             finder.armed = False  # type: ignore[attr-defined]
@@ -204,13 +204,13 @@ def disarm() -> None:
 
 
 def is_automatic() -> bool:
-    """Whether a watcher is in place that repairs what the environment allows."""
+    """Whether the active watcher applies every fix that the environment allows."""
     watcher = current()
     return watcher is not None and watcher.automatic
 
 
 def look_again() -> None:
-    """Handle what is loaded already. A module that was handled before is not changed twice."""
+    """Handle the modules that are already loaded. A module that was handled before is not changed twice."""
     watcher = current()
     if watcher is None:
         return
@@ -222,16 +222,16 @@ def look_again() -> None:
 
 
 def environment() -> "dict[str, str]":
-    """The HOTFIX variables as they were at arming, or as they are now where nothing is armed."""
+    """The HOTFIX variables as they were at arming, or as they are now if no watcher is active."""
     variables: "dict[str, str]" = (current() or Watcher()).environment
     return variables
 
 
 def notify(event: str, name: str, **details: bool) -> "Any":
-    """Tell or ask the session. Whatever fails there, nobody's import may fail of it, unless it was asked for.
+    """Pass an event to the session. An error there never fails the user's import, unless a guard is on.
 
     Returns:
-        What it answers; an empty set, if that is nothing.
+        The session's answer; an empty set if it gives none.
     """
     try:
         from . import session
@@ -246,30 +246,30 @@ def notify(event: str, name: str, **details: bool) -> "Any":
 
 
 def _give_up(error: Exception) -> None:
-    """Leave the process alone from now on; raise, where the user wants no run without hotfix."""
+    """Leave the process alone from now on; raise if the user does not allow a run without hotfix."""
     switches = environment()
     other = getattr(sys.modules.get("hotfix"), "__file__", None) or __file__
     why = f"{type(error).__name__}: {error}"
     if other.replace("\\", "/").rpartition("/")[0] != __file__.replace("\\", "/").rpartition("/")[0]:
         why = f"`import hotfix` gives {other}"
     if _has_guards(switches):
-        # The watcher stays: a program may try the import again. No ImportError, with which programs do without.
+        # The watcher stays: a program may retry the import. Not ImportError: programs catch it and go on without.
         raise RuntimeError(f"hotfix can do nothing in this process ({why})") from error
     disarm()
     try:
         sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")
     except (AttributeError, OSError, ValueError):
-        return  # it is closed, or there is none
+        return  # the stream is closed or missing
 
 
 def _has_guards(switches: "dict[str, str]") -> bool:
-    """As `hotfix.engine.policy.asks_to_be_stopped`, which may not be imported here."""
+    """Same test as `hotfix.engine.policy.asks_to_be_stopped`, which may not be imported here."""
     strict, required = switches.get("HOTFIX_STRICT", "").strip(), switches.get("HOTFIX_REQUIRE", "").strip()
     return strict not in ("", "0") or required != "" or "HOTFIX_PIN" in switches
 
 
 def _is_at_work(name: str) -> bool:
-    """Whether it is hotfix itself that imports a module in this thread."""
+    """Whether hotfix itself is importing a module in this thread."""
     ours = tuple(f"{__package__}.{part}" for part in ("api", "engine", "patching", "reports", "session", "versions"))
     frame = sys._getframe(2)
     while frame is not None:
@@ -290,7 +290,7 @@ def _call_at_exit(watcher: Watcher) -> None:
     atexit.register(watcher.at_exit)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _call_when_a_child_ends(watcher))
-    # It may be a child itself that arms: while it imports its main module, or later.
+    # A child may arm hotfix itself, while it imports its main module or later.
     _call_when_a_child_ends(watcher)
     process = sys.modules.get("multiprocessing.process")
     if process is not None and process.parent_process() is not None:
@@ -298,15 +298,15 @@ def _call_at_exit(watcher: Watcher) -> None:
 
 
 def _call_when_a_child_ends(watcher: Watcher) -> None:
-    """A child of multiprocessing that was forked ends without what `atexit` would run."""
+    """Register `at_exit` in forked children of multiprocessing, which end without running `atexit` handlers."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        # What is to be done at the end is forgotten when a child begins; then the first of these is called.
+        # A new child first clears its finalizers, then calls the functions registered here.
         util.register_after_fork(watcher, _finalize)
 
 
 def _finalize(watcher: Watcher) -> None:
-    from multiprocessing import util  # it is loaded
+    from multiprocessing import util  # already loaded
 
     if watcher.finalizer is None or not watcher.finalizer.still_active():
         watcher.finalizer = util.Finalize(None, watcher.at_exit, exitpriority=-1)
@@ -320,6 +320,6 @@ def _fail(problems: "list[str]") -> None:
             if stream is sys.stderr:
                 stream.write("".join(f"hotfix: {problem}\n" for problem in problems))
             stream.flush()
-        except (AttributeError, OSError, ValueError):  # it is closed, or there is none
+        except (AttributeError, OSError, ValueError):  # the stream is closed or missing
             continue
     _exit(1)

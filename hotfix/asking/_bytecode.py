@@ -1,4 +1,4 @@
-"""Reading bytecode, of Python 3.9 to 3.13: arguments, jumps, handlers, and which instruction pushed a value.
+"""Reads bytecode of Python 3.9 to 3.13: arguments, jumps, handlers, and which instruction pushed a value.
 
 An instruction is named by its offset in bytes.
 """
@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 _VERSION = sys.version_info[:2]
 HAS_TABLE = _VERSION >= (3, 11)
-"""Whether handlers are in a table, and not set up by instructions."""
+"""Whether handlers are in a table, not set up by instructions."""
 
 NAMES = list(opcode.opname)
 _OPS = opcode.opmap
@@ -30,7 +30,7 @@ CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"}
 
 
 def _caches() -> dict[int, int]:
-    """How many cache entries follow an instruction, where a jump counts them."""
+    """How many cache entries follow an instruction, if a jump counts them."""
     if _VERSION < (3, 12):
         return {}
     entries: Any = getattr(opcode, "_inline_cache_entries", ())
@@ -42,17 +42,17 @@ _CACHES = _caches()
 
 
 def _any_of(names: set[str], ops: frozenset[int] = frozenset()) -> re.Pattern[bytes]:
-    """What finds the instructions with one of these names, or one of these numbers."""
+    """A pattern for the instructions with one of these names or numbers."""
     numbers = (op for op, name in enumerate(NAMES[:256]) if name in names or op in ops)
     return re.compile(b"[%s]" % b"".join(re.escape(bytes([op])) for op in (*numbers, 255)), re.DOTALL)
 
 
 _SETTING_UP = _any_of(_SETUPS)
-_CHANGING = _any_of(ENDS | _SETUPS | {"POP_BLOCK", "POP_EXCEPT"}, _RELATIVE | _ABSOLUTE)  # the blocks, or the order
+_CHANGING = _any_of(ENDS | _SETUPS | {"POP_BLOCK", "POP_EXCEPT"}, _RELATIVE | _ABSOLUTE)  # the blocks or the order
 
 
 class Code:
-    """A code object, for questions about its instructions.
+    """A code object, with queries about its instructions.
 
     Attributes:
         object: the code object.
@@ -71,12 +71,12 @@ class Code:
         return NAMES[self.raw[at]] if 0 <= at < len(self.raw) else ""
 
     def place(self, at: int) -> int:
-        """The instruction that `frame.f_lasti` means: that may be a cache entry behind it, or a prefix before it."""
+        """The instruction for `frame.f_lasti`, which may point at a cache entry after it or at a prefix before it."""
         while HAS_TABLE and at > 0 and self.raw[at] == 0:
             at -= 2
         while self.raw[at] == _EXTENDED:
             at += 2
-        return at + 4 if self.name(at) == "PRECALL" else at  # it calls code in C itself, once Python 3.11 knows which
+        return at + 4 if self.name(at) == "PRECALL" else at  # a specialized PRECALL of Python 3.11 calls C code itself
 
     def argument(self, at: int) -> int:
         """The argument of an instruction, with its prefixes."""
@@ -88,7 +88,7 @@ class Code:
         return value
 
     def named(self, at: int) -> str:
-        """The name that a `LOAD_NAME`, a `LOAD_ATTR`, an `IMPORT_FROM` or the like asks for."""
+        """The name that a `LOAD_NAME`, a `LOAD_ATTR`, an `IMPORT_FROM` or the like reads."""
         op, index = self.name(at), self.argument(at)
         if op == "LOAD_SUPER_ATTR":
             index >>= 2
@@ -99,12 +99,12 @@ class Code:
     def variable(self, at: int, stores: bool = False) -> tuple[str, int]:
         """The variable that an instruction loads or stores: its kind and its index."""
         name, index = self.name(at), self.argument(at)
-        if name in ("STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"):  # of Python 3.13
+        if name in ("STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"):  # Python 3.13
             return "FAST", index >> 4 if stores else index & 15
         return name.partition("_")[2], index >> (name == "LOAD_GLOBAL" and HAS_TABLE)
 
     def jump(self, at: int) -> Optional[int]:
-        """Where an instruction may jump to, or None."""
+        """The target of a jump instruction, or None."""
         op = self.raw[at]
         if op in _ABSOLUTE:
             return self.argument(at) * _UNIT
@@ -114,10 +114,10 @@ class Code:
         return at + 2 + 2 * _CACHES.get(op, 0) + (-distance if "BACKWARD" in NAMES[op] else distance)
 
     def pushed_by(self, at: int, above: int = 0) -> int:
-        """The instruction that pushed a value which another one takes; -1 if that depends on the path.
+        """The instruction that pushed a value that another one pops; -1 if that depends on the path.
 
         Args:
-            at: the instruction that takes it.
+            at: the instruction that pops it.
             above: how many values are above it on the stack.
         """
         while True:
@@ -133,7 +133,7 @@ class Code:
             above -= effect
 
     def call(self, at: int) -> tuple[int, list[int]]:
-        """The instructions that pushed what a call calls, and its arguments by position; -1 if not known."""
+        """The instructions that pushed the callee of a call, and its positional arguments; -1 if unknown."""
         words = self.name(at) in ("CALL_KW", "CALL_FUNCTION_KW")  # a tuple of names is on top
         count = self.argument(at)
         if self.name(at - 2) == "PRECALL" or (self.name(at - 4) == "PRECALL" and self.raw[at - 2] == 0):
@@ -144,7 +144,7 @@ class Code:
         return callee, [self.pushed_by(at, count + words - 1 - index) for index in range(count)]
 
     def is_used(self, at: int) -> bool:
-        """Whether what an instruction gives is used; not if it is kept in a variable that gets nothing else."""
+        """Whether the result of an instruction is used; not if its variable is never assigned elsewhere."""
         if not self.name(at).startswith(_GIVING):
             return False
         behind = at + 2 if (target := self.jump(at)) is None else target  # the end of an `await`
@@ -159,11 +159,11 @@ class Code:
     # -- handlers ------------------------------------------------------------------------------------------------------
 
     def handler(self, at: int) -> Optional[int]:
-        """Where Python goes on when an instruction raises, or None where the error leaves the code."""
+        """The handler to which Python jumps when an instruction raises, or None if the error leaves the code."""
         if not HAS_TABLE:
             setups = (match.start() * 2 for match in _SETTING_UP.finditer(self._ops, 0, at // 2))
             if all((self.jump(setup) or 0) <= at for setup in setups):
-                return None  # most often, and fast
+                return None  # the usual case, and fast
             return next((block for block in reversed(self.blocks(at)) if block is not None), None)
         return next((target for start, end, target in self._table(at) if start <= at < end), None)
 
@@ -181,8 +181,8 @@ class Code:
         return self.pushed_by(at) if at >= 0 else -1
 
     def _table(self, at: int = -1) -> list[tuple[int, int, int]]:
-        """The exception table: start, end and handler; only what decides about one instruction, if one is given."""
-        data, low = self.object.co_exceptiontable, 0  # type: ignore[attr-defined]  # of Python 3.11
+        """The exception table: start, end and handler; only the relevant part if an instruction is given."""
+        data, low = self.object.co_exceptiontable, 0  # type: ignore[attr-defined]  # since Python 3.11
         high = len(data)
         while at >= 0 and high - low > 64:  # an entry begins with bit 7
             middle = (low + high) // 2
@@ -204,9 +204,9 @@ class Code:
         return entries
 
     def blocks(self, at: int) -> tuple[Optional[int], ...]:
-        """The blocks around an instruction, innermost last: the handler of each; None for a handler that runs.
+        """The handlers of the blocks around an instruction, innermost last; None for a running handler.
 
-        Of Python 3.9 and 3.10. Each instruction that changes the blocks or the order is followed once.
+        For Python 3.9 and 3.10. Each instruction that changes the blocks or the order is followed once.
         """
         if not self._starts:
             todo: list[tuple[int, tuple[Optional[int], ...]]] = [(0, ())]
@@ -234,7 +234,7 @@ class Code:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of the exception table, and where the next one begins."""
+    """A number of the exception table, and the offset of the next one."""
     value = data[at] & 63
     while data[at] & 64:
         at += 1

@@ -1,4 +1,4 @@
-"""The frames that ask, from the innermost one upwards, and what is kept of them."""
+"""Judges frames, from the one that uses a name upwards, and caches the results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._bytecode import CALLS, Code
 from ._handlers import Error, Fate, Walk, looking_up
 
 _MACHINERY = {"importlib", "importlib._bootstrap", "importlib._bootstrap_external", "importlib.util", "zipimport"}
-# Functions whose caller decides, although they have handlers.
+# Functions with handlers that do not count: their caller decides.
 _TRANSPARENT = {("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")}
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
@@ -21,20 +21,20 @@ _EXPECTING = {
 _SKIPPING = {"SkipTest", "Skipped"}  # errors that a test runner expects
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
-# Packages that are not the program's, and whose `__getattr__` has no answer for what a property of the user's lacks.
+# Packages that are not the program's, and whose `__getattr__` cannot supply what a property of the user's lacks.
 _LIBRARIES = {"torch", "transformers", "hotfix"}
 _INSTALLED = ("<frozen", os.path.dirname(os.__file__))
 _PICKLING = {"load", "loads", "find_class"}
 SUBSCRIPT = "[]"
-"""What is asked for by index or key, in the place of a name."""
+"""The name that represents access by index or key."""
 _OPTIMIZED = 1  # the flag of a function's code
 _SUPPORTED = sys.version_info < (3, 14)
-_MOST = 4096  # places that are kept
+_MOST = 4096  # cached places
 
 _codes: dict[int, Code] = {}  # by identity: equal code objects may be of different files; the value keeps it alive
 _fates: dict[tuple[int, int, Error], Fate] = {}
 _askers: dict[tuple[int, int, str], str] = {}
-_passed: set[tuple[Any, ...]] = set()  # places in which nothing becomes of these errors
+_passed: set[tuple[Any, ...]] = set()  # places that these errors leave unchanged
 
 
 def would_end(
@@ -43,17 +43,17 @@ def would_end(
     name: str = "",
     of_module: bool = False,
 ) -> bool:
-    """Whether the program would end if this error were raised for what a frame asks.
+    """Whether the program would end if a frame got this error for a name that it uses.
 
     Args:
         error: AttributeError for a name of a module or a class, ModuleNotFoundError for a module.
-        asking: the frame that asks, or how many frames up it is; 1 is the caller.
-        name: the attribute that is asked for, or ``[]`` for what is asked for by index or key. If Python asks for
-            something else in this place, code in C is asking.
-        of_module: whether it is a module that is asked for it.
+        asking: the frame that uses the name, or how many frames up it is; 1 is the caller.
+        name: the attribute, or ``[]`` for access by index or key. If the bytecode at this place uses another name, C
+            code uses this one.
+        of_module: whether the name belongs to a module.
 
     Returns:
-        False also where nothing can be determined.
+        False also if nothing can be determined.
     """
     frame = sys._getframe(asking) if isinstance(asking, int) else asking
     if not _SUPPORTED:
@@ -61,29 +61,29 @@ def would_end(
     if _module(frame) not in _MACHINERY:
         how = asker(frame, name)
         if how == "pickler":
-            return True  # what pickles an object of a restored class has received the name before
+            return True  # code that pickles an object of a restored class has received the name before
         if how not in ("plain", "import"):
             return False
         error = (_imported(error) or error) if how == "import" else error
-    elif issubclass(error, AttributeError):  # importlib looks whether a package has the name; Python asks again
+    elif issubclass(error, AttributeError):  # importlib checks whether a package has the name; Python reads it again
         return False
     return not is_handled(error, frame, of_module)
 
 
 def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_module: bool = False) -> bool:
-    """Whether the program is prepared for an error that is raised in a frame, or in what this frame calls.
+    """Whether the program is prepared for an error raised in a frame, or in a call that this frame makes.
 
-    A handler in this frame counts, whatever it is for; further up, one that names the error counts, and one in
-    module-level code. A broad handler in a function further up does not, unless it is silent, or the program's own and
-    has something else in the place of what is imported.
+    In this frame any handler counts. Further up, a handler counts if it names the error or is in module-level code. A
+    broad handler in a function further up does not count, unless it is silent, or it is the program's own and supplies
+    a substitute for the import.
 
     Args:
         error: the class of the error.
-        frame: the frame that calls what raises.
+        frame: the frame that raises the error, or calls the code that does.
         of_module: whether the error is about a name of a module.
 
     Returns:
-        True also where that cannot be determined.
+        True also if it cannot be determined.
     """
     if not _SUPPORTED:
         return True
@@ -142,7 +142,7 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
 
 
 def _falls_back(frame: types.FrameType) -> bool:
-    """Whether a frame is a property of an object whose class has a ``__getattr__``: Python asks that after an error."""
+    """Whether a frame is a property of an object whose class has a ``__getattr__``: Python calls it after an error."""
     code = frame.f_code
     at = 1 if code.co_name == "__get__" else 0  # `functools.cached_property`, and other descriptors
     if code.co_argcount <= at or code.co_name == "__getattr__":
@@ -153,7 +153,7 @@ def _falls_back(frame: types.FrameType) -> bool:
 
 
 def _is_of_the_program(frame: types.FrameType, asking: types.FrameType) -> bool:
-    """Whether a frame is of the program, or of the same package as the frame that asks; not of another package."""
+    """Whether a frame belongs to the program, or to the same package as the frame that uses the name."""
     file, package = frame.f_code.co_filename, _module(frame).partition(".")[0]
     if package == _module(asking).partition(".")[0]:
         return True
@@ -161,7 +161,7 @@ def _is_of_the_program(frame: types.FrameType, asking: types.FrameType) -> bool:
 
 
 def _imported(error: Error) -> Error:
-    """What an import statement makes of an error that a package raises when it is asked for a name."""
+    """The error that an import statement raises when a package raises this one for a name."""
     return ImportError if error and issubclass(error, AttributeError) else error
 
 
@@ -184,7 +184,7 @@ def _walk(frame: types.FrameType, code: Code) -> Walk:
 
 
 def _fate(frame: types.FrameType, error: Error) -> Fate:
-    """What becomes of an error in a frame; kept for the place."""
+    """The fate of an error in a frame, cached by place."""
     key = (id(frame.f_code), frame.f_lasti, error)
     fate = _fates.get(key)
     if fate is None:
@@ -194,7 +194,7 @@ def _fate(frame: types.FrameType, error: Error) -> Fate:
 
 
 def asker(frame: types.FrameType, name: str = "") -> str:
-    """How the instruction at which a frame is asks for an attribute: ``plain``, ``import``, ``probe`` or otherwise."""
+    """How the current instruction of a frame reads an attribute: ``plain``, ``import``, ``probe`` or otherwise."""
     key = (id(frame.f_code), frame.f_lasti, name)
     how = _askers.get(key)
     if how is None:

@@ -1,4 +1,4 @@
-"""What becomes of an error in one frame: every handler that it can meet there, followed on all paths."""
+"""Follows an error through one frame: every handler that it can meet there, on all paths."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, Callable, NamedTuple, Optional
 from ._bytecode import CALLS, ENDS, HAS_TABLE, Code
 
 Error = Optional[type[BaseException]]
-"""The class of an error, or None where it is not known."""
+"""The class of an error, or None if unknown."""
 
 NOT_OF_THE_PROGRAM = "_hotfix_error"
-"""A handler that binds its error to this local variable was put into the function by a tool, and does not count."""
+"""The local variable that marks a handler inserted by a tool; such a handler does not count."""
 
 _UNKNOWN = object()
 _UNBOUND = ("", -1)
@@ -29,13 +29,14 @@ _BEFORE_AS = ("POP_TOP", "EXTENDED_ARG", "CACHE")
 
 
 class Fate(NamedTuple):
-    """What becomes of an error.
+    """The fate of an error in a frame.
 
     Attributes:
         escapes: the classes of the errors that can leave the frame.
-        caught: what can stop it, a pair for each: ``named`` or ``broad`` for a handler, ``manager`` for a context
-            manager that is not known; and what it does: ``nothing`` that calls or keeps the error, ``instead`` where
-            the frame uses what it has asked for and has something else now, or it ``reports`` the error.
+        caught: a pair for each thing that can stop it. First ``named`` or ``broad`` for a handler, or ``manager`` for
+            an unknown context manager. Second its effect: ``nothing`` if it neither calls anything nor keeps the error,
+            ``instead`` if the frame uses the requested value and now has a substitute, ``reports`` if it reports the
+            error.
     """
 
     escapes: frozenset[Error]
@@ -45,15 +46,15 @@ class Fate(NamedTuple):
 class _State(NamedTuple):
     at: int
     error: Error
-    start: int = -1  # of the handler that runs
-    handled: tuple[Error, ...] = ()  # the errors whose handlers run, innermost last
+    start: int = -1  # start of the running handler
+    handled: tuple[Error, ...] = ()  # the errors whose handlers are running, innermost last
     how: str = "broad"
     does: str = "nothing"
     bound: tuple[str, int] = _UNBOUND  # the variable of `except ... as variable`
 
 
 class _Earlier(BaseException):
-    """Stands for an error that was being handled before the one that is followed."""
+    """Represents an error that was already being handled before the current one."""
 
 
 class Walk:
@@ -73,7 +74,7 @@ class Walk:
         self._todo: list[_State] = []
 
     def fate(self, at: int, error: Error) -> Fate:
-        """What becomes of an error that an instruction raises."""
+        """The fate of an error that an instruction raises."""
         seen: set[_State] = set()
         self._is_used = self._code.is_used(at)
         self._throw(_State(at, error))
@@ -85,7 +86,7 @@ class Walk:
         return Fate(frozenset(self._escapes), frozenset(self._caught))
 
     def value(self, at: int) -> Any:
-        """What an instruction pushes, as far as it is a global name, an attribute of one, a constant or a tuple."""
+        """The value that an instruction pushes, if it is a global name, an attribute of one, a constant or a tuple."""
         code, name = self._code, self._code.name(at)
         try:
             if name in ("LOAD_NAME", "LOAD_GLOBAL"):
@@ -122,7 +123,7 @@ class Walk:
         return None
 
     def _step(self, state: _State) -> Optional[_State]:
-        """Follow one instruction; None where the path ends."""
+        """Follow one instruction; None if the path ends."""
         code, at = self._code, state.at
         name, target = code.name(at), code.jump(at)
         if name == "PUSH_EXC_INFO":
@@ -153,12 +154,12 @@ class Walk:
                 self._todo.append(state._replace(at=at + 2))
             return state._replace(at=target)
         if state.bound != _UNBOUND and name.startswith("STORE_") and code.variable(code.pushed_by(at)) == state.bound:
-            return state._replace(at=at + 2, does="reports")  # it is kept, to be raised or shown later
+            return state._replace(at=at + 2, does="reports")  # the error is kept, to be raised or shown later
         does = "calls" if state.does == "nothing" and "CALL" in name else state.does
         return state._replace(at=at + 2, does=does)
 
     def _match(self, state: _State) -> Optional[_State]:
-        """An except clause: the path on which it matches, the path on which it does not, or both."""
+        """Follow an except clause: the path on which it matches, the path on which it does not, or both."""
         code, at = self._code, state.at
         classes = _classes(self.value(code.pushed_by(at)))
         matches = _matches(state.error, classes)
@@ -178,7 +179,7 @@ class Walk:
         return state._replace(at=at + 2, how=_how(state.error, classes), bound=bound, does=does)
 
     def _leave_block(self, state: _State) -> Optional[_State]:
-        """The end of a `with` block: its context manager stops the error, lets it through, or is not known."""
+        """Follow the end of a `with` block: its context manager stops the error, lets it through, or is unknown."""
         stops, how = self._stops(self._code.manager(state.start), state.error)
         if stops is not False:
             self._catch(how, "reports")
@@ -190,7 +191,7 @@ class Walk:
         return None
 
     def _raised(self, state: _State) -> Error:
-        """The class of what a raise statement raises."""
+        """The class of the error that a raise statement raises."""
         code, count = self._code, self._code.argument(state.at)
         source = code.pushed_by(state.at, count - 1) if count else -1
         if code.name(source) in CALLS:
@@ -203,7 +204,7 @@ class Walk:
     # -- context managers ----------------------------------------------------------------------------------------------
 
     def _stops(self, manager: int, error: Error) -> tuple[Optional[bool], str]:
-        """Whether a context manager stops an error, None if perhaps; and how."""
+        """Whether a context manager stops an error (None if unknown), and how."""
         code = self._code
         if code.name(manager) not in CALLS:
             value = self.value(manager)
@@ -237,7 +238,7 @@ _WITH_A_NAME = ("NAME", "GLOBAL", "ATTR", "METHOD")
 
 
 def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) -> Callable[[str], Any]:
-    """A function that returns the value of a name in a module, without calling anything of the module's."""
+    """A function that returns the value of a name in a module, without calling any code of the module."""
 
     def look_up(name: str) -> Any:
         for space in (local or {}, names):
@@ -249,7 +250,7 @@ def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) ->
 
 
 def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
-    """Whether the context managers of a class stop errors: not where `__exit__` returns nothing, or is written in C."""
+    """Whether the context managers of a class stop errors: not if `__exit__` returns nothing, or is written in C."""
     leave = getattr(kind, "__exit__", None) or getattr(kind, "__aexit__", None)
     if not isinstance(leave, types.FunctionType):
         return (False if leave is not None else None), "manager"
@@ -268,7 +269,7 @@ def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
 
 
 def _speaks_of(function: types.FunctionType, error: Error) -> bool:
-    """Whether a function is about this error: it names a class that matches, or compares with classes that it has."""
+    """Whether a function refers to this error: it names a matching class, or compares with classes that it stores."""
     names, spaces = function.__code__.co_names, (function.__globals__, vars(builtins))
     values = [space[name] for name in names for space in spaces if name in space]
     kinds = [kind for kind in values if isinstance(kind, type) and issubclass(kind, BaseException)]
@@ -277,14 +278,14 @@ def _speaks_of(function: types.FunctionType, error: Error) -> bool:
 
 
 def _classes(value: Any) -> list[Error]:
-    """The classes that an except clause names; None stands for what is not known."""
+    """The classes that an except clause names; None for an unknown one."""
     if isinstance(value, tuple):
         return [kind for part in value for kind in _classes(part)]
     return [value if isinstance(value, type) else None]
 
 
 def _matches(error: Error, classes: list[Error]) -> Optional[bool]:
-    """Whether one of these classes matches an error; None if perhaps."""
+    """Whether one of these classes matches an error; None if unknown."""
     for kind in classes:
         if kind is not None and (issubclass(error, kind) if error else kind in _BROAD):
             return True
@@ -292,7 +293,7 @@ def _matches(error: Error, classes: list[Error]) -> Optional[bool]:
 
 
 def _how(error: Error, classes: list[Error]) -> str:
-    """Whether an except clause names the error; one that is not known may catch it among all others."""
+    """Whether an except clause names the error or is broad; an unknown class counts as broad."""
     for kind in classes:
         if kind and (issubclass(kind, _NAMED) or (kind not in _BROAD and error and issubclass(error, kind))):
             return "named"

@@ -1,5 +1,5 @@
 """Calls of functions with known bugs, counted while they run (``HOTFIX_MODE=observe``, ``HOTFIX_COUNT=1``).
 
-`observer` decides which functions are observed in a session, `edit` has a function report what it was called with, and
-`counter` counts and asks the trigger. `hotfix.reports.observed` puts the counts into words.
+`observer` selects the functions to observe in a session, `edit` makes a function report the arguments of its calls, and
+`counter` counts calls and evaluates the trigger. `hotfix.reports.observed` puts the counts into words.
 """

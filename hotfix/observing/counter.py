@@ -1,15 +1,15 @@
-"""Calls of functions with known bugs, counted while they run: what a function that is observed calls first.
+"""Counts calls of functions with known bugs while they run.
 
-`Counter.seen` is all that is added to an observed function (`hotfix.observing.edit`). It takes what the call was
-given, counts it, and asks the trigger of the fix. Nothing of it changes an argument, waits for a device, takes a lock,
-or raises: what goes wrong in a trigger is counted as a call of which it could not be told whether the bug has struck.
+`Counter.seen` is the only call added to an observed function (`hotfix.observing.edit`). It receives the arguments of
+the call, counts it, and evaluates the trigger of the fix. It changes no argument, waits for no device, takes no lock
+and never raises: a call whose trigger fails is counted as undecided.
 
-What ``torch.compile`` traces is left as it is: `seen` returns at once there, and nothing of it is in the graph. A call
-inside of a compiled graph is not counted, so the counter notes that it was traced.
+Under ``torch.compile`` `seen` returns at once and adds nothing to the graph. Calls inside a compiled graph are not
+counted, so the counter records that the function was traced.
 
-The first call of a function in a process is reported at once, so that a process that is killed has said what it called.
+The first call of a function in a process is reported at once, so that even a killed process has reported it.
 
-Each thread counts for itself, and each process: a forked child begins at zero.
+Each thread and each process counts for itself; a forked child begins at zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..trigger import Call, Trigger
 
 __all__ = ["Counted", "Counter", "First"]
 
-# Whose frames are not where a user would look.
+# Packages whose frames are not reported as the place of a call.
 _INSIDE = frozenset(
     (
         "transformers",
@@ -49,11 +49,11 @@ _REST = 60.0  # seconds between two calls of `notify`
 
 @dataclass(frozen=True)
 class First:
-    """The first call on which a bug struck.
+    """The first call that triggered a bug.
 
     Attributes:
         time: seconds since the epoch.
-        place: ``FILE:LINE`` of the caller, as near to the user's own program as the stack tells.
+        place: ``FILE:LINE`` of the caller, as near to the user's own program as the stack shows.
     """
 
     time: float
@@ -62,21 +62,21 @@ class First:
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted of one function for one fix.
+    """The counts of one function for one fix.
 
     Attributes:
         fix: id of the fix.
         place: ``module:qualname`` of the function.
-        calls: how often it was called.
-        asked: of how many of these calls the trigger was asked.
-        struck: on how many of them the bug gave a wrong result.
-        untold: of how many of them it could not be told.
-        first: the first call on which it struck.
-        when: the condition, in words; None where none can be told.
-        wrong: what is wrong with the results.
-        why_not: why no condition can be told.
-        every: the trigger was asked on every n-th call.
-        compiled: whether it was traced into a graph; calls of a graph are not among the calls.
+        calls: the number of calls.
+        asked: for how many of these calls the trigger was evaluated.
+        struck: how many of those triggered the bug and gave a wrong result.
+        untold: how many of those could not be decided.
+        first: the first call that triggered the bug.
+        when: the condition, in words; None if there is none.
+        wrong: the error in the results.
+        why_not: why there is no condition.
+        every: the trigger is evaluated on every n-th call.
+        compiled: whether the function was traced into a graph; calls inside a graph are not counted.
     """
 
     fix: str
@@ -103,16 +103,16 @@ class Counter:
     Args:
         fix: id of the fix.
         place: ``module:qualname`` of the function.
-        trigger: of the fix, or None where it has none.
-        names: of the parameters, in the order in which `seen` gets their values.
-        is_method: whether the first of them is the object or class that it is called on.
-        extra: the one that takes all other named arguments; empty where there is none.
-        notify: called at the first call and when the bug strikes for the first time, and from time to time when it
-            strikes again.
+        trigger: the trigger of the fix, or None.
+        names: the parameter names, in the order in which `seen` gets their values.
+        is_method: whether the first parameter is the object or class of the method.
+        extra: the parameter for all other keyword arguments; empty if there is none.
+        notify: called at the first call, when the bug is first triggered, and from time to time when it is triggered
+            again.
 
     Attributes:
-        name: the global name under which the function that is observed finds `seen`.
-        seen: what it calls with the values of its parameters.
+        name: the global name under which the observed function finds `seen`.
+        seen: the function that it calls with the values of its parameters.
     """
 
     def __init__(
@@ -140,21 +140,21 @@ class Counter:
         self._later: deque[tuple[Any, Any, list[int], str]] = deque()
         self._compiled = False
         self._is_begun = False
-        # No name of one underscore: Python clears these first when a module goes.
+        # Not a name with a single underscore: Python clears those first when it destroys a module.
         self.name = f"__hotfix_seen_{next(_numbers)}__"
         _prepare()
         self.seen = self._seen()
         _all.append(self)
 
     def _seen(self) -> Callable[..., None]:
-        """What the observed function calls: a plain function, as torch wants those that it traces to be."""
+        """The function that the observed function calls: a plain function, since torch traces only those."""
         by_thread, condition, ask, begin = self._by_thread, self._condition, self._ask, self._begin
         every = self._trigger.every if self._trigger else 1
 
         def traced() -> None:
             self._trace()
 
-        # As torch.compiler.assume_constant_result: it is called while the graph is made, and is not in the graph.
+        # As torch.compiler.assume_constant_result does: it is called during tracing, and is not in the graph.
         traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
         def seen(*values: Any) -> None:
@@ -173,10 +173,10 @@ class Counter:
         return seen
 
     def result(self, wait: bool = True) -> Counted:
-        """What was counted so far, in this process.
+        """The counts of this process so far.
 
         Args:
-            wait: whether to wait for what a device has not computed yet.
+            wait: whether to wait for results that a device has not computed yet.
         """
         self._read_later(wait=wait)
         calls, asked, struck, untold = (sum(one[n] for one in list(self._by_thread.values())) for n in range(4))
@@ -197,7 +197,7 @@ class Counter:
         )
 
     def forget(self) -> None:
-        """Begin at zero. Graphs that were made stay, and so does the note that there are some."""
+        """Reset to zero. Existing graphs stay, and so does the flag that says so."""
         self._is_begun = False
         self._by_thread.clear()
         self._first.clear()
@@ -218,7 +218,7 @@ class Counter:
     def _report(self, is_first: bool) -> None:
         try:
             self._notify(self, is_first)
-        except Exception as error:  # nobody who observes may change what is observed
+        except Exception as error:  # observing must not change the program
             self.problem = self.problem or f"{type(error).__name__}: {error}"
 
     def _ask(self, values: tuple[Any, ...], mine: list[int]) -> None:
@@ -233,7 +233,7 @@ class Counter:
                 self._tell_later(told, mine)
             elif told is not False:
                 self._cannot_tell(mine, "the trigger does not tell" if told is None else f"it returned {told!r}")
-        except (Exception, SystemExit) as error:  # nobody who observes may change what is observed
+        except (Exception, SystemExit) as error:  # observing must not change the program
             self._cannot_tell(mine, f"{type(error).__name__}: {error}")
 
     def _strike(self, mine: list[int], place: str) -> None:
@@ -251,11 +251,11 @@ class Counter:
             self.problem = why
             self._report(False)
 
-    # -- what a tensor tells -------------------------------------------------------------------------------------------
+    # -- triggers that return a tensor ---------------------------------------------------------------------------------
 
     def _tell_later(self, told: Any, mine: list[int]) -> None:
-        """A tensor of one truth value: at once on the CPU; else when the device has come to it."""
-        import torch  # it is there: it has made the tensor
+        """Read a boolean tensor: at once on the CPU, else when the device has computed it."""
+        import torch  # already imported: it made the tensor
 
         kind = told.device.type
         if kind == "cpu":
@@ -274,7 +274,7 @@ class Counter:
 
     def _read_later(self, wait: bool) -> None:
         if self._later and sys.modules["torch"].cuda.is_current_stream_capturing():
-            return  # asking for an event would end the capture
+            return  # querying an event would abort the capture
         while self._later:
             try:
                 copy, event, mine, place = self._later.popleft()
@@ -295,7 +295,7 @@ _all: list[Counter] = []
 
 
 def counters() -> tuple[Counter, ...]:
-    """All that were made in this process."""
+    """All counters made in this process."""
     return tuple(_all)
 
 
@@ -307,7 +307,7 @@ _is_compiling: Callable[[], bool] = _never
 
 
 def _prepare() -> None:
-    """Know how to ask torch whether it is compiling; whoever compiles something has imported it before."""
+    """Find torch's test for tracing; a program that compiles has imported torch before."""
     global _is_compiling
     compiler: Any = sys.modules.get("torch.compiler")
     dynamo: Any = sys.modules.get("torch._dynamo")
@@ -315,7 +315,7 @@ def _prepare() -> None:
 
 
 def _caller() -> str:
-    """The file and line that called, outside of the libraries; the outermost where all of it is in libraries."""
+    """The file and line of the caller outside the libraries; the outermost frame if all are in libraries."""
     frame: Optional[FrameType] = sys._getframe(1)
     outermost = frame
     while frame is not None:

@@ -1,9 +1,10 @@
-"""The edit that has a function tell, as the first thing that it does, what it was called with.
+"""The edit that makes a function first report the arguments of its call.
 
-Nothing else changes: its body, signature, names and lines are its own, no frame is between it and its caller, and a
-generator, a coroutine or a method that uses ``super()`` is one as before. What is called for it is made by
-`hotfix.observing.counter`, and is a global of the function: an import could fail in the middle of the user's call,
-where hotfix has left ``sys.modules``. It stays there after the edit was taken out, for calls that have begun.
+Nothing else changes: the function keeps its body, signature, names and lines, and no frame comes between it and its
+caller. A generator, a coroutine or a method that uses ``super()`` works as before. `hotfix.observing.counter` makes the
+function that receives the report. It is a global of the observed function, because an import could fail in the middle
+of the user's call if hotfix is gone from ``sys.modules``. It stays there after the edit is removed, for calls that are
+still running.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _TEXT = "{name}({arguments})"
 
 
 def parameters(function: types.FunctionType) -> tuple[tuple[str, ...], str]:
-    """The names of what a function is given, and of that which takes all other named arguments (or nothing)."""
+    """The parameter names of a function, and the one for all other keyword arguments (or an empty string)."""
     made = function.__code__
     number = made.co_argcount + made.co_kwonlyargcount + bool(made.co_flags & inspect.CO_VARARGS)
     names = made.co_varnames[: number + bool(made.co_flags & inspect.CO_VARKEYWORDS)]
@@ -28,7 +29,7 @@ def parameters(function: types.FunctionType) -> tuple[tuple[str, ...], str]:
 
 
 def provide(function: types.FunctionType, name: str, seen: Callable[..., None]) -> str:
-    """Give a function the global that it will call, under a name that means nothing else to it.
+    """Give a function the global that it will call, under a name that it does not use otherwise.
 
     Returns:
         The name.
@@ -43,18 +44,18 @@ def provide(function: types.FunctionType, name: str, seen: Callable[..., None]) 
 
 
 def target(module: str, qualname: str, name: str, names: tuple[str, ...]) -> Target:
-    """The change of a function that has it call the global `name` with its arguments.
+    """The edit that makes a function call the global `name` with its arguments.
 
     Args:
         module: name of the module.
-        qualname: of the function.
-        name: what it calls.
-        names: of its parameters.
+        qualname: the qualified name of the function.
+        name: the global to call.
+        names: the names of its parameters.
     """
     text = _TEXT.format(name=name, arguments=", ".join(names))
 
     def tells(node: ast.AST) -> Optional[Any]:
-        # The first from the outside is the function; its replacement may have another name.
+        # The outermost definition is the function; its replacement may have another name.
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return None
         first = int(ast.get_docstring(node, clean=False) is not None)
@@ -62,5 +63,5 @@ def target(module: str, qualname: str, name: str, names: tuple[str, ...]) -> Tar
         body = [*node.body[:first], *added, *node.body[first:]]
         return type(node)(**{**dict(ast.iter_fields(node)), "body": body})
 
-    tells.counts = True  # type: ignore[attr-defined]  # it changes nothing else, and goes with a replacement
+    tells.counts = True  # type: ignore[attr-defined]  # it changes nothing else, and can be combined with a replacement
     return Target(module, qualname, method="edit", implementation=tells, key=f"{module}:{qualname}")

@@ -1,8 +1,8 @@
-"""Which functions are observed in this process: under ``HOTFIX_MODE=observe``, and under ``HOTFIX_COUNT=1``.
+"""Selects the functions to observe in this process, under ``HOTFIX_MODE=observe`` and ``HOTFIX_COUNT=1``.
 
-A session has an observer only where one of the two is asked for. It finds the triggers of fixes, has the functions that
-they are about tell what they were called with, and knows what was counted. A function is observed where the bug shows:
-in the target that is broken, or where the trigger names another place, as soon as it is loaded.
+A session has an observer only if one of the two is set. It loads the triggers of fixes, makes their functions report
+the arguments of each call, and keeps the counts. It observes the place where the bug shows: the broken target, or
+another place that the trigger names, as soon as that is loaded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..versions import installed
 from . import counter, edit
 from .counter import Counted, Counter
 
-_LAST = 1_000_000  # in the order in which steps are taken: what counts is put on top of what repairs
+_LAST = 1_000_000  # the order of steps: counting is installed after, and on top of, repairs
 
 
 class Observer:
@@ -33,7 +33,7 @@ class Observer:
 
     Args:
         module_of: the module that defines a fix, by its id.
-        journal: has the functions changed, and knows the way back.
+        journal: changes the functions, and can undo it.
         warn_once: logs a sentence once, as `hotfix.engine.log.Log.warn_once`: for triggers that cannot be used.
     """
 
@@ -49,22 +49,22 @@ class Observer:
         self.on_strike: Callable[[], None] = _nothing
 
     def trigger_of(self, fix: str) -> Optional[Trigger]:
-        """The trigger of a fix; its module is imported at the first time. One that cannot be used is said, and is none.
+        """The trigger of a fix, or None; its module is imported at first use. An unusable trigger is logged.
 
         Args:
-            fix: its id.
+            fix: id of the fix.
         """
         if fix not in self._triggers:
             try:
                 found = trigger.load(fix, self._module_of(fix))
-            except (Exception, SystemExit) as error:  # of this one alone
+            except (Exception, SystemExit) as error:  # only this trigger fails
                 self._warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
                 found = None
             self._triggers[fix] = found
         return self._triggers[fix]
 
     def modules(self, fixes: Iterable[str]) -> set[str]:
-        """The modules in which the triggers of fixes name a place."""
+        """The modules of all places that the triggers of these fixes name."""
         found: set[str] = set()
         for fix in fixes:
             one = self.trigger_of(fix)
@@ -72,13 +72,13 @@ class Observer:
         return found
 
     def observe(self, fix: Fix, target: Target, module: types.ModuleType) -> str:
-        """Count the calls of a broken function, or of those where its bug shows.
+        """Count the calls of a broken function, or of the functions where its bug shows.
 
         Returns:
-            What was done, as a sentence.
+            A sentence that describes the result.
 
         Raises:
-            Refusal: the calls cannot be counted; why.
+            Refusal: the calls cannot be counted, with the reason.
         """
         one = self.trigger_of(fix.id)
         name = f"{module.__name__}:{target.qualname}"
@@ -97,14 +97,14 @@ class Observer:
         return "Not repaired; its calls are counted."
 
     def count(self, fix: Fix, target: Target, module: types.ModuleType) -> None:
-        """Count the calls of a repaired function on which its bug would have struck, where that can be told.
+        """Count the calls of a repaired function that would have triggered its bug, if the trigger can decide it.
 
-        A call is seen as the caller made it, before anything repaired has looked at it. What is wrapped is not counted:
-        below the wrapper a call is what that has made of it.
+        It sees a call as the caller made it, before the repaired code runs. Wrapped functions are not counted: below
+        the wrapper, the arguments are those that the wrapper passes on.
         """
         one = self.trigger_of(fix.id)
         if one is not None and one.conditions and one.while_repaired and target.method in ("edit", "replace"):
-            with suppress(Refusal):  # it is repaired all the same
+            with suppress(Refusal):  # the function stays repaired
                 self.observe(fix, target, module)
 
     def module_loaded(self, module: types.ModuleType) -> None:
@@ -115,7 +115,7 @@ class Observer:
                 self._try(fix, place, module)
 
     def lost(self, fix: str, target: str) -> Optional[str]:
-        """Why the calls of a function that is to be observed are not counted (any more), as a sentence, or None."""
+        """Why the calls of an observed function are not counted (any more), as a sentence, or None."""
         found = self._counters.get((fix, target))
         if found is not None:
             reason = self._journal.replaced_since(found[1], target.partition(":")[0])
@@ -126,20 +126,20 @@ class Observer:
         return None
 
     def forget(self, fixes: Optional[set[str]]) -> None:
-        """Know nothing any more of these fixes, or of all; they were taken out."""
+        """Forget these fixes, or all fixes, after they were removed."""
         with self._lock:
             for table in (self._counters, self._waiting, self._unobservable):
                 for key in [key for key in table if fixes is None or key[0] in fixes]:
                     del table[key]
 
     def results(self, wait: bool = True) -> tuple[Counted, ...]:
-        """What was counted in this process; see `Counter.result`."""
+        """The counts of this process; see `Counter.result`."""
         return tuple(counter.result(wait) for counter, _ in list(self._counters.values()))
 
     # ------------------------------------------------------------------------------------------------------------------
 
     def _look_at(self, fix: Fix, place: str) -> None:
-        """Observe a function that is no target itself."""
+        """Observe a function that is not a target itself."""
         name = place.partition(":")[0]
         module = sys.modules.get(name)
         if module is None or not installed.is_executed(name):
@@ -160,7 +160,7 @@ class Observer:
             raise Refusal(f"{qualname} is no Python function that is defined in {module.__name__}")
         with self._lock:
             known = self._counters.get((fix.id, place))
-            if known is None or not self._journal.is_in_place(known[1]):  # a module that was executed again has it not
+            if known is None or not self._journal.is_in_place(known[1]):  # a module that was executed again lacks it
                 names, extra = edit.parameters(site.function)
                 is_method = isinstance(site.owner, type) and not isinstance(site.raw, staticmethod) and bool(names)
                 if known is None:
@@ -195,6 +195,6 @@ def _names(fix: Fix) -> set[str]:
 
 
 def reset() -> None:
-    """Set all counts of this process to zero: for tests, and for who measures one part of a run."""
+    """Reset all counts of this process to zero, for tests and for measuring one part of a run."""
     for one in counter.counters():
         one.forget()

@@ -1,16 +1,16 @@
-"""Names that a module or a class gives only to code that would end without them (see `hotfix.asking`).
+"""Names that a module or a class gives only to code that would fail without them (see `hotfix.asking`).
 
-A module gets a class of its own, derived from the one that it has, with a descriptor for each name. Its dictionary
-stays as it was: `hasattr`, ``dir()``, ``vars()``, a star-import and ``try: from module import name`` see what they saw.
-A name that somebody puts into the module wins, and so does a ``__getattr__`` of the module's own. A class gets the
-descriptor itself: ``dir()`` of it has one name more. What another class has further down the order of inheritance wins.
-A dictionary of a module gets a copy in its place that is asked for the keys that are missing. A module that is gone is
-found by a finder behind all others, for ``import`` statements that would fail; once a program has received it, it is
-there for the whole process.
+A module gets its own class, derived from its present class, with a descriptor for each name. Its dictionary does not
+change: `hasattr`, ``dir()``, ``vars()``, a star-import and ``try: from module import name`` give the same results as
+before. A name that other code sets in the module takes precedence, and so does the module's own ``__getattr__``. A
+class gets the descriptor itself, so its ``dir()`` has one more name. A class further down the method resolution order
+takes precedence. A dictionary of a module is replaced by a copy that can supply missing keys. A last finder supplies
+removed modules to ``import`` statements that would fail; once a program has received such a module, the whole process
+has it.
 
-Under ``torch.compile`` no frame of the program runs: what the compiler knows of the code that it traces decides.
+Under ``torch.compile`` no frame of the program runs; the compiler's record of the traced code decides.
 
-What was received is written down (`received`), with the place that asked first.
+`received` records each name that was received, with the first place that used it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ BASE = "_hotfix_base"
 
 
 def class_of(module: types.ModuleType, makes: bool = False) -> Optional[type]:
-    """The class of our own that a module has, also below one that it got since.
+    """The class that we gave a module, even below a class that it got later.
 
     Args:
         module: the module.
-        makes: whether it gets one, if it has none.
+        makes: whether to create one if it has none.
 
     Raises:
-        Refusal: the module is of a kind that cannot have another class.
+        Refusal: the class of the module cannot be changed.
     """
     for kind in type(module).__mro__:
         if BASE in vars(kind):
@@ -57,12 +57,12 @@ def class_of(module: types.ModuleType, makes: bool = False) -> Optional[type]:
 
 
 def put(module: types.ModuleType, name: str, descriptor: Any) -> None:
-    """Have the class of a module answer for a name that the module lacks."""
+    """Give the class of a module a descriptor for a name that the module lacks."""
     setattr(class_of(module, makes=True), name, descriptor)
 
 
 def take(module: types.ModuleType, name: str, descriptor: Any) -> None:
-    """Take an answer away; with the last one the module gets its class back, unless it has another one since."""
+    """Remove a descriptor; after the last one the module gets its class back, unless its class was changed since."""
     kind = class_of(module)
     if kind is None:
         return
@@ -74,10 +74,10 @@ def take(module: types.ModuleType, name: str, descriptor: Any) -> None:
 
 
 def own_answer(subject: Any, name: str) -> Any:
-    """What a module or an object itself answers for a name that it lacks, by its ``__getattr__``.
+    """The result of a module's or an object's own ``__getattr__`` for a name that it lacks.
 
     Raises:
-        AttributeError: it has no answer.
+        AttributeError: it has no such name.
     """
     hook = getattr(type(subject), "__getattr__", None)
     if hook is not None:
@@ -93,7 +93,7 @@ class Received(NamedTuple):
 
     Attributes:
         fix: id of the fix.
-        place: where it was asked for first, as ``train.py:7``.
+        place: the first place that used it, as ``train.py:7``.
     """
 
     fix: str
@@ -105,29 +105,29 @@ _listeners: list[Callable[[], None]] = []
 
 
 def received() -> dict[str, Received]:
-    """The names that this process has received because it would have ended without them, by ``module:qualname``."""
+    """The names that this process has received because it would have failed without them, by ``module:qualname``."""
     return dict(_received)
 
 
 def forget(target: str) -> None:
-    """A name was taken out."""
+    """Forget a name that was removed."""
     _received.pop(target, None)
     _traced.discard(target)
 
 
 def on_first(listener: Callable[[], None]) -> None:
-    """Have a function called when a name is received, as the first one of this process or since `forget`."""
+    """Call a function when a name is received, if it is the first in this process or the first since `forget`."""
     if listener not in _listeners:
         _listeners.append(listener)
 
 
 def note(target: str, fix: str, frame: Optional[types.FrameType]) -> None:
-    """Write down that a name was received, the first time.
+    """Record the first time that a name is received.
 
     Args:
         target: ``module:qualname``.
         fix: id of the fix.
-        frame: that has asked, or what it has called of importlib or hotfix.
+        frame: the frame that used it, or a frame of importlib or hotfix that it called.
     """
     if not target or target in _received:
         return
@@ -144,19 +144,19 @@ _BETWEEN = ("importlib.", "hotfix.")
 
 
 class Restored:
-    """A name that is given to code that would end without it, and to nobody else.
+    """A name that only code gets that would fail without it.
 
     Args:
         name: the name.
-        value: what it stands for: of a class, what the class would have in its dictionary.
-        find: returns it, if it is not known yet.
-        target: ``module:qualname`` of the name; empty where nobody is to be told that it was received.
+        value: the object behind the name; for a class, the object that its dictionary would hold.
+        find: returns the object, if it is not known yet.
+        target: ``module:qualname`` of the name; empty if receiving it is not recorded.
         fix: id of the fix.
 
     Attributes:
-        line: what the error of an import says, where a program handles that error; see `hotfix.patching.hints`.
-        anchor: the class that it is in; None in a module.
-        how: what is asked for: a name of a ``module``, a ``member`` of a class, or an ``item``.
+        line: the extra line in the error of an import that the program handles; see `hotfix.patching.hints`.
+        anchor: the class that has it; None in a module.
+        how: the kind of access: a name of a ``module``, a ``member`` of a class, or an ``item``.
     """
 
     def __init__(
@@ -177,21 +177,21 @@ class Restored:
         self.how = "module"
 
     def __get__(self, instance: Any, owner: type) -> Any:  # pragma: no mutate block
-        # It looks at the statement that has called it, and a mutant is called through another one.
+        # It inspects the statement that calls it, and a mutant is called through another one.
         if instance is None and issubclass(owner, types.ModuleType):
             return self
         return self.answer(instance, owner, None if is_compiling() else sys._getframe(1))
 
     def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
-        """What who asks gets.
+        """The value for the code that uses the name.
 
         Args:
-            instance: of which it is asked; None for a class.
+            instance: the instance; None for a class.
             owner: its class.
-            frame: that asks; None under `torch.compile`.
+            frame: the frame that uses the name; None under `torch.compile`.
 
         Raises:
-            AttributeError: the program does without the name.
+            AttributeError: the program works without the name.
         """
         is_module = issubclass(owner, types.ModuleType)
         if not is_module and self.anchor is not None and _is_further_down(self.anchor, self.name, owner):
@@ -206,15 +206,15 @@ class Restored:
             try:
                 own = own_answer(owner if instance is None else instance, self.name)
             except AttributeError:
-                own = self  # it has none: the program would end here
-            if own is not self:  # a `__getattr__` that looks into the class finds this
+                own = self  # it has none: the program would fail here
+            if own is not self:  # a `__getattr__` that searches the class finds this descriptor
                 return own
             self.give(frame)
         value = self.value if self.find is None else self.find()
         return value if is_module else _bound(value, instance, owner)
 
     def give(self, frame: Optional[types.FrameType]) -> None:
-        """Write down that a program has received the name."""
+        """Record that a program has received the name."""
         note(self.target, self.fix, frame)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -226,10 +226,10 @@ _guarded: dict[type, tuple[Any, Any, int]] = {}
 
 
 def put_in_class(owner: type, name: str, descriptor: Restored) -> None:
-    """Have a class answer for a name that it lacks.
+    """Give a class a descriptor for a name that it lacks.
 
-    The tokenizers of 5.5.1 and later look into their classes for what Python did not find there, and would return the
-    descriptor itself to a program that does without the name: their ``__getattr__`` gets another one around it.
+    The tokenizers of 5.5.1 and later search their classes in ``__getattr__``, and would return the descriptor itself to
+    a program that works without the name. Their ``__getattr__`` is therefore wrapped.
     """
     descriptor.__set_name__(owner, name)
     setattr(owner, name, descriptor)
@@ -253,7 +253,7 @@ def take_from_class(owner: type, name: str) -> None:
 
 
 def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    """A ``__getattr__`` that finds no descriptors of ours."""
+    """A ``__getattr__`` that skips our descriptors."""
 
     @wraps(original)
     def __getattr__(self: Any, key: str) -> Any:  # noqa: N807 - its name
@@ -266,22 +266,22 @@ def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, 
 
 
 def _is_further_down(anchor: type, name: str, owner: type) -> bool:
-    """Whether a class has a name behind another one in its order of inheritance."""
+    """Whether a class after `anchor` in the method resolution order of `owner` has the name."""
     mro = owner.__mro__
     return any(name in vars(kind) for kind in mro[mro.index(anchor) + 1 :])
 
 
-_is_further_down._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls it, and traces nothing
+_is_further_down._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls, but does not trace it
 
 
 class Writable(Restored):
-    """The same of a value that takes what is assigned to the name, from programs that have received it.
+    """A restored name that programs can assign to once they have received it.
 
-    A program that assigns and has never read works without the name: it has an attribute of its own.
+    A program that assigns without ever reading the name works without it: it sets an attribute of its own.
     """
 
     def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
-        """What who asks gets: first of all what the instance has itself."""
+        """The value for the code that uses the name; the instance's own attribute comes first."""
         if instance is not None and self.name in instance.__dict__:
             return instance.__dict__[self.name]
         return super().answer(instance, owner, frame)
@@ -300,13 +300,13 @@ class Writable(Restored):
 
 
 class Subscript(Restored):
-    """The method ``__getitem__`` of a class whose objects have no items any more."""
+    """The method ``__getitem__`` of a class whose objects no longer have items."""
 
     def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
-        """What who asks gets.
+        """The value for the code that uses the method.
 
         Raises:
-            TypeError, AttributeError: the program does without items.
+            TypeError, AttributeError: the program works without items.
         """
         try:
             return super().answer(instance, owner, frame)
@@ -321,14 +321,14 @@ class Subscript(Restored):
 
 
 class _NoItems(TypeError, AttributeError):
-    """The error of an index, and of a name: code in C may have asked for either."""
+    """The error of an index and of a name, since code in C may have used either."""
 
 
 class Entries(dict):  # type: ignore[type-arg]
-    """A dictionary of a module, with keys that only code gets that would end without them.
+    """A dictionary of a module, with keys that only code gets that would fail without them.
 
     Args:
-        original: the dictionary in whose place it is.
+        original: the dictionary that it replaces.
     """
 
     def __init__(self, original: dict[Any, Any]) -> None:
@@ -352,21 +352,21 @@ class Entries(dict):  # type: ignore[type-arg]
         return entry.value
 
     def __reduce__(self) -> Any:
-        """It is copied and pickled as a plain dictionary."""
+        """Copy and pickle it as a plain dictionary."""
         return dict, (dict(self),)
 
     def as_it_was(self) -> dict[Any, Any]:
-        """The original, with what was changed since."""
+        """The original, updated with all changes made since."""
         self.original.clear()
         self.original.update(self)
         return self.original
 
 
-_SUBSCRIPT = "[]"  # `hotfix.asking.SUBSCRIPT`, which is imported when something is asked for
+_SUBSCRIPT = "[]"  # `hotfix.asking.SUBSCRIPT`, which is imported on first use
 
 
 def _bound(value: Any, instance: Any, owner: type) -> Any:
-    """What a class that has a value in its dictionary gives: in steps that `torch.compile` can follow."""
+    """The result of reading a value from a class dictionary, in steps that `torch.compile` can trace."""
     if isinstance(value, types.FunctionType):
         return value.__get__(instance, owner)
     if isinstance(value, property) and value.fget is not None:
@@ -381,10 +381,10 @@ _asking: Any = None
 
 
 def prepare() -> None:
-    """Import what looks at the frames that ask.
+    """Import the module that inspects frames.
 
-    Not at the top, because most processes repair nothing. Not when somebody asks either: that is in the program's own
-    calls, and hotfix may have left `sys.modules` by then.
+    Not at the top, because most processes repair nothing. Not at first use either: that is in the program's own calls,
+    and hotfix may be gone from `sys.modules` by then.
     """
     global _asking
     from .. import asking
@@ -398,11 +398,11 @@ def would_end(error: type[BaseException], frame: types.FrameType, name: str = ""
 
 
 _traced: set[str] = set()
-"""Names of modules that traced code has received: the compiler asks again, in C, whether they are the same."""
+"""Module names that traced code has received: the compiler reads them again, in C, to check that they are the same."""
 
 
 def _is_needed(frame: types.FrameType, name: str, how: str, target: str = "") -> bool:
-    """Whether the program would end without a name, an item or a key."""
+    """Whether the program would fail without a name, an item or a key."""
     if target in _traced and not _is_by_name(frame, name):
         return True
     if how == "key":
@@ -413,7 +413,7 @@ def _is_needed(frame: types.FrameType, name: str, how: str, target: str = "") ->
 
 
 def _is_needed_in_trace(name: str, target: str, fix: str, how: str) -> bool:
-    """The same of code that `torch.compile` traces; what it gives is written down."""
+    """The same for code that `torch.compile` traces; records the name if it is given."""
     frame = traced.asking(__name__)
     if frame is None or not (_is_ours(frame) or _is_needed(frame, name, how, target)):
         return False
@@ -423,27 +423,27 @@ def _is_needed_in_trace(name: str, target: str, fix: str, how: str) -> bool:
     return True
 
 
-_is_needed_in_trace._dynamo_marked_constant = True  # type: ignore[attr-defined]  # it is called, and not traced
+_is_needed_in_trace._dynamo_marked_constant = True  # type: ignore[attr-defined]  # it is called, not traced
 
 
 def _is_ours(frame: types.FrameType) -> bool:
-    """Whether a fix asks, for something that it is made of."""
+    """Whether the frame belongs to hotfix, as when a fix uses one of its own parts."""
     return str(frame.f_globals.get("__name__")).startswith("hotfix.")
 
 
 def _is_by_name(frame: types.FrameType, name: str) -> bool:
-    """Whether code asks for an attribute of this name, by a dot or by one of the functions for it."""
+    """Whether code reads an attribute of this name, with a dot or with `getattr` and the like."""
     return bool(_asking.asker(frame, name) != "unknown")
 
 
 def is_compiling() -> bool:
-    """Whether `torch.compile` follows this call: it may not see a frame."""
+    """Whether `torch.compile` traces this call: then no frame may be read."""
     compiler: Any = sys.modules.get("torch.compiler")
     return compiler is not None and bool(compiler.is_compiling())
 
 
 def missing(instance: Any, owner: type, name: str) -> AttributeError:
-    """The error of Python itself."""
+    """The error that Python itself would raise."""
     subject = owner if instance is None else instance
     if isinstance(subject, types.ModuleType):
         text = f"module {subject.__name__!r} has no attribute {name!r}"
@@ -458,7 +458,7 @@ def missing(instance: Any, owner: type, name: str) -> AttributeError:
 
 
 def _own_answer_or_line(module: types.ModuleType, name: str, line: str) -> Any:
-    """What a module itself has for an import.
+    """The module's own result for an import.
 
     Raises:
         ImportError, AttributeError: see `cannot_import`.
@@ -471,31 +471,31 @@ def _own_answer_or_line(module: types.ModuleType, name: str, line: str) -> Any:
 
 
 def cannot_import(module: types.ModuleType, name: str, line: str) -> Exception:
-    """The error of ``from module import name``, with one line more; what the module itself has for it comes first.
+    """The error of ``from module import name``, with one more line; a submodule of that name comes first.
 
     Args:
         module: the module.
         name: what it lacks.
-        line: the line: a note, before Python 3.11 below the text.
+        line: the line: a note, or part of the text before Python 3.11.
 
     Returns:
-        The error; an AttributeError where such a statement finds the name without the module's help.
+        The error; an AttributeError if such a statement finds the name without the module's help.
     """
-    if f"{module.__name__}.{name}" in sys.modules:  # which is what the statement takes then
+    if f"{module.__name__}.{name}" in sys.modules:  # the statement takes this one then
         return AttributeError(name)
     file = getattr(module, "__file__", None)
     where = file if isinstance(file, str) else "unknown location"
     error = ImportError(
         f"cannot import name {name!r} from {module.__name__!r} ({where})", name=module.__name__, path=file
     )
-    if hasattr(error, "name_from"):  # of Python 3.12
+    if hasattr(error, "name_from"):  # since Python 3.12
         error.name_from = name
     told: Exception = with_line(error, line)
     return told
 
 
 def with_line(error: Any, line: str) -> Any:
-    """An error that says one line more."""
+    """Add one line to an error."""
     if hasattr(error, "add_note"):
         error.add_note(line)
     else:
@@ -508,7 +508,7 @@ def with_line(error: Any, line: str) -> Any:
 def imports(frame: types.FrameType) -> bool:
     """Whether a frame is at a ``from module import name``.
 
-    Python 3.9 and 3.10 point at the prefix of an instruction whose name is behind the first 256.
+    Python 3.9 and 3.10 point at the prefix of an instruction whose name index is above 255.
     """
     from opcode import opmap
 
@@ -519,7 +519,7 @@ def imports(frame: types.FrameType) -> bool:
 
 
 def _reduce(self: Any) -> Any:
-    """How such a module is pickled: as its own class would be; a plain module, which has no way, by its name."""
+    """Pickle such a module as its original class does; a plain module, which cannot be pickled, by its name."""
     kind = class_of(self)
     base = vars(kind)[BASE]
     if base is types.ModuleType:
@@ -531,11 +531,11 @@ def _reduce(self: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: modules that are gone.
+# Below: removed modules.
 
 
 class _Given:
-    """Loads a module that is there already."""
+    """Loads a module that exists already."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module = module
@@ -544,11 +544,11 @@ class _Given:
         return self.module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """It was executed when it was made."""
+        """Do nothing: it was executed when it was made."""
 
 
 class Modules:
-    """The finder of the modules that are gone."""
+    """The finder for removed modules."""
 
     def __init__(self) -> None:
         self._modules: dict[str, types.ModuleType] = {}
@@ -557,20 +557,20 @@ class Modules:
         self._given: dict[str, Callable[[str], Optional[types.ModuleType]]] = {}
 
     def put(self, name: str, module: types.ModuleType, fix: str = "") -> None:
-        """Have a module for imports that would fail."""
+        """Register a module for imports that would fail."""
         self._modules[name] = module
         self._fixes[name] = fix
         if self not in sys.meta_path:
             sys.meta_path.append(self)
 
     def listen(self, find: Callable[[str], Optional[types.ModuleType]], fix: str) -> None:
-        """Ask a function for modules, too: it returns the one of a name, or None. `fix` is the id that it acts for."""
+        """Register a function that returns the module of a name, or None; `fix` is its fix id."""
         self._others[find] = fix
         if self not in sys.meta_path:
             sys.meta_path.append(self)
 
     def unlisten(self, find: Callable[[str], Optional[types.ModuleType]]) -> None:
-        """Undo `listen`, and take from the program what it has received of it."""
+        """Undo `listen`, and remove the modules that the program received from it."""
         fix = self._others.pop(find, None)
         for name, given in list(self._given.items()):
             if given == find:
@@ -581,11 +581,11 @@ class Modules:
             sys.meta_path.remove(self)
 
     def known(self, name: str) -> Optional[types.ModuleType]:
-        """The module of this name that it has."""
+        """The registered module of this name, or None."""
         return self._modules.get(name)
 
     def take(self, name: str) -> None:
-        """Forget a module, and take it from those that have received it."""
+        """Forget a module, and remove it from `sys.modules` and its package."""
         self._drop(name, self._modules.pop(name, None))
         if not self._modules and not self._others and self in sys.meta_path:
             sys.meta_path.remove(self)
@@ -598,7 +598,7 @@ class Modules:
             delattr(sys.modules[package], last)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
-        """The module, if the program would end without it."""
+        """The spec of the module, if the program would fail without it."""
         module, fix, find = self._modules.get(name), self._fixes.get(name, ""), None
         for other, its in self._others.items() if module is None else ():
             module, fix, find = other(name), its, other
@@ -615,7 +615,7 @@ class Modules:
             self._given[name] = find
         from importlib.machinery import ModuleSpec
 
-        return ModuleSpec(name, _Given(module), origin="hotfix")  # type: ignore[arg-type]  # it has a loader's methods
+        return ModuleSpec(name, _Given(module), origin="hotfix")  # type: ignore[arg-type]  # it has the methods of a loader
 
 
 MODULES = Modules()

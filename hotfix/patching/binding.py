@@ -1,10 +1,10 @@
-"""What repaired code takes from hotfix, bound when the repair is installed.
+"""The hotfix helpers that repaired code uses, bound when the repair is installed.
 
-The texts of edits and conditions import their helpers by name. The code that is installed does not: it runs in the
-user's calls, and by then hotfix may have left `sys.modules` (a test isolates modules, a program purges them), where an
-import would fail, or load a second copy that knows nothing of what was repaired. So each helper is a global of the
-repaired function until the repair is taken out. Only calls that have begun by then, and copies of the function with
-other globals, still import.
+The source of edits and conditions imports its helpers by name. The installed code does not: it runs in the user's
+calls, and by then hotfix may be gone from `sys.modules` (a test isolates modules, a program purges them). An import
+would then fail, or load a second copy that knows none of the repairs. So each helper is a global of the repaired
+function until the repair is removed. Only calls already running at that time, and copies of the function with other
+globals, still import.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Any, Union
 
 from ..errors import Refusal
 
-_PACKAGE = "hotfix"  # what the texts call it
-_HERE = __name__.removesuffix(".patching.binding")  # another name, where somebody has vendored it
+_PACKAGE = "hotfix"  # its name in the source of edits
+_HERE = __name__.removesuffix(".patching.binding")  # another name if hotfix is vendored
 
 _bound: dict[str, types.ModuleType] = {}  # by the name of the global
-_users: dict[tuple[int, str], set[int]] = {}  # the functions that take a global from a namespace
+_users: dict[tuple[int, str], set[int]] = {}  # the functions that use a global of a namespace
 
 
 def bound(tree: ast.Module) -> ast.Module:
-    """A tree whose imports of hotfix's own modules take them from globals; it is changed in place.
+    """Make a tree take hotfix's own modules from globals instead of imports; the tree is changed in place.
 
     Raises:
-        Refusal: a module that it imports cannot be imported, or lacks what is imported from it.
+        Refusal: a module that it imports cannot be imported, or lacks an imported name.
     """
     changed: ast.Module = _Binder().visit(tree)
     return changed
 
 
 def provide(function: types.FunctionType, made: types.CodeType) -> None:
-    """Give a function the globals that its new code takes from hotfix.
+    """Give a function the hotfix globals that its new code uses.
 
     Args:
-        function: that gets the code.
-        made: the code, of a tree that `bound` has returned.
+        function: the function that gets the code.
+        made: the code, compiled from a tree that `bound` has returned.
     """
     for name in names(made):
         function.__globals__[name] = _bound[name]
@@ -46,11 +46,11 @@ def provide(function: types.FunctionType, made: types.CodeType) -> None:
 
 
 def withdraw(function: types.FunctionType, made: types.CodeType) -> None:
-    """Take out the globals that no other function of the module needs.
+    """Remove the globals that no other function of the module needs.
 
     Args:
-        function: that has got other code since.
-        made: the code that it had.
+        function: the function, which has other code now.
+        made: the code that it had before.
     """
     for name in names(made) - names(function.__code__):
         users = _users.get((id(function.__globals__), name), set())
@@ -60,7 +60,7 @@ def withdraw(function: types.FunctionType, made: types.CodeType) -> None:
 
 
 def names(made: types.CodeType) -> set[str]:
-    """The names of the globals that code takes from hotfix, with that of the functions in it."""
+    """The names of the hotfix globals that code, or a function in it, uses."""
     found = {name for name in made.co_names if name in _bound}
     return found.union(*(names(one) for one in made.co_consts if isinstance(one, types.CodeType)))
 
@@ -77,7 +77,7 @@ def imports(made: types.CodeType) -> bool:
 
 class _Binder(ast.NodeTransformer):
     def visit_Import(self, node: ast.Import) -> Any:
-        """``import hotfix.a.b as c``; without a new name, ``hotfix`` alone would be bound, which no edit asks for."""
+        """``import hotfix.a.b as c``; without ``as`` it would bind ``hotfix`` alone, which no edit uses."""
         if not all(_is_ours(alias.name) and alias.asname for alias in node.names):
             return node
         pairs = [(str(alias.asname), _global(_module(alias.name))) for alias in node.names]
@@ -97,7 +97,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _taken(node: Union[ast.Import, ast.ImportFrom], pairs: list[tuple[str, ast.expr]]) -> ast.stmt:
-    """Statements that take something from globals, or import it as before where there are no such globals."""
+    """Statements that read names from globals, or import them as before if the globals are missing."""
     body: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], value) for name, value in pairs]
     handler = ast.ExceptHandler(ast.Name("NameError", ast.Load()), None, [node])
     made = ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[])
@@ -107,7 +107,7 @@ def _taken(node: Union[ast.Import, ast.ImportFrom], pairs: list[tuple[str, ast.e
 
 
 def _member(module: str, name: str) -> ast.expr:
-    """An expression for what ``from module import name`` gives."""
+    """An expression equal to the result of ``from module import name``."""
     if not hasattr(_module(module), name):
         return _global(_module(f"{module}.{name}"))
     return ast.Attribute(_global(_module(module)), name, ast.Load())

@@ -1,6 +1,6 @@
-"""New code objects from old ones. Nothing live is touched here.
+"""Makes new code objects from old ones. Nothing here changes a live object.
 
-Each function refuses (`errors.Refusal`) what does not fit.
+Each function refuses (`errors.Refusal`) input that does not fit.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from . import binding, conditional, scope
 def replacement_code(
     function: types.FunctionType, before: types.CodeType, ours: types.FunctionType, edits: Sequence[Target] = ()
 ) -> types.CodeType:
-    """The code of our function, with edits, fit to run inside of `function`.
+    """The code of our function, with edits, ready to run inside `function`.
 
-    It runs in the namespace of the module that it repairs: its global names are that module's. What it shows in a
-    traceback is our file and line, under the name of the target.
+    It runs in the namespace of the module that it repairs, so its global names are that module's. A traceback shows our
+    file and line, under the name of the target.
 
     Raises:
         Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks; an edit
@@ -41,7 +41,7 @@ def replacement_code(
     code = ours.__code__
     if edits or binding.imports(code):
         text = "".join(linecache.getlines(code.co_filename, ours.__globals__))
-        if text or edits:  # in an installation of bytecode alone there is no text, and its imports stay
+        if text or edits:  # a bytecode-only installation has no source; its imports stay
             code = edited_code(written(code, ours.__qualname__, text), edits)
     check_replacement(function, before, ours, code)
     if sys.version_info >= (3, 11):
@@ -55,13 +55,13 @@ def check_replacement(
     ours: types.FunctionType,
     made: Optional[types.CodeType] = None,
 ) -> None:
-    """Check that our function can run inside of another one.
+    """Check that our function can run inside another one.
 
     Args:
-        function: what is replaced.
+        function: the function to replace.
         before: its code before any repair.
         ours: the replacement.
-        made: the code that is to run; that of the replacement if None.
+        made: the code to run; that of the replacement if None.
 
     Raises:
         Refusal: the signatures differ, ours closes over a variable, or ours uses a name that the module lacks.
@@ -79,16 +79,16 @@ def check_replacement(
 
 
 def closure(make: Callable[[Any], Any], original: Any, condition: Condition = ALWAYS, library: str = "") -> Any:
-    """What `make` puts around `original`, under the names of the original.
+    """The wrapper that `make` puts around `original`, under the names of the original.
 
     Args:
         make: takes the original and returns the wrapper.
-        original: what is wrapped.
-        condition: when the wrapper runs; else the original is called.
+        original: the object to wrap.
+        condition: when to run the wrapper; else the original is called.
         library: name of the package whose code counts as the library's own.
 
     Raises:
-        Refusal: it is not a plain function, or takes other arguments.
+        Refusal: the wrapper is not a plain function, or takes other arguments.
     """
     wrapper = make(original)
     if not isinstance(wrapper, types.FunctionType):
@@ -97,7 +97,7 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
         raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
-    # No __dict__: what others have stored on the original is not true of the wrapper.
+    # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
     return update_wrapper(wrapper, original, updated=())
 
 
@@ -132,15 +132,15 @@ def _is_own(fix: str, owner: Any, name: str, library: str) -> bool:
 
 
 class Written(NamedTuple):
-    """A function that runs as its file has it.
+    """A function whose running code matches its file.
 
-    It is text, and parsed when it is edited: a tree has thousands of objects, and this is kept as long as the function
-    is changed, through every collection of garbage.
+    It keeps the source, which is parsed at each edit. A syntax tree has thousands of objects, and would have to survive
+    every garbage collection for as long as the function stays changed.
 
     Attributes:
-        qualname: of the function.
-        text: what compiles to the same: the definition alone, on its own lines, and the imports that its code tells of.
-        code: what it runs.
+        qualname: the qualified name of the function.
+        text: source that compiles to the same code: the definition alone, on its own lines, and the imports it needs.
+        code: the running code.
     """
 
     qualname: str
@@ -149,22 +149,22 @@ class Written(NamedTuple):
 
 
 def written(code: types.CodeType, qualname: str, text: str) -> Written:
-    """Find the source of a function that runs.
+    """Find the source of a running function.
 
     Args:
-        code: what runs.
-        qualname: of the function.
+        code: the running code.
+        qualname: the qualified name of the function.
         text: the source of its module.
 
     Raises:
-        Refusal: the text does not have it, or has something else than what runs.
+        Refusal: the source lacks the function, or differs from the running code.
     """
     return _written(code, code.co_filename, qualname, text)
 
 
 @recent(2)
 def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> Written:
-    """The same. Code is equal to that of another file."""
+    """The same, with the file name in the cache key: equal code may come from another file."""
     found = source.find(text, qualname)
     if found is None:
         raise Refusal(f"the source of {qualname} cannot be read from {filename}")
@@ -179,9 +179,9 @@ def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> W
 
 
 def _imports(text: str, code: types.CodeType) -> str:
-    """A statement that imports the names that code uses and its module imports: they are compiled differently.
+    """An import statement for the imported names that code uses, since these are compiled differently.
 
-    What is imported in their place does not matter, as nothing of it is executed.
+    The statement may import anything under these names: it is never executed.
     """
     if sys.version_info < (3, 11):
         return ""
@@ -195,15 +195,15 @@ def _names_in(code: types.CodeType) -> set[str]:
 
 
 def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
-    """The code of a function after edits of its syntax tree; file name, lines and columns stay.
+    """The code of a function after edits of its syntax tree; file name, lines and columns do not change.
 
     Args:
         original: the function.
         targets: the edits, in their order.
 
     Raises:
-        Refusal: an edit does not match exactly as often as declared, leaves what does not fit, or changes nothing that
-            runs.
+        Refusal: an edit does not match exactly as often as declared, gives code that does not fit, or changes nothing
+            that runs.
     """
     targets = list(targets)
     counting = [one for one in targets if getattr(one.implementation, "counts", False)]
@@ -262,8 +262,8 @@ def _definition_of(ours: types.FunctionType) -> Any:
 def same_program(one: types.CodeType, other: types.CodeType) -> bool:
     """Whether two code objects begin on the same line and do the same.
 
-    Columns do not count (an interpreter may be told to forget them), nor does padding that a profiler has put at the
-    end to tell functions apart.
+    Columns do not count, since an interpreter option drops them. Neither does padding at the end, which a profiler adds
+    to distinguish functions.
     """
     if any(getattr(one, name) != getattr(other, name) for name in _OF_A_PROGRAM):
         return False
@@ -275,7 +275,7 @@ def same_program(one: types.CodeType, other: types.CodeType) -> bool:
 
 
 def standing_alone(found: source.Found, qualname: str) -> str:
-    """The text of a definition alone in a module, under the heads of its classes; every line is that of the file."""
+    """The source of a module with one definition alone, under its class headers; line numbers match the file."""
     *owners, _ = qualname.split(".")
     head = found.text[: len(found.text) - len(found.text.lstrip())]
     return source.under_owners(found.text, owners, found.lineno, head)
@@ -287,15 +287,15 @@ def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module
     Args:
         tree: the source.
         target: the edit.
-        guard: a local variable that decides, at each place of the edit, between the old code and the new code.
+        guard: a local variable that selects between old and new code at each place of the edit.
 
     Raises:
-        Refusal: the pattern does not match exactly as often as declared, or what it matches stays as it is.
+        Refusal: the pattern does not match exactly as often as declared, or the edit changes nothing.
     """
     edit, choose = target.implementation, partial(conditional.either, guard) if guard else None
-    unchanged = False  # a rewrite puts in what it declares
+    unchanged = False  # a rewrite always inserts its declared code
     if isinstance(edit, Rewrite):
-        tree, counts = edit.apply(tree, choose)  # it gives all that is new its place
+        tree, counts = edit.apply(tree, choose)  # it sets the locations of all new nodes
     else:
         editor = Editor(edit, choose)
         before = "" if getattr(edit, "counts", False) else ast.dump(tree)
@@ -311,7 +311,7 @@ def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module
 
 
 def inner_code(decorator: types.CodeType, before: types.CodeType) -> types.CodeType:
-    """What has taken the place of `before` in the edited code of a decorator."""
+    """The code that replaces `before` in the edited code of a decorator."""
     named = [one for one in decorator.co_consts if isinstance(one, types.CodeType) and one.co_name == before.co_name]
     if len(named) != 1 or frame(named[0]) != frame(before):
         raise Refusal(f"the edit would change the arguments of {before.co_name} or what it closes over")
@@ -322,8 +322,8 @@ class Editor(ast.NodeTransformer):
     """Applies an edit to every node of a tree and counts how often it matched.
 
     Args:
-        edit: takes a node and returns None where it is not the pattern, else a node or a list of statements to put
-            in its place.
+        edit: takes a node and returns None if it does not match, else the node or the list of statements that
+            replaces it.
     """
 
     def __init__(self, edit: Callable[[ast.AST], Any], choose: Optional[Callable[[Any, Any], Any]] = None) -> None:
@@ -332,7 +332,7 @@ class Editor(ast.NodeTransformer):
         self.matches = 0
 
     def visit(self, node: ast.AST) -> Any:
-        """Edit one node, and what is below it."""
+        """Edit one node and the nodes below it."""
         before = copy.deepcopy(node) if self.choose else node
         new = self.edit(node)
         if new is None:
@@ -343,13 +343,13 @@ class Editor(ast.NodeTransformer):
         if new == []:
             new = [ast.Pass()]
         for one in new if isinstance(new, list) else [new]:
-            # What is new stands, for tracebacks, on the line of what it replaces.
+            # In tracebacks, new code has the line of the code that it replaces.
             ast.copy_location(one, node)
         return self.choose(before, new) if self.choose else new
 
 
 def statements(text: str, at: ast.AST) -> list[ast.stmt]:
-    """Statements of ours for an edit to put in, from text; for tracebacks all of them stand where `at` does."""
+    """Parse statements for an edit to insert; in tracebacks all of them have the line of `at`."""
     written = source.parse(text).body
     for statement in written:
         for node in ast.walk(statement):
@@ -358,11 +358,11 @@ def statements(text: str, at: ast.AST) -> list[ast.stmt]:
 
 
 def compiled(module: Union[str, ast.Module], qualname: str, like: Optional[types.CodeType] = None) -> types.CodeType:
-    """Compile a module and take the one function out. Nothing is executed.
+    """Compile a module and return the code of one function. Executes nothing.
 
     Args:
-        module: its text or tree; has the function, under the heads of its classes.
-        qualname: of the function.
+        module: its source or tree, with the function under its class headers.
+        qualname: the qualified name of the function.
         like: code that was compiled with the same file name and ``__future__`` features.
 
     Raises:
@@ -416,18 +416,18 @@ def _same_const(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-# Whether a function has locals of its own, takes any number of arguments, and is run by its caller or by an iteration.
+# Whether a function has its own locals, takes *args or **kwargs, and is a generator or a coroutine.
 _KIND = 0x0F | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def frame(code: types.CodeType) -> tuple[Any, ...]:
-    """What an edit may not change: what the function closes over, its kind, and its arguments."""
+    """The properties that an edit may not change: closure variables, kind and arguments."""
     arguments = code.co_argcount + code.co_kwonlyargcount
     return code.co_freevars, code.co_flags & _KIND, code.co_varnames[:arguments]
 
 
 def shape(function: types.FunctionType) -> list[tuple[str, Any, bool]]:
-    """Names, kinds and presence of defaults: what decides whether a call fits."""
+    """Names, kinds and presence of defaults, which decide whether a call fits."""
     parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
     return [(one.name, one.kind, one.default is not one.empty) for one in parameters]
 
@@ -438,7 +438,7 @@ def _takes_anything(function: types.FunctionType) -> bool:
 
 
 def global_names(code: types.CodeType) -> set[str]:
-    """The global names that code and the functions in it look up."""
+    """The global names that code, or a function in it, looks up."""
     names = {str(one.argval) for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for const in code.co_consts:
         if isinstance(const, types.CodeType):

@@ -1,7 +1,7 @@
-"""Graphs that ``torch.compile`` has made of functions before they were changed.
+"""Graphs that ``torch.compile`` made from functions before they were changed.
 
-A graph keeps the body that was traced. What is changed before it is called is traced as it is now; a graph that was
-made before has to be forgotten.
+A graph keeps the body that was traced. A function changed before its first call is traced with its new body; a graph
+made earlier must be dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional
 
 
 def forget_graphs() -> bool:
-    """Have everything compiled anew, where something may have been compiled already. Returns whether that is so."""
+    """Drop all graphs, so that everything is compiled again. Returns whether there may have been any."""
     dynamo: Any = sys.modules.get("torch._dynamo")
     if dynamo is None or not hasattr(dynamo, "reset"):
         return False
@@ -24,7 +24,7 @@ def forget_graphs() -> bool:
 def is_scripted(function: types.FunctionType) -> bool:
     """Whether ``torch.jit.script`` has compiled this function, or a module class that has it as a method.
 
-    It compiles the text of the file, which an edit does not change.
+    It compiles the source file, which an edit does not change.
     """
     state: Any = sys.modules.get("torch.jit._state")
     recursive: Any = sys.modules.get("torch.jit._recursive")
@@ -37,7 +37,7 @@ def is_scripted(function: types.FunctionType) -> bool:
 
 
 def stale_graphs() -> Optional[str]:
-    """Why torch may run graphs of an earlier process, in which nothing was repaired, as a sentence; else None."""
+    """Why torch may run graphs of an earlier, unrepaired process, as a sentence; else None."""
     config: Any = sys.modules.get("torch._dynamo.config")
     asked = os.environ.get("TORCH_CACHING_PRECOMPILE") == "1"
     if asked or getattr(config, "caching_precompile", False):
@@ -51,7 +51,7 @@ def stale_graphs() -> Optional[str]:
 def beyond_reach(at_the_end: bool) -> Optional[str]:
     """Why functions may have run in this process without their Python code, as a sentence; else None.
 
-    Torch can execute a model from a file: no function of it is called, counted or repaired.
+    Torch can execute a model from a file: none of its functions is then called, counted or repaired.
 
     Args:
         at_the_end: whether to look for artifacts among all objects, which may take a second.
@@ -63,14 +63,14 @@ def beyond_reach(at_the_end: bool) -> Optional[str]:
 
 
 def unchecked(is_repaired: Callable[[str], bool], digest: Callable[[], str]) -> list[str]:
-    """The loaded artifacts that may compute what an unrepaired process compiled, each in a few words.
+    """The loaded artifacts that an unrepaired process may have compiled, each in a few words.
 
-    An AOTInductor package says in its metadata, under ``hotfix``, with which patch set it was made; without that it is
-    not known what is in it. Of the others it is known which modules they were made from.
+    An AOTInductor package names its patch set in its metadata, under ``hotfix``; without that entry its contents are
+    unknown. The other artifacts list the modules that they were made from.
 
     Args:
         is_repaired: whether a module of this name has repairs, or may have.
-        digest: computes that of this process.
+        digest: computes the digest of this process.
     """
     names = []
     for artifact in _loaded():
@@ -88,11 +88,11 @@ def unchecked(is_repaired: Callable[[str], bool], digest: Callable[[], str]) -> 
 
 
 def artifacts() -> list[str]:
-    """The names of the classes of loaded artifacts of which there is an instance."""
+    """The class names of the loaded artifacts."""
     return sorted({type(artifact).__name__ for artifact in _loaded()})
 
 
-# What torch loads from a file and executes: classes, and the modules that have had them.
+# Classes that torch loads from a file and executes, with the modules that define them in some release.
 _ARTIFACTS = {
     "AOTICompiledModel": ("torch.export.pt2_archive._package", "torch._inductor.package.package"),
     "AOTCompiledFunction": ("torch._dynamo.aot_compile",),
@@ -101,7 +101,7 @@ _ARTIFACTS = {
 
 
 def _loaded() -> list[Any]:
-    """The artifacts that came from a file, found among all objects."""
+    """The artifacts that were loaded from a file, among all live objects."""
     kinds = {getattr(sys.modules.get(module), name, None) for name, modules in _ARTIFACTS.items() for module in modules}
     kinds.discard(None)
     if not kinds:
@@ -113,12 +113,12 @@ def _loaded() -> list[Any]:
 
 
 def _is_from_file(program: Any) -> bool:
-    """Whether an exported program was loaded: the shapes that its nodes were traced with are not saved."""
+    """Whether an exported program was loaded from a file: the traced shapes of its nodes are not saved."""
     return not any("tensor_meta" in node.meta for node in program.graph.nodes)
 
 
 def _modules_in(artifact: Any) -> set[str]:
-    """The names of the modules whose code was compiled or exported, as far as an artifact has them."""
+    """The names of the modules whose code was compiled or exported, as far as the artifact lists them."""
     sources = getattr(getattr(artifact, "_artifacts", None), "source_info", None)
     names = {str(source.module) for source in getattr(sources, "inlined_sources", ())}
     for node in artifact.graph.nodes if type(artifact).__name__ == "ExportedProgram" else ():

@@ -1,9 +1,9 @@
 """Conditional repairs, as syntax: the release's own code stays in the function, next to the repaired code.
 
-Two forms (`hotfix.fix.Condition`). A guard is evaluated once, as the first thing that the function does; each edit
-becomes ``if guard: new else: old``. A repair on an error puts the function's body into a ``try``; only where it raises
+There are two forms (`hotfix.fix.Condition`). A guard is evaluated once, at the start of the function, and each edit
+becomes ``if guard: new else: old``. A repair on an error puts the function's body into a ``try``. Only if that raises
 the declared error are the arguments restored and the repaired body executed. Both bodies are part of one code object,
-so that ``super()``, closures, signatures and line numbers work as in the release.
+so ``super()``, closures, signatures and line numbers work as in the release.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ERROR = "_hotfix_error"
 
 
 def definition(tree: ast.Module, qualname: str) -> _Function:
-    """The function of this qualified name in a tree that has it under the heads of its classes.
+    """The function of this qualified name in a tree that has it under its class headers.
 
     Raises:
         Refusal: there is none.
@@ -50,7 +50,7 @@ def either(guard: str, old: Any, new: Any) -> Any:
     Args:
         guard: name of the local variable that holds the condition.
         old: the release's node, or its statements.
-        new: what replaces it, of the same kind.
+        new: the replacement, of the same kind.
 
     Raises:
         Refusal: it is neither an expression nor statements.
@@ -68,7 +68,7 @@ def either(guard: str, old: Any, new: Any) -> Any:
 
 
 def add_guards(function: _Function, guards: Sequence[tuple[str, Target]]) -> None:
-    """Evaluate conditions at the beginning of a function, each in a local variable of its own."""
+    """Evaluate conditions at the beginning of a function, each into its own local variable."""
     statements: list[ast.stmt] = []
     at = function.body[0]
     for name, target in guards:
@@ -78,12 +78,12 @@ def add_guards(function: _Function, guards: Sequence[tuple[str, Target]]) -> Non
 
 
 def fall_back(function: _Function, repaired: _Function, targets: Sequence[tuple[str, Target]]) -> None:
-    """Have a function run its own body first, and that of `repaired` where it raises a declared error.
+    """Make a function run its own body first, and that of `repaired` if it raises a declared error.
 
     Args:
-        function: changed in place.
+        function: the function, changed in place.
         repaired: the same function after the edits.
-        targets: the edits, each with the name of the guard that it needs as well, or an empty string.
+        targets: the edits, each with the name of the guard that it also needs, or an empty string.
 
     Raises:
         Refusal: the function is a generator or a coroutine.
@@ -118,12 +118,12 @@ else:
 
 
 def with_body_of(function: _Function, other: _Function, guard: str) -> None:
-    """Have a function run the body of another one, where a guard holds or always; lines are those of its own head."""
+    """Give a function the body of another one, always or under a guard; all its lines are that of its own header."""
     body = [copy.deepcopy(one) for one in other.body[_after_docstring(other) :]]
     for node in (node for statement in body for node in ast.walk(statement)):
         ast.copy_location(node, function)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.returns = None  # our modules do not evaluate annotations, and those of the library do
+            node.returns = None  # our modules do not evaluate annotations; the library's modules do
         elif isinstance(node, ast.arg):
             node.annotation = None
     first = _after_docstring(function)
@@ -134,7 +134,7 @@ def with_body_of(function: _Function, other: _Function, guard: str) -> None:
 
 
 def _evaluation(name: str, target: Target, at: ast.AST) -> list[ast.stmt]:
-    """Statements that put into a local variable whether the repaired code may run."""
+    """Statements that store in a local variable whether the repaired code may run."""
     condition = target.condition
     library = target.module.partition(".")[0]
     library = "transformers" if "*" in library else library
@@ -147,7 +147,7 @@ def _evaluation(name: str, target: Target, at: ast.AST) -> list[ast.stmt]:
     if condition.when:
         checks.insert(0, f"({ast.unparse(last)})")
     if condition.own or condition.along:
-        lines.insert(0, f"import {_SCOPE} as _hotfix_scope")  # a third of the time that `from ... import` takes
+        lines.insert(0, f"import {_SCOPE} as _hotfix_scope")  # takes a third of the time of `from ... import`
     text = "\n    ".join((*lines, f"{name} = {' and '.join(checks)}"))
     rescue = f"import {_SCOPE} as _hotfix_scope\n    {name} = _hotfix_scope.undecided({condition.fix!r}, {_ERROR})"
     return _statements(f"try:\n    {text}\nexcept Exception as {_ERROR}:\n    {rescue}\n", at)
@@ -167,7 +167,7 @@ def _classes(patterns: Iterable[str]) -> str:
 
 
 def _saving(function: _Function) -> tuple[str, str]:
-    """Statements that keep the arguments which a function assigns to, and that restore them."""
+    """Statements that save the arguments that a function reassigns, and statements that restore them."""
     arguments = function.args
     named = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     if arguments.vararg:
@@ -185,7 +185,7 @@ def _saving(function: _Function) -> tuple[str, str]:
 
 
 def _yields(node: ast.AST) -> bool:
-    """Whether a statement of a function yields, or awaits; functions inside of it do not count."""
+    """Whether a statement of a function yields or awaits; nested functions do not count."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)):
         return False
     if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
@@ -198,7 +198,7 @@ def _after_docstring(function: _Function) -> int:
 
 
 def _statements(text: str, at: ast.AST) -> list[ast.stmt]:
-    """Statements from text, on the line of another node."""
+    """Parse statements, and give them the line of another node."""
     written = source.parse(text).body
     for statement in written:
         for node in ast.walk(statement):

@@ -1,15 +1,15 @@
-"""What an error says of a name that is gone, and that a fix which is off would restore: one line more.
+"""One extra line in the error for a removed name that a disabled fix would restore.
 
-A module that lacks such names gets a class of its own (see `hotfix.patching.asked`), with a descriptor for each of
-these names and for nothing else. What the module has comes first, and what its own ``__getattr__`` answers; for any
-other name Python finds in that class what it found before: nothing. So a failing ``hasattr`` costs what it did. The
-error keeps its type and its text; the line is a note (PEP 678), before Python 3.11 it is below the text.
+A module that lacks such names gets its own class (see `hotfix.patching.asked`), with a descriptor for each of these
+names and for nothing else. The module's own names come first, then the results of its own ``__getattr__``. For any
+other name Python finds nothing in that class, as before, so a failing ``hasattr`` costs no more. The error keeps its
+type and its text; the line is a note (PEP 678), or a second line of the text before Python 3.11.
 
-``from module import name`` discards an AttributeError that the module has raised, and makes an ImportError of its
-own. A descriptor that such a statement asks raises that error itself, with the line.
+``from module import name`` discards an AttributeError from the module and raises its own ImportError. When such a
+statement reads a descriptor, the descriptor raises that ImportError itself, with the line.
 
-Limits. ``module.name`` says more for lazy packages, ``transformers`` above all, and not for other modules: there Python
-makes the AttributeError itself. A module that is gone as a whole says nothing either.
+Limits. ``module.name`` shows the line for lazy packages, ``transformers`` above all, but not for other modules, where
+Python raises the AttributeError itself. Errors for modules that were removed as a whole have no such line.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class Hints:
         return len({id(module) for module, _, _ in self._gone})
 
     def put(self, module: types.ModuleType, lines: Mapping[str, str]) -> None:
-        """Have the errors about these names say more.
+        """Add a line to the errors for these names.
 
         Args:
             module: the module that lacks them.
-            lines: what is said, by name. A module that says something already is left alone.
+            lines: the lines, by name. A module that has such lines already is left alone.
         """
         if not lines or is_hinting(module):
             return
         base = type(module)
         try:
             kind: Any = asked.class_of(module, makes=True)
-        except Refusal:  # it goes without
+        except Refusal:  # its errors stay as they are
             return
         for name, line in lines.items():
             descriptor = vars(kind).get(name)
@@ -66,7 +66,7 @@ class Hints:
             kind.__getattr__ = _with_lines(vars(kind)[asked.BASE], lines)
 
     def clear(self) -> None:
-        """Take the descriptors out; a module without any has the class that it had, unless it has another one since."""
+        """Remove the descriptors. A module without any gets its old class back, unless its class was changed since."""
         for module in self._modules:
             kind = asked.class_of(module)
             for member in (_LINES, "__getattr__"):
@@ -82,7 +82,7 @@ class Hints:
 
 
 def is_hinting(module: object) -> bool:
-    """Whether the errors of a module say more of some names."""
+    """Whether a module has such lines for some names."""
     return getattr(type(module), _LINES, None) is not None
 
 
@@ -91,25 +91,25 @@ def is_hinting(module: object) -> bool:
 
 
 class _Gone:
-    """A name of a module that is not there: a descriptor that has nothing to give."""
+    """A descriptor without a value, for a name that a module lacks."""
 
     def __init__(self, name: str, line: str) -> None:
         self.name = name
         self.line = line
 
     def __get__(self, module: Optional[types.ModuleType], owner: type) -> Any:  # pragma: no mutate block
-        # It looks at the statement that has called it, and a mutant is called through another one.
+        # It inspects the statement that calls it, and a mutant is called through another one.
         if module is None:
             return self
         if not asked.imports(sys._getframe(1)):
-            raise AttributeError(self.name)  # Python makes another one of it, or asks the module's own `__getattr__`
+            raise AttributeError(self.name)  # Python replaces it, or calls the module's own `__getattr__`
         with suppress(AttributeError):
             return asked.own_answer(module, self.name)
         raise asked.cannot_import(module, self.name, self.line)
 
 
 def _with_lines(base: Any, lines: Mapping[str, str]) -> Any:
-    """The ``__getattr__`` of a lazy package, with the line for names that are gone."""
+    """The ``__getattr__`` of a lazy package, with the line for removed names."""
 
     def __getattr__(self: Any, name: str) -> Any:  # noqa: N807 - its name
         try:

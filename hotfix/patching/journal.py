@@ -1,9 +1,9 @@
-"""What was changed in a process, step by step, and how it is undone.
+"""The changes made in a process, step by step, and how to undo them.
 
-Each function whose code, and each name whose object, was exchanged has one operation; each fix that has a hand in it
-one step. A step is built first, then installed, then written down; what fails on the way leaves nothing behind.
-`Journal.uninstall` undoes steps in reverse order, down to the identical objects. What cannot be undone, because
-somebody else has changed the place since, stays written down, and is not done a second time.
+Each function whose code was replaced, and each name whose object was replaced, has one operation. An operation has one
+step for each fix that contributes to it. A step is built, then installed, then recorded; a failure on the way leaves
+nothing behind. `Journal.uninstall` undoes steps in reverse order, down to the identical objects. If other code has
+changed a target since, its step cannot be undone: it stays recorded and is not installed a second time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from . import asked, binding, code, compiled, live, presence, scope
 
 
 class Stranded(NamedTuple):
-    """A step that could not be undone: the fix, the target, and why as a sentence."""
+    """A step that could not be undone: the fix, the target, and the reason as a sentence."""
 
     fix: str
     target: Target
@@ -43,20 +43,20 @@ class Journal:
     def install(
         self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False, plainly: bool = False
     ) -> str:
-        """Put one fix in place in one target of a loaded module, once.
+        """Install one fix in one target of a loaded module, once.
 
         Args:
             fix: the fix.
-            target: the place.
+            target: the target.
             module: the loaded module.
             late: whether the module was loaded before hotfix.
-            plainly: whether a name is added for everybody, also for code that only asks whether it is there.
+            plainly: whether a name is added for all code, including code that only checks whether it exists.
 
         Returns:
-            One sentence: what was done.
+            One sentence that describes the change.
 
         Raises:
-            Refusal: the live object is not what the fix was written for.
+            Refusal: the live object is not the one that the fix was written for.
         """
         with self._lock:
             if target.method == "add":
@@ -64,19 +64,19 @@ class Journal:
             else:
                 operation = self._operation_on(live.resolve(module, target.qualname), target)
             if operation.has(target):
-                return operation.sentence(target, late)  # as it was said the first time
+                return operation.sentence(target, late)  # the same sentence as the first time
             if operation not in self._operations:
                 self._operations.append(operation)
             try:
                 operation.change([*operation.steps, _Step(fix, target)])
             finally:
-                # Whatever was changed before an error stays written down.
+                # Changes made before an error stay recorded.
                 if not operation.steps:
                     self._operations.remove(operation)
             return operation.sentence(target, late)
 
     def restore_in_copy(self, original: types.ModuleType, copy: types.ModuleType) -> None:
-        """Give a copy of a module the names that the original has for who asks; they go with those of the original.
+        """Give a copy of a module the names that were restored in the original; both are removed together.
 
         Args:
             original: the module.
@@ -89,7 +89,7 @@ class Journal:
                     one.copies.append(copy)
 
     def uninstall(self, fix_ids: Optional[set[str]] = None) -> list[Stranded]:
-        """Undo the steps of these fixes, or of all, in reverse order.
+        """Undo the steps of these fixes, or of all fixes, in reverse order.
 
         Returns:
             The steps that could not be undone.
@@ -121,11 +121,11 @@ class Journal:
             return any(operation.has(target) for operation in self._operations)
 
     def replaced_since(self, target: Target, module: str) -> Optional[str]:
-        """Who has put something else in the place of what was installed, as a sentence, or None.
+        """A sentence that says by what an installed repair was replaced, or None.
 
         Args:
             target: of a fix that was applied.
-            module: name of the module, where the target's is a pattern.
+            module: name of the module, if the target names a pattern.
         """
         if target.method == "add":
             with self._lock:
@@ -145,7 +145,7 @@ class Journal:
             return f"It was repaired, and replaced since by {live.place_of(here)}."
 
     def is_scripted(self, target: Target) -> bool:
-        """Whether torch.jit has compiled the text of a function that was edited, and so the text without the edit."""
+        """Whether torch.jit has compiled the source of an edited function, which lacks the edit."""
         with self._lock:
             changed = [one for one in self._operations if isinstance(one, _Recoding) and one.has(target)]
         return target.method == "edit" and any(compiled.is_scripted(one.function) for one in changed)
@@ -159,12 +159,12 @@ class Journal:
         return function.__code__
 
     def has_installed(self, thing: Any) -> bool:
-        """Whether an object is a closure that was put in the place of another one here."""
+        """Whether an object is a closure that this journal installed."""
         with self._lock:
             return any(isinstance(one, _Wrapping) and thing in one.ours for one in self._operations)
 
     def __len__(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         with self._lock:
             return sum(len(operation.steps) for operation in self._operations)
 
@@ -181,7 +181,7 @@ class Journal:
                 return one
         if presence.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
-        # Python itself looks for `__getattr__`, so nobody asks for it: what is added decides by what it is asked for.
+        # Python itself looks up `__getattr__`, not the program. The added function decides by the name it receives.
         asks = (target.implementation.only_needed or not plainly) and name != "__getattr__"
         if asks and isinstance(owner, dict):
             if late and not isinstance(owner, asked.Entries):
@@ -190,7 +190,7 @@ class Journal:
         return (_Restoring if asks else _Adding)(module, owner, name, self._made)
 
     def _operation_on(self, site: live.Site, target: Target) -> _Operation:
-        """The operation that has this site already, or a new one."""
+        """The existing operation on this site, or a new one."""
         if target.method == "wrap":
             for one in self._operations:
                 if isinstance(one, _Wrapping) and one.is_on(site):
@@ -209,7 +209,7 @@ class Journal:
         return _Recoding(site, function, edited, self.first_code(edited))
 
     def _made_by(self, decorator: types.FunctionType, site: live.Site) -> types.FunctionType:
-        """The function that a decorator has put around what stands at a site."""
+        """The function that a decorator has put around the object at a site."""
         inner = [one for one in self.first_code(decorator).co_consts if isinstance(one, types.CodeType)]
         for layer in live.layers(site.raw):
             if isinstance(layer, types.FunctionType) and self.first_code(layer) in inner:
@@ -231,7 +231,7 @@ def _in_order(steps: Iterable[_Step]) -> list[_Step]:
 
 
 def _record_places(site: live.Site, old: Iterable[_Step], new: Iterable[_Step], raw: Any, function: Any) -> None:
-    """Let other repairs of the same fixes see at run time which places are repaired."""
+    """Let other repairs of the same fixes see at run time which targets are repaired."""
     for step in old:
         scope.take_out(str(step.target))
     for step in new:
@@ -239,16 +239,16 @@ def _record_places(site: live.Site, old: Iterable[_Step], new: Iterable[_Step], 
 
 
 class _Recoding:
-    """A function that has got another body: by one replacement, or by any number of edits.
+    """A function with a new body: from one replacement, or from any number of edits.
 
     Attributes:
-        site: where it stands.
+        site: the site of the function.
         function: the function.
-        before: its code before any of it.
-        edited: what the edits are made in: the function, or the decorator that has made it.
-        source: the code of that.
-        installed: the code that it has now.
-        original: what the edits are made in as its file has it; read once, since the file may change.
+        before: its code before any change.
+        edited: the function to which edits apply: the function itself, or the decorator that made it.
+        source: the code of `edited`.
+        installed: the code that the function has now.
+        original: the source of `edited` from its file; read once, since the file may change.
     """
 
     def __init__(
@@ -267,11 +267,11 @@ class _Recoding:
         return any(step.target is target for step in self.steps)
 
     def stands_in(self, here: Any) -> bool:
-        """Whether what was installed is what runs where `here` stands."""
+        """Whether `here` still runs the installed object."""
         return self.function.__code__ is self.installed and live.is_below(self.function, here)
 
     def change(self, steps: Iterable[_Step]) -> None:
-        """Have these steps and no others; a refusal comes before anything changes."""
+        """Install exactly these steps; a refusal changes nothing."""
         reason = self.blocked() if self.steps else None
         if reason:
             raise Refusal(reason)
@@ -296,7 +296,7 @@ class _Recoding:
         replacing = [step.target for step in steps if step.target.method == "replace"]
         if len(replacing) == 1 and replacing[0].condition.pieces:
             code.check_replacement(self.function, self.before, replacing[0].implementation)
-            replacing = []  # the release's own code stays next to it
+            replacing = []  # the release's own code is kept next to it
         others = [step.target for step in steps if all(step.target is not target for target in replacing)]
         if len(replacing) > 1 or (
             replacing and not all(getattr(one.implementation, "counts", False) for one in others)
@@ -311,25 +311,25 @@ class _Recoding:
         return made if self.edited is self.function else code.inner_code(made, self.before)
 
     def sentence(self, target: Target, late: bool) -> str:
-        """What was done."""
+        """A sentence that describes the change."""
         if self.edited is not self.function:
             return f"What {self.edited.__qualname__} has put around it was edited; every copy has the new body."
         verb = "replaced" if target.method == "replace" else "edited"
-        # What is not late may still have been at work while its own module was executed.
+        # Even if the repair is not late, the function may have been called while its own module was executed.
         made = live.made_by(self.before, None if late else sys.modules.get(self.function.__module__))
         rest = f" Functions that it has made before keep what they have: {made}." if made else ""
         return f"Its body was {verb}; every copy of the function has the new one.{rest}"
 
 
 class _Wrapping:
-    """A name whose object was exchanged for closures around it.
+    """A name whose object was replaced by closures around it.
 
     Attributes:
-        site: where the name is.
-        original: what it held before.
-        installed: what it holds now; the original, where there are no steps.
-        ours: the closures of today.
-        refused: how many holders of the original would not have another one.
+        site: the site of the name.
+        original: the object that it held before.
+        installed: the object that it holds now; the original if there are no steps.
+        ours: the closures installed now.
+        refused: how many holders of the original could not be rebound.
     """
 
     def __init__(self, site: live.Site) -> None:
@@ -343,16 +343,16 @@ class _Wrapping:
         return any(step.target is target for step in self.steps)
 
     def stands_in(self, here: Any) -> bool:
-        """Whether what was installed is what runs where `here` stands."""
+        """Whether `here` still runs the installed object."""
         return live.is_below(live.below_descriptor(self.installed), here)
 
     def is_on(self, site: live.Site) -> bool:
-        """Whether what stands at this site is what this operation has put there, or is around that."""
+        """Whether the object at this site is the one that this operation installed, or wraps it."""
         here = self.site.owner is site.owner and self.site.name == site.name
         return here and live.is_below(live.below_descriptor(self.installed), site.raw)
 
     def change(self, steps: Iterable[_Step]) -> None:
-        """Have these steps and no others; a refusal comes before anything changes."""
+        """Install exactly these steps; a refusal changes nothing."""
         steps = _in_order(steps)
         wanted, ours = self._built(steps)
         present = self.installed
@@ -371,9 +371,9 @@ class _Wrapping:
         return f"{live.place_of(here)} was put around it since"
 
     def is_defined_here(self) -> bool:
-        """An imported name is ours to change in this module only; a function of this module everywhere."""
+        """Whether this module defines the function: then every copy is rebound, else only the name in this module."""
         owner = self.site.owner
-        # A module may have a class of its own, which says where that was written: a lazy package, one that hints.
+        # A module may have its own class, whose `__module__` names another file: a lazy package, a module with hints.
         is_module = isinstance(owner, types.ModuleType)
         module = owner.__name__ if is_module else getattr(owner, "__module__", None)
         return getattr(live.below_descriptor(self.original), "__module__", None) == module
@@ -393,7 +393,7 @@ class _Wrapping:
         return wanted, tuple(ours)
 
     def sentence(self, target: Target, late: bool) -> str:
-        """What was done, and what could not be reached."""
+        """A sentence that describes the change, and the references that could not be rebound."""
         if not late or not self.is_defined_here():
             return "It was wrapped."
         held = live.unreachable(self.original) + self.refused
@@ -402,15 +402,15 @@ class _Wrapping:
 
 
 class _Adding:
-    """A name that an owner did not have.
+    """A name that was added to an owner that lacked it.
 
     Attributes:
-        module: where it is added, or in a class of which.
-        owner: the module, class or dictionary that has it now.
+        module: the module that gets the name, or that has the class that gets it.
+        owner: the module, class or dictionary that has the name now.
         name: the name.
-        made: what was made of additions, by them and the identity of the module that they were made for.
-        value: what it stands for; `_LATER` where a lazy package gets it when it is asked.
-        target: ``module:qualname``, where it is restored for those who ask.
+        made: the objects made from additions, by the addition and the identity of the module they were made for.
+        value: the object behind the name; `_LATER` if a lazy package imports it on demand.
+        target: ``module:qualname``, if the name is restored on demand.
     """
 
     def __init__(self, module: types.ModuleType, owner: Any, name: str, made: dict[tuple[Addition, int], Any]) -> None:
@@ -426,7 +426,7 @@ class _Adding:
         return any(step.target is target for step in self.steps)
 
     def change(self, steps: Iterable[_Step]) -> None:
-        """Have these steps and no others; a refusal comes before anything changes."""
+        """Install exactly these steps; a refusal changes nothing."""
         steps = list(steps)
         if len(steps) > 1:
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both add {self.name}")
@@ -437,15 +437,15 @@ class _Adding:
         self.steps = steps
 
     def blocked(self) -> Optional[str]:
-        """Why it cannot be taken away, as a sentence, or None."""
+        """Why it cannot be removed, as a sentence, or None."""
         return None if self.stands() else f"{self.name} is another object since"
 
     def sentence(self, target: Target, late: bool) -> str:
-        """What was done."""
+        """A sentence that describes the change."""
         return f"{target.qualname} was added, with its old meaning."
 
     def stands(self) -> bool:
-        """Whether the name has still the meaning that was added."""
+        """Whether the name still has the object that was added."""
         if self.value is _LATER:
             return self.name in presence.lazy_names(self.owner)
         return self._held().get(self.name) is self.value
@@ -464,7 +464,7 @@ class _Adding:
             if isinstance(self.value, types.ModuleType):
                 sys.modules[f"{package}{self.name}"] = self.value
         elif self.owner is self.module and "_class_to_module" in vars(self.owner):
-            # A lazy package imports the other module when the name is asked for.
+            # A lazy package imports the other module when the name is first used.
             presence.lazy_names(self.owner)[self.name] = addition.leaf.removeprefix(package)
             self.value = _LATER
         else:
@@ -476,13 +476,13 @@ class _Adding:
         self.enlist()
 
     def enlist(self) -> None:
-        """Stand in the owner's ``__all__``, which is another one after the module was executed again."""
+        """Add the name to the owner's ``__all__``, which is a new list after the module was executed again."""
         listed = self._held().get("__all__")
         if self.value is not None and isinstance(listed, list) and self.name not in listed:
             listed.append(self.name)
 
     def _made(self, addition: Addition, leaf: types.ModuleType) -> Any:
-        """What the name stands for: one object for all that have it, whichever is the first."""
+        """The object behind the name, created at first use and shared by all owners."""
         key = (addition, id(leaf))
         if key not in self.made:
             self.made[key] = self._named(addition.value(leaf) if addition.is_made else addition.value, addition)
@@ -490,7 +490,7 @@ class _Adding:
 
     def _named(self, value: Any, addition: Addition) -> Any:
         if isinstance(value, (types.FunctionType, type)) and value.__module__ == addition.home:
-            # It is pickled by the name under which it is found.
+            # Pickle stores it by the name under which it can be imported.
             value.__module__ = addition.leaf
             value.__qualname__ = f"{self.owner.__qualname__}.{self.name}" if isinstance(self.owner, type) else self.name
         return value
@@ -498,7 +498,7 @@ class _Adding:
     def _take_away(self) -> None:
         if self.value is _LATER:
             presence.lazy_names(self.owner).pop(self.name, None)
-            vars(self.owner).pop(self.name, None)  # it may have been asked for
+            vars(self.owner).pop(self.name, None)  # it may have been used already
         elif isinstance(self.owner, dict):
             del self.owner[self.name]
         else:
@@ -511,10 +511,10 @@ class _Adding:
 
 
 class _Restoring(_Adding):
-    """A name that is given to code that would end without it (see `hotfix.patching.asked`).
+    """A name that only code gets that would fail without it (see `hotfix.patching.asked`).
 
     Attributes:
-        copies: modules that are copies of the owner, and have it as well.
+        copies: copies of the owner that have the name, too.
     """
 
     def __init__(self, *what: Any) -> None:
@@ -522,11 +522,11 @@ class _Restoring(_Adding):
         self.copies: list[types.ModuleType] = []
 
     def sentence(self, target: Target, late: bool) -> str:
-        """What was done."""
+        """A sentence that describes the change."""
         return f"{target.qualname} has its old meaning for code that would end without it."
 
     def stands(self) -> bool:
-        """Whether nobody has put another object there."""
+        """Whether no other code has set another object."""
         if isinstance(self.value, types.ModuleType):
             return sys.modules.get(f"{self.module.__name__}.{self.name}") in (None, self.value)
         return isinstance(self.owner, type) is (self.name in vars(self.owner)) and (
@@ -534,11 +534,11 @@ class _Restoring(_Adding):
         )
 
     def blocked(self) -> Optional[str]:
-        """Nothing is in the way of what stands beside the module's own names."""
+        """A module can always drop the name: it is kept apart from the module's own names."""
         return super().blocked() if isinstance(self.owner, type) else None
 
     def enlist(self) -> None:
-        """A star-import gets what it got."""
+        """Do nothing: a star-import keeps its result."""
 
     def _put(self, addition: Addition, step: _Step) -> None:
         package = f"{self.module.__name__}."
@@ -564,7 +564,7 @@ class _Restoring(_Adding):
             asked.put(self.owner, self.name, self.value)
 
     def _of_leaf(self, addition: Addition) -> Any:
-        """What the module that an export comes from has by this name."""
+        """The object that the exporting module has under this name."""
         leaf = asked.MODULES.known(addition.leaf) or import_module(addition.leaf)
         return vars(leaf)[self.name] if self.name in vars(leaf) else self._made(addition, leaf)
 
@@ -588,7 +588,7 @@ def _kind_of(name: str, value: Any) -> type[asked.Restored]:
 
 
 class _RestoringEntry(_Adding):
-    """A key of a dictionary that is given to code that would end without it.
+    """A dictionary key that only code gets that would fail without it.
 
     Attributes:
         holder: the module that has the dictionary.
@@ -609,20 +609,20 @@ class _RestoringEntry(_Adding):
         self.table = table
 
     def sentence(self, target: Target, late: bool) -> str:
-        """What was done."""
+        """A sentence that describes the change."""
         return f"{target.qualname} has its old meaning for code that would end without it."
 
     def stands(self) -> bool:
-        """Whether nobody has put another dictionary there, or the key into it."""
+        """Whether no other code has replaced the dictionary or set the key."""
         return vars(self.holder).get(self.table) is self.owner and self.name not in self.owner
 
     def blocked(self) -> Optional[str]:
-        """What is in the dictionary is the program's, and stays."""
+        """Why it cannot be removed, as a sentence, or None. The program's own entries stay."""
         here = vars(self.holder).get(self.table) is self.owner
         return None if here else f"{self.table} is another object since"
 
     def enlist(self) -> None:
-        """Nothing lists keys."""
+        """Do nothing: no list names the keys."""
 
     def _put(self, addition: Addition, step: _Step) -> None:
         if not isinstance(self.owner, asked.Entries):

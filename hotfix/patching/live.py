@@ -1,4 +1,4 @@
-"""Live objects: where a target lives, what others have put around it, and who else holds it."""
+"""Live objects: the site of a target, the wrappers around it, and the other references to it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, Optional
 
 from ..errors import Refusal
 
-_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # what they make does not stay
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # they make only temporary objects
 _MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
 _CLASS_DICT: Any = vars(type)["__dict__"]
 
 
 class Site:
-    """Where a target lives.
+    """The site of a target.
 
     Attributes:
         owner: the module or class that has the name.
         name: the last component of the qualified name.
-        raw: what ``owner.__dict__`` holds there: a function, a staticmethod, a decorated function, anything.
-        function: the plain Python function inside of `raw`, or None.
+        raw: the object in ``owner.__dict__``: a function, a staticmethod, a decorated function, anything.
+        function: the plain Python function inside `raw`, or None.
     """
 
     def __init__(self, owner: Any, name: str, raw: Any, function: Optional[types.FunctionType]) -> None:
@@ -34,19 +34,19 @@ class Site:
         self.function = function
 
     def holds(self) -> Any:
-        """What stands there now."""
+        """The current object."""
         return vars(self.owner).get(self.name)
 
 
 def resolve(module: types.ModuleType, qualname: str) -> Site:
-    """Find a target in a loaded module without running any attribute hook of it.
+    """Find a target in a loaded module without running any of its attribute hooks.
 
     Raises:
         Refusal: the name is not there.
     """
-    import wrapt  # here, because it costs 70 ms and is needed only where something is broken
+    import wrapt  # here, because it costs 70 ms and is needed only if a function is broken
 
-    if not hasattr(wrapt, "resolve_path"):  # nothing that could be said of the target
+    if not hasattr(wrapt, "resolve_path"):  # a broken installation, not a property of the target
         place = getattr(wrapt, "__file__", None) or "a folder without code"
         raise ImportError(f"wrapt ({place}) is not the package that hotfix needs: reinstall wrapt>=1.15", name="wrapt")
     try:
@@ -60,7 +60,7 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
 
 
 def below_descriptor(raw: Any) -> Any:
-    """What a staticmethod or classmethod is of, or what reads a property; anything else as it is."""
+    """The function of a staticmethod or classmethod, or the getter of a property; any other object unchanged."""
     if isinstance(raw, property):
         return raw.fget
     return raw.__func__ if isinstance(raw, (staticmethod, classmethod)) else raw
@@ -73,10 +73,10 @@ def function_inside(raw: Any) -> Optional[types.FunctionType]:
 
 
 def layers(raw: Any) -> list[Any]:
-    """What decorators that keep __wrapped__ have put around a function, outermost first, and last the function."""
+    """The wrappers that set __wrapped__ around a function, outermost first; the function comes last."""
     found = [below_descriptor(raw)]
     while True:
-        # Not hasattr: an object may make up attributes. A proxy of wrapt has a descriptor for it.
+        # Not hasattr: an object may invent attributes. A proxy of wrapt has a descriptor for this one.
         if inspect.getattr_static(found[-1], "__wrapped__", None) is None:
             return found
         inner = below_descriptor(found[-1].__wrapped__)
@@ -86,14 +86,14 @@ def layers(raw: Any) -> list[Any]:
 
 
 def is_below(inner: Any, raw: Any) -> bool:
-    """Whether an object is what stands somewhere, or what was wrapped there, by whatever tells what it wraps."""
+    """Whether an object is `raw` itself, or is wrapped by it, as far as the wrappers set __wrapped__."""
     return any(one is inner for one in layers(raw))
 
 
 def place_of(thing: Any) -> str:
-    """Where an object was written, as ``FILE:LINE`` as far as that can be told."""
+    """Where an object was defined, as ``FILE:LINE`` if that is known."""
     inner = below_descriptor(thing)
-    if type(inner) is not types.FunctionType:  # a proxy has the code of what it stands for
+    if type(inner) is not types.FunctionType:  # a proxy has the code of the object it wraps
         inner = getattr(inner, "_self_wrapper", None) or inner
     code = getattr(inner, "__code__", None)
     if isinstance(code, types.CodeType):
@@ -103,17 +103,17 @@ def place_of(thing: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: who holds an object.
+# Below: references to an object.
 
 
 def rebind(old: Any, new: Any) -> int:
-    """Put `new` where `old` is held by name: in modules, in their classes, and in dictionaries and lists of both.
+    """Replace `old` by `new` under every name: in modules, in their classes, and in dictionaries and lists of both.
 
-    Only what the containers really hold is looked at, below their own methods: transformers has dictionaries that
-    import every model when their items are asked for, and torch has objects that warn when an attribute is.
+    It reads only the stored contents of containers, not through their own methods. transformers has dictionaries that
+    import every model when their items are read, and torch has objects that warn when an attribute is read.
 
     Returns:
-        How many holders refuse to have the name set; they keep `old`.
+        How many holders reject the assignment; they keep `old`.
     """
     refused, is_container = 0, _Containers()
     holders, namespaces = _holders(old, new), list(_namespaces())
@@ -121,13 +121,13 @@ def rebind(old: Any, new: Any) -> int:
         if holders is None or id(namespace) in holders:
             _rebind_in(namespace, old, new)
     if holders is not None and holders.issubset(map(id, namespaces)):
-        return 0  # most often; to look into all that these hold takes three times as long as all before
+        return 0  # the usual case; searching all containers takes three times as long as the steps before
     for namespace in namespaces:
         name_of_module = namespace.get("__name__")
         for value in list(namespace.values()):
             if issubclass(type(value), type):
                 members = _CLASS_DICT.__get__(value)
-                # On Python 3.9 there are static types without any, until they are used.
+                # On Python 3.9 static types have no dictionary until they are used.
                 if members is None or members.get("__module__") != name_of_module:
                     continue
                 for name, held in list(members.items()):
@@ -141,16 +141,16 @@ def rebind(old: Any, new: Any) -> int:
 
 
 def _holders(old: Any, new: Any) -> Optional[set[int]]:
-    """The identities of the dictionaries and lists that hold `old`, less that of `new`; None if it is not known."""
+    """The identities of the dictionaries and lists that hold `old`, except that of `new`; None if unknown."""
     if gc.get_freeze_count() or not gc.is_tracked(old):
-        return None  # what was frozen is not told, nor what holds only things that hold nothing
+        return None  # gc does not report frozen or untracked holders
     found = gc.get_referrers(old)
     own = getattr(new, "__dict__", None)
     return {id(one) for one in found if issubclass(type(one), (dict, list)) and one is not own}
 
 
 class _Containers(dict[type, bool]):
-    """Whether things of a type are looked into; asked some hundred thousand times, of some hundred types."""
+    """Whether objects of a type are searched; read some hundred thousand times, for some hundred types."""
 
     def __missing__(self, kind: type) -> bool:
         self[kind] = kind is list or issubclass(kind, dict)
@@ -160,7 +160,7 @@ class _Containers(dict[type, bool]):
 def _is_set(owner: type, name: str, value: Any) -> bool:
     try:
         setattr(owner, name, value)
-    except Exception:  # a metaclass of somebody else may raise what it likes
+    except Exception:  # a foreign metaclass may raise anything
         return False
     return True
 
@@ -178,19 +178,19 @@ def _rebind_in(container: Any, old: Any, new: Any) -> None:
 
 def _namespaces() -> Iterator[dict[str, Any]]:
     for module in list(sys.modules.values()):
-        # Not getattr and not vars(): of lazy modules they would import what these stand for.
+        # Neither getattr nor vars(): on a lazy module they would import the real one.
         if issubclass(type(module), types.ModuleType):
             namespace = _MODULE_DICT.__get__(module)
-            if namespace is not None:  # of a module that was made without its initialiser there is none
+            if namespace is not None:  # a module created without its initialiser has none
                 yield namespace
 
 
 def made_by(code: types.CodeType, module: Optional[types.ModuleType] = None) -> int:
-    """How many functions there are that code has made when it ran: what a decorator has put around others.
+    """How many live functions a function's code has created when it ran, such as the wrappers of a decorator.
 
     Args:
-        code: of the function.
-        module: they are looked for there alone, which takes no time; everywhere if None.
+        code: the code of the function.
+        module: search this module alone, which takes no time; everywhere if None.
     """
     inner = list(_codes_in(code))
     if not inner:
@@ -202,7 +202,7 @@ def made_by(code: types.CodeType, module: Optional[types.ModuleType] = None) -> 
 
 
 def _held_in(module: types.ModuleType) -> Iterator[Any]:
-    """What a module and its own classes hold by name."""
+    """The objects that a module and its own classes hold by name."""
     for one in list(_MODULE_DICT.__get__(module).values()):
         yield one
         if issubclass(type(one), type) and one.__module__ == module.__name__:

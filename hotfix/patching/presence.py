@@ -1,4 +1,4 @@
-"""Whether a loaded module has a name. Asked of every module that may lack one: it is cheap, and imports nothing."""
+"""Whether a loaded module has a name. Every module that may lack one is checked: it is cheap and imports nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _CLASS_DICT: Any = vars(type)["__dict__"]
 
 
 def has(module: types.ModuleType, qualname: str) -> bool:
-    """Whether a loaded module has a name, or a class of it a member, its own or inherited, or a dictionary a key.
+    """Whether a loaded module has a name, its class a member (own or inherited), or its dictionary a key.
 
-    A lazy module is not asked.
+    It does not trigger lazy imports.
     """
     owner: Any = module
     *path, name = parts(qualname)
@@ -27,6 +27,6 @@ def has(module: types.ModuleType, qualname: str) -> bool:
 
 
 def lazy_names(module: Any) -> dict[str, str]:
-    """Of a lazy package of transformers, the module of each name that it imports when it is asked; else nothing."""
+    """The names that a lazy package of transformers imports on demand, with their modules; else an empty dictionary."""
     table = vars(module).get("_class_to_module")
     return table if isinstance(table, dict) else {}

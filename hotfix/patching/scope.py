@@ -1,8 +1,8 @@
 """Run-time checks of repaired functions: may the repaired code run in this call, or does the release's own code run?
 
-Conditional edits (`hotfix.fix.Condition`) call the functions of this module. They run inside of the program's own
-calls, so they are cheap, change nothing, and never raise an error of their own. Where a check cannot be made, the
-release's own code runs, and the report says so.
+Conditional edits (`hotfix.fix.Condition`) call the functions of this module. They run inside the program's own calls,
+so they are cheap, change nothing, and never raise an error of their own. If a check is impossible, the release's own
+code runs, and the report says so.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from . import live
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-# Wrappers of these packages only pass calls through; what they wrap decides.
+# Wrappers of these packages only pass calls through; the wrapped object decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
 
-_OURS = str(Path(__file__).parents[1])  # a repaired function may have code of ours
+_OURS = str(Path(__file__).parents[1])  # a repaired function may have our code
 
 
 def settled(function: _Function) -> _Function:
-    """Mark a function whose result is a constant of a graph that ``torch.compile`` makes.
+    """Mark a function whose result is a constant in a graph of ``torch.compile``.
 
-    Its arguments have to be names, classes or code. It is called while the graph is made, and not traced: what it
-    reads and keeps would break the graph, or have it made once more. ``torch.compiler.assume_constant_result`` sets the
-    same attribute, and would import torch.
+    Its arguments must be names, classes or code. It is called while the graph is made, and is not traced: the state it
+    reads and keeps would break the graph, or force a recompilation. ``torch.compiler.assume_constant_result`` sets the
+    same attribute, but would import torch.
     """
     function._dynamo_marked_constant = True  # type: ignore[attr-defined]
     return function
@@ -42,7 +42,7 @@ _places: dict[str, tuple[Any, str, Any, Any, Any]] = {}
 
 
 def left_alone() -> dict[str, str]:
-    """Why a repair left calls to the release's own code, by id of the fix: the first reason of each."""
+    """Why a repair left calls to the release's own code, by id of the fix: the first reason for each."""
     return dict(_left_alone)
 
 
@@ -52,7 +52,7 @@ def leave_alone(fix: str, reason: str) -> bool:
 
     Args:
         fix: id of the fix.
-        reason: what is the user's own, such as ``MyTrainer.compute_loss is your own``.
+        reason: which code is the user's own, such as ``MyTrainer.compute_loss is your own``.
 
     Returns:
         False, so that a condition can end with this call.
@@ -63,8 +63,8 @@ def leave_alone(fix: str, reason: str) -> bool:
 
 
 def undecided(fix: str, error: Exception) -> bool:
-    """Record that the condition of a repair could not be evaluated. Returns False."""
-    if _is_compiling():  # the text of an error cannot be traced
+    """Record that the condition of a repair cannot be evaluated. Returns False."""
+    if _is_compiling():  # torch.compile cannot trace the text of an error
         return leave_alone(fix, "its condition cannot be checked while it is compiled")
     return leave_alone(fix, f"its condition cannot be checked here ({type(error).__name__}: {error})")
 
@@ -77,16 +77,16 @@ def is_own(fix: str, owner: Any, name: str = "", library: str = "transformers") 
     """Whether a participant of a call is the library's own code.
 
     Args:
-        fix: id of the fix that asks; the report names the first participant that is not the library's own.
-        owner: an object; None is nobody's code, and counts as the library's own.
-        name: of an attribute of `owner` that holds a function or method; where it is set on the instance, that counts.
+        fix: id of the fix; the report names the first participant that is not the library's own.
+        owner: an object; None counts as the library's own.
+        name: the attribute of `owner` that holds a function or method; one set on the instance takes precedence.
             Without a name, `owner` itself is the participant: a function, or an object whose class is checked.
         library: name of the package whose code counts as own.
 
     Returns:
-        True for functions and classes that were defined in the library, also below wrappers of torch, accelerate, peft
-        and deepspeed, and for absent participants. False for subclasses that override `name`, for functions that were
-        put on the class or the instance, and for copies of the library's source that were executed elsewhere.
+        True for functions and classes defined in the library, also below wrappers of torch, accelerate, peft and
+        deepspeed, and for absent participants. False for subclasses that override `name`, for functions that were set
+        on the class or the instance, and for copies of the library's source that were executed elsewhere.
     """
     if owner is None:
         return True
@@ -98,7 +98,7 @@ def is_own(fix: str, owner: Any, name: str = "", library: str = "transformers") 
 
 @settled
 def _is_own_class(fix: str, kind: type, name: str, library: str) -> bool:
-    """Whether what a class has under a name is the library's own."""
+    """Whether a class attribute is the library's own."""
     known, value = _of_classes.get((kind, name, library)), getattr(kind, name, None)
     if known is None or known[0] is not value:
         known = _of_classes[kind, name, library] = value, _foreign(value, library)
@@ -106,7 +106,7 @@ def _is_own_class(fix: str, kind: type, name: str, library: str) -> bool:
 
 
 def _reason(owner: Any, name: str, library: str) -> str:
-    """Why a participant is not the library's own; empty where it is."""
+    """Why a participant is not the library's own; empty if it is."""
     if not name:
         return _foreign(owner if callable(owner) and not isinstance(owner, type) else type(owner), library)
     namespace: Any = getattr(owner, "__dict__", {})
@@ -114,14 +114,14 @@ def _reason(owner: Any, name: str, library: str) -> str:
 
 
 def is_class_of(fix: str, thing: Any, library: str = "transformers") -> bool:
-    """Whether the class of an object was defined in the library: no subclass of the user's. None counts as own."""
+    """Whether the library defines the class of an object: false for a user's subclass. None counts as own."""
     if thing is None or _root(type(thing).__module__) == library:
         return True
     return leave_alone(fix, f"{type(thing).__qualname__} is your own class")
 
 
 def _foreign(thing: Any, library: str) -> str:
-    """Why a function, method or class is not the library's own; empty where it is."""
+    """Why a function, method or class is not the library's own; empty if it is."""
     if thing is None:
         return ""
     for _ in range(20):
@@ -145,7 +145,7 @@ def _foreign(thing: Any, library: str) -> str:
 
 
 def _inner(thing: Any) -> Any:
-    """What a partial object, a bound method or a descriptor holds."""
+    """The function inside a partial object, a bound method or a descriptor."""
     if isinstance(thing, (staticmethod, classmethod, types.MethodType)):
         return thing.__func__
     if isinstance(thing, property):
@@ -162,12 +162,12 @@ def _is_from(function: types.FunctionType, packages: Any) -> bool:
     namespace = function.__globals__
     if _root(str(namespace.get("__name__"))) not in packages:
         return False
-    file = function.__code__.co_filename  # a copy that was executed elsewhere has another one
+    file = function.__code__.co_filename  # a copy executed elsewhere has another file
     return file == namespace.get("__file__") or file.startswith(_OURS)
 
 
 def _your_own(function: types.FunctionType) -> str:
-    # In code that is compiled, the other attribute is a descriptor.
+    # While torch.compile traces, `__qualname__` is a descriptor.
     return f"{function.__name__ if _is_compiling() else function.__qualname__} is your own"
 
 
@@ -185,21 +185,21 @@ def _root(module: Any) -> str:
 
 
 def put(place: str, owner: Any, name: str, raw: Any, function: Any) -> None:
-    """Record where a function was repaired: ``module:qualname``, who holds it, and what was installed."""
+    """Record where a function was repaired: ``module:qualname``, its owner, and the installed object."""
     _places[place] = owner, name, raw, function, getattr(function, "__code__", None)
 
 
 def take_out(place: str) -> None:
-    """Forget a place: its repair was taken out."""
+    """Forget a place whose repair was removed."""
     _places.pop(place, None)
 
 
 @settled
 def is_in_place(fix: str, place: str) -> bool:
-    """Whether the repair of another place still runs there.
+    """Whether the repair in another place is still active.
 
     Args:
-        fix: id of the fix that asks.
+        fix: id of the fix.
         place: ``module:qualname``.
     """
     known = _places.get(place)
@@ -220,15 +220,15 @@ def _is_below(function: Any, here: Any) -> bool:
 
 
 def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bool:
-    """Whether the release's own code has raised what a fix repairs, and nobody in the program handles that error.
+    """Whether the release's own code has raised the error that a fix repairs, and the program does not handle it.
 
     Args:
-        error: what was raised.
+        error: the raised error.
         fix: id of the fix.
-        patterns: ``TypeName: message``; ``…`` stands for any text.
+        patterns: ``TypeName: message``; ``…`` matches any text.
     """
     if _is_compiling():
-        return True  # the class of the error has to do: its text and the stack cannot be traced
+        return True  # only the class is checked: torch.compile cannot trace the text or the stack
     if not any(_matches(error, pattern) for pattern in patterns):
         return False
     if sys.version_info < (3, 14) and asking.is_handled(type(error), sys._getframe(1).f_back):

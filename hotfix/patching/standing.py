@@ -1,7 +1,8 @@
-"""Whether what stands in the place of a function is what the file of its module says.
+"""Whether the live function matches the file of its module.
 
-Two things can be wrong. Somebody else has put something there: another function, or a layer around it that no decorator
-in the source explains. Or the file is not what runs: it was replaced after the import, or a tool rewrote the module.
+Two things can be wrong. Other code has replaced the function, or put a layer around it that no decorator in the source
+explains. Or the running code differs from the file: the file was replaced after the import, or a tool rewrote the
+module.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from .journal import Journal
 
 
 def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal) -> Optional[str]:
-    """Who stands in the place of a function or class of a module, as a sentence; None if it is the module's own.
+    """By what a function or class of a module was replaced, as a sentence; None if it is the module's own.
 
     Args:
         module: the loaded module.
-        qualname: of the function or class.
+        qualname: the qualified name of the function or class.
         text: the source of the module.
-        journal: what was changed by us, which is nobody else's.
+        journal: our own changes, which do not count.
     """
     try:
         site = live.resolve(module, qualname)
@@ -47,7 +48,7 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
 
 
 def rewritten(module: types.ModuleType, qualname: str, text: str, journal: Journal) -> Optional[str]:
-    """Why the source of a module does not tell what one of its functions or classes does, as a sentence, or None."""
+    """Why a function or class of a module does not match its source, as a sentence, or None."""
     try:
         site = live.resolve(module, qualname)
         for name, function in _functions(site, qualname):
@@ -63,7 +64,7 @@ def rewritten(module: types.ModuleType, qualname: str, text: str, journal: Journ
 
 
 def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.FunctionType]]:
-    """The functions that were judged under a name: it, or the methods that a class defines."""
+    """The functions to check under a name: the function itself, or the methods that a class defines."""
     if not isinstance(site.raw, type):
         if site.function is not None:
             yield qualname, site.function
@@ -73,14 +74,14 @@ def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.Func
         inner = [live.function_inside(one) for one in accessors if one is not None and not isinstance(one, type)]
         functions = [one for one in inner if one is not None and one.__qualname__ == f"{qualname}.{name}"]
         if functions:
-            # Of the functions of a property, which have one name, the last in the file is the one that is compared.
+            # The functions of a property share one name; only the last one in the file is compared.
             yield f"{qualname}.{name}", max(functions, key=lambda one: one.__code__.co_firstlineno)
 
 
 def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:
-    """The packages in which the decorators of a definition, and of the classes around it, are written.
+    """The packages that define the decorators of a definition and of its enclosing classes.
 
-    Packages, not files: what a decorator puts around a function may be written in another file than it.
+    Packages, not files: a decorator and the wrapper that it returns may be in different files.
     """
     parts = qualname.split(".")
     for depth in range(len(parts)):
@@ -98,8 +99,8 @@ def _named(module: types.ModuleType, node: ast.expr) -> Any:
 
 
 def _packages(thing: Any) -> Iterator[str]:
-    """The packages in which a function is written, or a class and its bases, or the class of an object."""
-    if type(thing) is types.FunctionType:  # not isinstance: a proxy says that it is what it stands for
+    """The packages that define a function, a class and its bases, or the class of an object."""
+    if type(thing) is types.FunctionType:  # not isinstance: a proxy pretends to be the object it wraps
         yield str(thing.__globals__.get("__name__")).partition(".")[0]
     elif thing is not None:
         for kind in (thing if isinstance(thing, type) else type(thing)).__mro__:

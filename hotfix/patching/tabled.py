@@ -1,7 +1,7 @@
-"""Names that a table restores: thousands of rows, of which a process reads those of the module that lacks a name.
+"""Names that a table restores. It has thousands of rows; a process reads only those of modules that lack a used name.
 
-The table, ``hotfix/names/removed.txt``, is written by ``tools/names.py`` from the wheels. Its first line has the
-modules that lack something, by the release since when they do; then come the modules, each with its rows::
+``tools/names.py`` writes the table, ``hotfix/names/removed.txt``, from the wheels. Its first line has the modules that
+lack names, by the first release that lacks them. The modules follow, each with its rows::
 
     4.47.0 modeling_utils trainer;5.0.0 utils
     @modeling_utils
@@ -9,14 +9,14 @@ modules that lack something, by the release since when they do; then come the mo
     @generation_utils!
     GenerationMixin 4.41.0 alias transformers.generation.utils:GenerationMixin
 
-A row says since which release the name is gone, and what stands for it: ``alias`` for another place, ``constant`` for a
-literal, ``hollow`` for a class that can only be asked for. A name may have several rows, oldest first: the last one up
-to the release counts; with ``-`` nothing stands for it. The package itself is called ``.``. A module with an
-exclamation mark is gone itself; it exists again as soon as a program would end without it.
+A row has the first release without the name, and its replacement: ``alias`` for another place, ``constant`` for a
+literal, ``hollow`` for a class that can be named but not used. A name may have several rows, oldest first; the last row
+up to the installed release counts, and ``-`` means no replacement. The package itself is called ``.``. A module with an
+exclamation mark was removed itself; it is restored once a program would fail without it.
 
-A module of the table gets a class with a ``__getattr__``, and that is all until somebody asks for what it lacks. The
-asking code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If what a
-row names is not there, the error of the release stands.
+A module of the table gets a class with a ``__getattr__``, and nothing else until code uses a name that it lacks. That
+code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If the replacement
+in a row is missing, the release's own error is raised.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from . import asked
 PACKAGE = "transformers"
 FILE = Path(__file__).resolve().parent.parent / "names" / "removed.txt"
 GONE = "!"
-"""Behind the name of a module that the release lacks as a whole."""
+"""The mark after the name of a module that the release lacks as a whole."""
 
 
 FIXES = {"alias": "names-elsewhere", "constant": "constants-removed", "hollow": "attention-classes-by-kind-removed"}
-"""The fix that has the rows of a kind."""
+"""The fix for the rows of each kind."""
 NOTHING = "-"
-"""The kind of a row that ends an earlier one: nothing stands for the name any more."""
+"""The kind of a row that ends an earlier one: the name has no replacement any more."""
 
 
 class Row(NamedTuple):
-    """What stands for a name.
+    """The replacement of a name.
 
     Attributes:
         kind: ``alias``, ``constant`` or ``hollow``.
-        value: ``module:name`` (``module:`` for the module itself), a literal, or the class of today.
+        value: ``module:name`` (``module:`` for the module itself), a literal, or the present class.
     """
 
     kind: str
@@ -60,12 +60,12 @@ class Removed:
 
     Args:
         release: the installed release, as numbers.
-        fixes: the id of the fix by kind of row; rows of another kind are left alone.
-        path: the file.
+        fixes: the id of the fix by kind of row; rows of other kinds are ignored.
+        path: the path of the table.
 
     Attributes:
         fixes: as given.
-        modules: the modules that lack something, those that are gone themselves with `GONE` behind their names.
+        modules: the modules that lack names; removed modules have `GONE` after their names.
     """
 
     def __init__(
@@ -95,23 +95,23 @@ class Removed:
             asked.MODULES.listen(self.module, fixes["alias"])
 
     def put(self, module: types.ModuleType) -> None:
-        """Have a module answer for names that it lacks, if there are any."""
+        """Make a module supply the names that it lacks, if the table has any."""
         base = type(module)
         if module.__name__ not in self.modules or base in self._classes.values():
             return
         kind = self._classes.get(base) or self._classes.setdefault(base, _class_for(base, self))
         try:
             module.__class__ = kind
-        except TypeError:  # a kind of its own: its names stay gone
+        except TypeError:  # its class cannot be changed: its names stay removed
             return
         self._changed.append((module, base, kind))
 
     def clear(self) -> None:
-        """Give the modules back the classes that they had, unless they have others since."""
+        """Restore the old classes of the modules, unless they were changed since."""
         for module, base, kind in reversed(self._changed):
             if type(module) is kind:
                 module.__class__ = base
-            else:  # a class of ours above it, which goes with its own last name
+            else:  # another class of ours above it, which is removed with its last name
                 above = asked.class_of(module)
                 if above is not None and vars(above)[asked.BASE] is kind:
                     setattr(above, asked.BASE, base)
@@ -123,15 +123,15 @@ class Removed:
         asked.MODULES.unlisten(self.module)
 
     def answer(self, module: types.ModuleType, name: str, frame: Optional[types.FrameType]) -> Any:
-        """What a program gets for a name that a module lacks.
+        """The value that a program gets for a name that a module lacks.
 
         Args:
             module: the module.
             name: the name.
-            frame: that asks; None while a program is being compiled, where nobody is asked.
+            frame: the frame that uses the name; None under torch.compile, where the check is skipped.
 
         Raises:
-            LookupError: nothing.
+            LookupError: the name is not restored.
         """
         row = self.rows(module.__name__).get(name)
         if row is None or row.kind not in self.fixes:
@@ -143,7 +143,7 @@ class Removed:
         return value
 
     def module(self, name: str) -> Optional[types.ModuleType]:
-        """A module that the release lacks as a whole; None where the table has nothing of it."""
+        """A module that the release lacks as a whole; None if it is not in the table."""
         if not name.startswith(f"{PACKAGE}.") or f"{name}{GONE}" not in self.modules:
             return None
         key = name, ""
@@ -162,16 +162,16 @@ class Removed:
         return self._values[key]  # type: ignore[no-any-return]
 
     def rows(self, module: str) -> Mapping[str, Row]:
-        """The rows of a module that hold for this release, by name."""
+        """The rows of a module that apply to this release, by name."""
         if module not in self._rows:
             self._rows[module] = dict(self._read(module))
         return self._rows[module]
 
     def value(self, module: str, name: str, row: Row) -> Any:
-        """What a row stands for; the same object each time.
+        """The replacement in a row; the same object each time.
 
         Raises:
-            LookupError: it is not there.
+            LookupError: the replacement is missing.
         """
         key = module, name
         if key not in self._values:
@@ -194,19 +194,19 @@ class Removed:
         try:
             home = import_module(where)
             found: Any = getattr(home, what) if what else home
-        except Exception as error:  # whatever it is that cannot be imported, the error of the release stands
+        except Exception as error:  # whatever the import raises, the program gets the release's own error
             raise LookupError(row.value) from error
         return hollow(name, module, found) if row.kind == "hollow" else found
 
 
 def kinds(module: str, name: str, releases: Iterable[str], path: Path = FILE) -> dict[str, str]:
-    """By release the kind of row that stands for a name there, where one does.
+    """The kind of the row for a name, by release; releases without a row are left out.
 
     Args:
-        module: that lacks the name.
-        name: the name; an empty string for the module, which is gone itself.
-        releases: those that are asked about.
-        path: the file.
+        module: the module that lacks the name.
+        name: the name; an empty string for a removed module itself.
+        releases: the releases to look up.
+        path: the path of the table.
     """
     text = _text_of(path)
     if name:
@@ -229,7 +229,7 @@ def _text_of(path: Path) -> str:
 
 
 def _rows_in(text: str, module: str) -> Iterator[tuple[str, str, Row]]:
-    """The rows of a module: name, first release, what stands for it."""
+    """The rows of a module: name, first release, replacement."""
     for mark in ("", GONE):
         head = f"\n@{module.partition('.')[2] or '.'}{mark}\n"
         begin = text.find(head)
@@ -248,18 +248,18 @@ def numbers(release: str) -> tuple[int, ...]:
 
 
 class Gone(NotImplementedError, AttributeError):
-    """What a name stands for is not there any more; see `hotfix.names.refusing.Gone`."""
+    """The replacement of a name no longer exists; see `hotfix.names.refusing.Gone`."""
 
 
 def hollow(name: str, module: str, now: type) -> type:
-    """A class that can be asked for and inherited from, and neither built nor changed.
+    """A class that can be named and inherited from, but neither instantiated nor changed.
 
-    As `hotfix.names.attention_classes`, which is not imported in the program's own calls.
+    Same as in `hotfix.names.attention_classes`, which may not be imported in the program's own calls.
 
     Args:
-        name: of the class.
-        module: that it belongs to.
-        now: the class that is there for every kind of attention.
+        name: the name of the class.
+        module: the module that it belongs to.
+        now: the present class, which serves every kind of attention.
     """
     why = (
         f"{name} is gone from this release of transformers, and hotfix gives its name only: nothing in it is one. "
@@ -269,8 +269,8 @@ def hollow(name: str, module: str, now: type) -> type:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
         raise Gone(why)
 
-    class Unpatched(type(now)):  # type: ignore[misc]  # the kind is known when it runs
-        """The kind of such a class; a class that inherits from it may be changed."""
+    class Unpatched(type(now)):  # type: ignore[misc]  # the metaclass is known at run time only
+        """The metaclass of such a class; a class that inherits from it may be changed."""
 
         def __setattr__(cls, attribute: str, value: Any) -> None:
             if cls is made and attribute not in ("__module__", "__qualname__", "__doc__"):
@@ -282,7 +282,7 @@ def hollow(name: str, module: str, now: type) -> type:
 
 
 def _class_for(base: type, table: Removed) -> type:
-    """The class of modules that a table answers for; they were of `base`."""
+    """The class for modules that use the table; it derives from `base`."""
     inherited = getattr(base, "__getattr__", None)
 
     def __getattr__(self: Any, name: str) -> Any:  # noqa: N807 - its name  # pragma: no mutate block
@@ -309,7 +309,7 @@ def _class_for(base: type, table: Removed) -> type:
 
 
 def _reduce(base: type) -> Any:
-    """How such a module is pickled: as one of its own class."""
+    """Pickle such a module as its original class does."""
 
     def reduce(self: Any) -> Any:
         if base is types.ModuleType:

@@ -1,7 +1,7 @@
-"""Who asks in code that `torch.compile` traces: its frames do not run, but the compiler has them, and where each is.
+"""Finds the frame that uses a name while `torch.compile` traces: the compiler has the traced frames and positions.
 
 Nothing here may be traced itself. `hotfix.patching.asked` calls it in functions whose results are constants to the
-compiler, and where a call is followed for real, as in ``torch.export(…, strict=False)``.
+compiler, and in calls that really run while traced, as in ``torch.export(…, strict=False)``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _COMPILER = "torch._"
 
 
 class Frame:
-    """A frame that is traced, with what `hotfix.asking` reads of one.
+    """A traced frame, with the attributes that `hotfix.asking` reads.
 
     Args:
-        tracer: what the compiler keeps of it: an ``InstructionTranslator``.
-        back: the frame that has called it.
+        tracer: the compiler's object for the frame, an ``InstructionTranslator``.
+        back: the calling frame.
     """
 
     def __init__(self, tracer: Any, back: Union[Frame, types.FrameType, None]) -> None:
@@ -31,7 +31,7 @@ class Frame:
 
 
 def asking(module: str) -> Any:
-    """The frame that asks: one that is traced, if there is any; None if the compiler does not say where it is.
+    """The frame that uses the name: a traced one if there is any; None if the compiler does not give its position.
 
     Args:
         module: name of the module whose own frames do not count.
@@ -59,7 +59,7 @@ def asking(module: str) -> Any:
 
 
 def _tracer(subject: Any) -> Any:
-    """The object itself, if it follows instructions and is at one of the code's own."""
+    """The object itself, if it traces instructions and is at one of the code's own."""
     at = getattr(getattr(subject, "current_instruction", None), "offset", None)
     return subject if isinstance(at, int) and isinstance(getattr(subject, "f_code", None), types.CodeType) else None
 

@@ -1,1 +1,1 @@
-"""What is said: of a process (`report`, `tables`, `digest`), to others (`record`, `fleet`, `lock`, `uniform`)."""
+"""Reports on a process (`report`, `tables`, `digest`) and between processes (`record`, `fleet`, `lock`, `uniform`)."""

@@ -1,4 +1,4 @@
-"""Digests of our own code: another version of a cure is another patch set."""
+"""Digests of our own code: a new version of a cure gives a new patch set."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..versions.verdict import read_installed
 
 _LENGTH = 12  # hexadecimal digits
 
-# What a cure may import and is no part of it: the library that runs it.
+# Modules that a cure may import but that are not part of it: the library that runs it.
 _LIBRARY = ("engine", "patching", "pattern", "fix", "errors", "_support", "session", "versions", "reports")
 _PROOF = {"case", "recognises"}
 
-# What a fix says of itself and no proof depends on, unless its module reads it (``FIX.errors``).
+# Arguments of a fix that no proof depends on, unless its module reads them (``FIX.errors``).
 _SAID = {"title", "upstream", "fixed_in", "errors", "everyone"}
 _NAME = {"id"}  # the name of the module
 
-# What runs a case; and, in a proof, an import of torch, which is the same at the top and in a function.
+# The code that runs a case; and, in a proof, an import of torch, which means the same at the top and in a function.
 _BESIDE_A_PROOF = "hotfix.proofs.testbed"
 _IN_EVERY_PROOF = "torch"
 
@@ -36,7 +36,7 @@ def patch_set_digest(patches: Iterable[str]) -> str:
 
 
 def cure_digest(fix: Fix) -> str:
-    """Digest of all code that a cure runs, helpers in other modules included.
+    """Digest of all code that a cure runs, including helpers in other modules.
 
     The report of the bug, the matcher and the proof do not count.
     """
@@ -54,13 +54,12 @@ def cure_digest(fix: Fix) -> str:
 
 @memo
 def code_digest(module: str, proof: bool = False) -> str:
-    """Digest of a module and of what it takes, by name, from others of its package.
+    """Digest of a module and of the names that it uses from other modules of its package.
 
     Args:
-        module: name of a module of which every definition counts, but for the declaration, the matcher and the proof of
-            a fix.
-        proof: count these as well, but for what the declaration only says (`_SAID`), and for imports of torch, which
-            may stand at the top or in a function.
+        module: name of the module. Every definition counts except the declaration, the matcher and the proof of a fix.
+        proof: whether these count as well, except descriptive arguments of the declaration (`_SAID`) and imports of
+            torch, which may be at the top or in a function.
     """
     return source.digest_of(*_texts(_reached(module, proof=proof), proof))
 
@@ -85,11 +84,11 @@ def _condition_digest(pieces: tuple[str, ...]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what is reached.
+# Below: the statements that a cure reaches.
 
 
 def _reached(module: str, wanted: str = "*", proof: bool = False) -> set[tuple[str, int]]:
-    """The statements that a name of a module (``*``: all) consists of, with what it uses, as modules and numbers."""
+    """The statements that define a name of a module (``*``: all) and the names it uses, as modules and numbers."""
     package = module.partition(".")[0]
     found: set[tuple[str, int]] = set()
     left = [(module, wanted)]
@@ -117,12 +116,12 @@ def _text(module: str, number: int, proof: bool) -> str:
     statement = _statements(module, proof)[number]
     if proof:
         statement = _WithoutTorch().visit(deepcopy(statement))
-    return source.canonical(statement)  # kept, since cures share their helpers
+    return source.canonical(statement)  # cached, since cures share their helpers
 
 
 @memo
 def _numbers(module: str, proof: bool) -> dict[str, list[int]]:
-    """Which statements of a module define a name; kept, since every cure asks for the same helpers."""
+    """The statements of a module that define each name; cached, since all cures use the same helpers."""
     found: dict[str, list[int]] = {}
     for number, statement in enumerate(_statements(module, proof)):
         for name in _defined(statement):
@@ -149,7 +148,7 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
 
 
 def _without(names: set[str], declaration: ast.stmt) -> ast.stmt:
-    """The declaration of a fix without some of its arguments; what is parsed is shared, and stays as it is."""
+    """The declaration of a fix without some of its arguments; a copy, because the parsed tree is shared."""
     value = declaration.value if isinstance(declaration, ast.Assign) else None
     if not isinstance(declaration, ast.Assign) or not isinstance(value, ast.Call):
         return declaration
@@ -163,7 +162,7 @@ def _without(names: set[str], declaration: ast.stmt) -> ast.stmt:
 
 
 class _WithoutTorch(ast.NodeTransformer):
-    """Leaves out ``import torch``, wherever it stands."""
+    """Removes every ``import torch``."""
 
     def visit_Import(self, node: ast.Import) -> Optional[ast.Import]:
         names = [(alias.name, alias.asname) for alias in node.names]
@@ -212,7 +211,7 @@ def _used(module: str, statement: ast.stmt, package: str) -> Iterator[tuple[str,
 
 
 def _origins(module: str, node: ast.ImportFrom) -> Iterator[str]:
-    """Where an import takes from; two modules for a relative one, as a package counts its dots from itself."""
+    """The module that an import reads; two candidates if it is relative, since a package counts dots from itself."""
     if not node.level:
         yield node.module or ""
         return
@@ -222,12 +221,12 @@ def _origins(module: str, node: ast.ImportFrom) -> Iterator[str]:
 
 
 def _used_in_text(module: str, text: str, package: str) -> Iterator[tuple[str, str]]:
-    """The same of statements in text, which an edit puts in."""
+    """The same for statements in source text that an edit inserts."""
     try:
         tree = source.parse(textwrap.dedent(text))
     except SyntaxError:
         return
-    for node in ast.walk(tree):  # an import may stand under a condition
+    for node in ast.walk(tree):  # an import may be under a condition
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from _used(module, node, package)
 

@@ -1,4 +1,4 @@
-"""Files that a reader finds whole, or as they were before."""
+"""Writes files atomically: a reader finds the complete new file or the old one."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
     """Write a file under another name, and rename it when it is complete.
 
-    The other name is a new one each time and is made by this call, so that nothing that lies in the folder, a link
-    least of all, is written through.
+    This call creates the other name, a new one each time, so it never writes through an existing file or link in the
+    folder.
 
     Args:
-        path: of the file; one that exists is replaced, and so is a link.
+        path: the path of the file; an existing file or link is replaced.
         text: its content.
         mode: its permissions, less the process's mask.
 
     Raises:
-        OSError: it cannot be written, or what exists is a device, a pipe or a socket; nothing is left behind.
+        OSError: it cannot be written, or a device, a pipe or a socket exists there; nothing is left behind.
     """
     if os.path.lexists(path) and stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
-        raise OSError(f"{path}: it is no regular file")  # the rename would put a file in the place of a device
+        raise OSError(f"{path}: it is no regular file")  # the rename would replace a device by a file
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     handle = os.open(partial, flags, mode)
@@ -43,7 +43,7 @@ _ATTEMPTS = 20  # a twentieth of a second apart
 
 
 def _rename(partial: Path, path: Path) -> None:
-    """As `os.replace`; Windows refuses it while somebody reads the file, so there it is tried for a second."""
+    """Like `os.replace`, but retries for a second on Windows, which refuses it while another process reads the file."""
     for _ in range(_ATTEMPTS - 1):
         try:
             os.replace(partial, path)
@@ -57,7 +57,7 @@ def _rename(partial: Path, path: Path) -> None:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read a file that somebody else has written.
+    """Read a file from an untrusted writer.
 
     Args:
         path: of the file.
@@ -68,7 +68,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     """
     if not stat.S_ISREG(os.stat(path).st_mode):  # a device may do something when it is opened
         raise OSError("it is no regular file")
-    # A pipe that takes its place now must not be waited for.
+    # Do not block if a pipe has replaced the file meanwhile.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as file:
         status = os.fstat(handle)

@@ -1,11 +1,10 @@
-"""``hotfix.lock``: the patch set with which an experiment began, written down beside its other inputs.
+"""``hotfix.lock``: the patch set at the start of an experiment, stored with its other inputs.
 
 - ``hotfix lock`` writes it for this environment and these switches.
-- ``hotfix lock --check`` says what has changed since then.
-- ``hotfix lock --against CHECKPOINT`` compares it with the one under which a checkpoint was trained, as far as the
-  model of that goes.
-- ``HOTFIX_PIN=$(hotfix lock --digest) hotfix run -- torchrun ...`` refuses, in every process that is armed, to run with
-  anything else.
+- ``hotfix lock --check`` lists the changes since then.
+- ``hotfix lock --against CHECKPOINT`` compares it with the lock file of a checkpoint, for the model of that checkpoint.
+- ``HOTFIX_PIN=$(hotfix lock --digest) hotfix run -- torchrun ...`` makes every armed process refuse any other patch
+  set.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ _DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
 def write(path: Union[str, Path] = FILE) -> str:
-    """Write the patch set of this environment and these switches down.
+    """Write the patch set of this environment and these switches to a lock file.
 
     Args:
-        path: of the file; a lock file that exists is replaced. A link stays, and the file that it leads to is replaced.
+        path: the path of the file; an existing lock file is replaced. A link stays, and its target is replaced.
 
     Returns:
         The digest.
 
     Raises:
-        HotfixError: there is a file of this name that is no lock file.
+        HotfixError: a file of this name exists and is not a lock file.
         PolicyError: a switch cannot be read.
         OSError: the file cannot be written.
     """
@@ -81,8 +80,8 @@ def check(path: Union[str, Path] = FILE) -> list[str]:
         path: of the file.
 
     Returns:
-        What differs, in sentences; empty if the patch set is the same. Other versions of packages are named only where
-        the patch set differs: as long as it does not, hotfix does the same with them.
+        The differences, in sentences; empty if the patch set is the same. Changed package versions are listed only if
+        the patch set differs: otherwise hotfix makes the same repairs with them.
 
     Raises:
         HotfixError: the file is not there, is not a lock file, or was edited.
@@ -100,19 +99,19 @@ def check(path: Union[str, Path] = FILE) -> list[str]:
 
 
 def against(locked: Mapping[str, Any], report: Report, folders: Collection[str]) -> list[str]:
-    """Which silent bugs a model was trained with, or without, that are otherwise here.
+    """The silent bugs that differ between the training of a model and this process.
 
-    A model that was trained with a bug may need it, and one that was trained without it gives other numbers with it. A
-    bug is there where the release has it for this model and it was not repaired; another release without the bug is as
-    good as a repair, and is no difference. Fixes that are off unless asked for count where they were asked for.
+    A model trained with a bug may need it, and a model trained without it gives different numbers with it. A bug is
+    present if the release has it for this model and it was not repaired; a release without the bug counts as repaired.
+    Opt-in fixes count only if they were opted in.
 
     Args:
         locked: the content of the lock file of the checkpoint.
-        report: of this process, or of this environment.
-        folders: of the model and of its parts, in ``transformers.models``.
+        report: the report of this process or of this environment.
+        folders: the folders of the model and of its parts, in ``transformers.models``.
 
     Returns:
-        What differs, in sentences; empty if nothing does.
+        The differences, in sentences; empty if there are none.
     """
     there = _Standing(locked["packages"], locked["patches"])
     here = _Standing(report.packages, report.patches)
@@ -133,21 +132,21 @@ def against(locked: Mapping[str, Any], report: Report, folders: Collection[str])
 
 
 class _Standing:
-    """Which bugs there are in one environment."""
+    """The bugs that are present in one environment."""
 
     def __init__(self, packages: Mapping[str, Any], patches: Iterable[Any]) -> None:
         self.packages = packages
         self.repaired = {str(one).partition(" ")[0] for one in patches}
         try:
             self.release: Optional[Version] = Version(str(packages.get("transformers", "")))
-        except ValueError:  # it was not installed, or is no version
+        except ValueError:  # it was not installed, or has no valid version
             self.release = None
 
     def __str__(self) -> str:
         return f"transformers {self.release}, not repaired"
 
     def has(self, entry: Entry, folders: Collection[str]) -> Optional[bool]:
-        """Whether a bug is there; None where that is not known."""
+        """Whether a bug is present; None if unknown."""
         if entry.id in self.repaired:
             return False
         if self.release is None or not concerns(entry.targets, self.release, folders):
@@ -167,7 +166,7 @@ class _Standing:
         return True
 
     def why(self, entry: Entry) -> str:
-        """Why it is not there."""
+        """Why a bug is not present."""
         return "repaired" if entry.id in self.repaired else f"transformers {self.release} does not have it"
 
 
@@ -196,7 +195,7 @@ def read(path: Union[str, Path] = FILE) -> dict[str, Any]:
 
 
 def edited_since(content: Mapping[str, Any]) -> str:
-    """Whether somebody has edited a lock file since it was written, as a clause; empty if its digest is right.
+    """How a lock file was edited since it was written, as a clause; empty if its digest is right.
 
     Args:
         content: of the file: its digest, and its patches as lines of text.
@@ -215,7 +214,7 @@ def _are_patches(value: Any) -> bool:
 
 
 def of_this_environment() -> Report:
-    """What this environment and these switches will do.
+    """The expected report for this environment and these switches.
 
     Raises:
         PolicyError: a switch cannot be read.

@@ -1,4 +1,4 @@
-"""What was counted, in words: of one process, and of all processes of a job."""
+"""The counts in words, for one process and for all processes of a job."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .tables import number_ranges
 def say_at_exit(
     log: Log, mode: Mode, counted: Callable[[], Iterable[Counted]], entries: Callable[[], Mapping[str, Entry]]
 ) -> None:
-    """At the end of this process, say on the first rank which bugs have struck, a line for each.
+    """At the end of this process, log on the first rank one line for each triggered bug.
 
-    Not at the end of its children: they have counted for themselves, and their records tell of it.
+    Its children log nothing: they count for themselves, and their records have the counts.
 
     Args:
-        log: says it.
-        mode: whether they have struck, or would have.
-        counted: what was counted.
-        entries: what is known of each fix.
+        log: writes the lines.
+        mode: ``repair`` or ``observe``.
+        counted: returns the counts.
+        entries: returns the catalogue entry of each fix.
     """
     atexit.register(_say, log, mode, counted, entries, os.getpid())
 
@@ -48,23 +48,23 @@ def _say(
 
 
 def sentences(counted: Iterable[Counted], mode: str, entries: Mapping[str, Entry]) -> list[str]:
-    """One sentence for each bug that struck, or would have.
+    """One sentence for each bug that was triggered, or would have been.
 
     Args:
-        counted: of one process.
+        counted: the counts of one process.
         mode: ``repair`` or ``observe``.
-        entries: what is known of each fix.
+        entries: the catalogue entry of each fix.
     """
     return [sentence(one, mode, entries.get(one.fix)) for one in counted if one.struck]
 
 
 def sentence(one: Counted, mode: str, entry: Any = None) -> str:
-    """What struck, how often, where first, what is wrong with the result, and the switch that repairs it.
+    """The triggered bug, how often, where first, the error in the result, and the switch that repairs it.
 
     Args:
-        one: what was counted, with at least one call on which the bug struck.
+        one: the counts, with at least one call that triggered the bug.
         mode: ``repair`` or ``observe``.
-        entry: what is known of the fix.
+        entry: the catalogue entry of the fix.
     """
     calls = times(one)
     if mode == "repair":
@@ -74,7 +74,7 @@ def sentence(one: Counted, mode: str, entry: Any = None) -> str:
 
 
 def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """One line for each bug that struck in a job.
+    """One line for each bug that was triggered in a job.
 
     Args:
         rows: as `summed` returns them.
@@ -88,7 +88,7 @@ def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def counts_of(row: Mapping[str, Any]) -> str:
-    """On how many calls of which function, and on which ranks, a bug struck; or how often it was reached.
+    """How many calls of a function triggered a bug, and on which ranks; or the number of its calls.
 
     Args:
         row: as `summed` returns them.
@@ -103,12 +103,12 @@ def counts_of(row: Mapping[str, Any]) -> str:
 
 
 def place_of(row: Mapping[str, Any]) -> str:
-    """Where and when a bug struck first."""
+    """Where and when a bug was first triggered."""
     return f"{row['first']['place']} at {clock(row['first']['time'])}"
 
 
 def times(one: Counted) -> str:
-    """On how many calls of which function a bug struck."""
+    """How many calls of a function triggered a bug."""
     name = one.place.partition(":")[2]
     of = f"{one.struck:,} of {one.asked:,} calls"
     sampled = f" that were asked about, of {one.calls:,}" if one.every > 1 else ""
@@ -116,26 +116,26 @@ def times(one: Counted) -> str:
 
 
 def switch(fix: str, entry: Any = None) -> str:
-    """What a user has to set so that a bug is repaired."""
+    """The setting that repairs a bug."""
     if entry is not None and entry.optin:
         return f"HOTFIX_MODE=repair with HOTFIX_OPTIN={fix} repairs it."
     return "HOTFIX_MODE=repair repairs it."
 
 
 def clock(seconds: float) -> str:
-    """A time of day, where the process is."""
+    """Date and time, in local time."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
 def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What all processes of a job have counted, by fix and place; what struck most stands first.
+    """The counts of all processes of a job, by fix and place; the most triggered bug comes first.
 
     Args:
         records: as `hotfix.reports.record` writes them.
 
     Returns:
-        As `Counted.to_dict`, with the number of processes that have reached it (``processes``), the ranks on which it
-        struck (``ranks``), and why calls may be missing (``missing``), in sentences.
+        As `Counted.to_dict`, with the number of processes that called the function (``processes``), the ranks on which
+        the bug was triggered (``ranks``), and why calls may be missing (``missing``), in sentences.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for record in records:
@@ -155,12 +155,12 @@ def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
 
 
-# States of a function that has a counter, and is not in its place any more.
+# States of a function that has a counter but is no longer in place.
 _NOT_COUNTED = ("skipped", "failed")
 
 
 def _missing(record: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
-    """Why calls of a function are not among those that a process has counted, in sentences."""
+    """Why the counts of a process lack calls of a function, in sentences."""
     sentences = []
     if one.get("compiled"):
         sentences.append("It was compiled by torch.compile, and calls of a graph are not counted.")
@@ -171,7 +171,7 @@ def _missing(record: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
         for outcome in record.get("outcomes") or ()
         if (outcome["fix"], outcome["target"]) == (one["fix"], one["place"]) and outcome["state"] in _NOT_COUNTED
     ]
-    # The first call and the first strike are written at once: a function without a call was not called.
+    # The first call and the first trigger are written at once: a function without a call was not called.
     if one["calls"] and not one["struck"] and not record.get("ended", True):
         sentences.append("A process that called it ended from outside, by os._exit or a crash.")
     return sentences

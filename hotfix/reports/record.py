@@ -1,8 +1,9 @@
-"""What this process writes down for the others: its record, one JSON file in the folder that ``HOTFIX_RECORD`` names.
+"""The record of this process: one JSON file in the folder that ``HOTFIX_RECORD`` names.
 
-Written when a watched package is imported, at each change after that, in every forked child, and at exit. A record is
-written under another name and renamed when complete, so a reader finds a whole record or the one before it, whenever
-the writer is killed. What cannot be written (a full disk, a read-only folder) is said once and otherwise ignored.
+It is written when a watched package is imported, at each later change, in every forked child, and at exit. It is
+written under another name and renamed when complete, so a reader finds a complete record or the previous one, even if
+the writer is killed. If writing fails (a full disk, a read-only folder), the error is logged once and otherwise
+ignored.
 
 `hotfix.reports.fleet` reads the records of a job.
 """
@@ -41,10 +42,10 @@ class Record:
     """The record of this process.
 
     Args:
-        switches: say where it goes and are part of it.
-        log: for what cannot be written.
+        switches: name the folder, and are part of the record.
+        log: logs a failure to write.
         look_again: called at exit; it calls `update` if it can.
-        counted: what was counted so far, where calls are counted; takes whether to wait for a device.
+        counted: returns the counts so far, if calls are counted; takes whether to wait for a device.
     """
 
     def __init__(
@@ -63,11 +64,11 @@ class Record:
         self._lock = threading.Lock()
 
     def update(self, report: Report, happened: Iterable[Outcome]) -> None:
-        """Write the record, or write it anew.
+        """Write the record, or rewrite it.
 
         Args:
             report: the state of this process.
-            happened: what was done so far.
+            happened: the outcomes so far.
         """
         with self._lock:
             if self._file is None:
@@ -85,7 +86,7 @@ class Record:
             self._write()
 
     def write(self) -> None:
-        """Write what was counted since; nothing else is looked at."""
+        """Write the new counts; nothing else is updated."""
         with self._lock:
             if self._file is not None:
                 self._write(wait=False)
@@ -93,7 +94,7 @@ class Record:
     # -- the file ------------------------------------------------------------------------------------------------------
 
     def _begin(self, folder: Path) -> None:
-        """A new process, a new file: process numbers come again, and hosts of containers share names."""
+        """Choose a new file name for each process: process ids are reused, and container hosts share names."""
         host = socket.gethostname()
         self._file = folder / f"{host}-{os.getpid()}-{uuid.uuid4().hex[:8]}.json"
         self._content.update(
@@ -134,7 +135,7 @@ class Record:
             self._write()
 
     def _after_fork(self) -> None:
-        """The child has the parent's modules and repairs, and is a process of its own. Nothing of the ledger is asked.
+        """Begin the child's own record: it has the parent's modules and repairs. The ledger is not read.
 
         Another thread of the parent may have held any lock at the moment of the fork.
         """
@@ -145,15 +146,15 @@ class Record:
         self._write_when_a_child_ends()
 
     def _write_when_a_child_ends(self) -> None:
-        """A child of multiprocessing, a worker of a DataLoader for instance, ends without what `atexit` would run."""
+        """Write at the end of children of multiprocessing, such as DataLoader workers, which skip `atexit` handlers."""
         util: Any = sys.modules.get("multiprocessing.util")
         if util is not None and self._counted is not None:
-            # What is to be done at the end is forgotten when a child begins; then the first of these is called.
+            # A new child first clears its finalizers, then calls the functions registered here.
             util.register_after_fork(self, _finally_written)
             _finally_written(self)
 
     def end(self) -> None:
-        """Write that this process has come to its end."""
+        """Record that this process has ended."""
         self._content["ended"] = True
         with self._lock:
             if self._file is not None:

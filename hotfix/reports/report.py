@@ -1,4 +1,4 @@
-"""The outcomes of all fixes at one moment: those that happened (the ledger) and those that the source foretells."""
+"""The outcomes of all fixes at one moment: those recorded in the ledger, and those predicted from the source."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from ..observing.counter import Counted
     from ..patching.asked import Received
 
-_PAGE = 100  # columns, where there is no terminal
+_PAGE = 100  # columns, if there is no terminal
 PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")
-"""The distributions whose versions a report and a lock file have."""
+"""The distributions whose versions appear in a report and in a lock file."""
 
 
 @dataclass(frozen=True)
 class Unexamined:
-    """What nobody has examined of one package, in one row.
+    """The unexamined functions of one package, in one row.
 
     Attributes:
-        package: its name.
-        release: what is installed.
-        newest: the newest release that was examined; empty where none was.
-        functions: how many functions have a source that was never examined.
-        look_broken: how many of them look broken to the fix that aims at them.
+        package: the name of the package.
+        release: the installed release.
+        newest: the newest examined release; empty if there is none.
+        functions: the number of functions whose source was never examined.
+        look_broken: how many of these look broken to the fix that targets them.
     """
 
     package: str
@@ -66,21 +66,21 @@ class Unexamined:
 
 @dataclass(frozen=True)
 class Report:
-    """What is repaired, what will be, and what is left alone.
+    """The repairs made in a process, the repairs to come, and the calls left alone.
 
     Attributes:
-        outcomes: one for each target of each fix, in the order of the catalogue; those with nothing to do are found out
-            when somebody looks, so that a report of a hundred fixes costs what the ones at work here cost.
-        packages: versions of what is installed and matters, by distribution.
+        outcomes: one for each target of each fix, in catalogue order. Outcomes of fixes with nothing to do are computed
+            at first access, so a report of a hundred fixes costs no more than the fixes at work here.
+        packages: versions of the installed packages that matter, by distribution.
         digest: short name of the patch set; see `hotfix.digest`.
-        patches: what the digest is made of, one line for each target that is repaired or will be: the fix, the target,
-            the digest of its source, the digest of the cure.
-        entries: what is known of each fix, by id.
-        unexamined: the functions that nobody has examined, one row for each package.
-        observed: what was counted in this process, under ``HOTFIX_MODE=observe`` and ``HOTFIX_COUNT=1``.
-        mode: what is done about known bugs: ``repair`` or ``observe``.
+        patches: the lines that the digest is computed from, one for each target that is repaired or will be: the fix,
+            the target, the digest of its source, the digest of the cure.
+        entries: the catalogue entry of each fix, by id.
+        unexamined: the unexamined functions, one row for each package.
+        observed: the counts of this process, under ``HOTFIX_MODE=observe`` and ``HOTFIX_COUNT=1``.
+        mode: how known bugs are handled: ``repair`` or ``observe``.
         left_alone: why a repair left calls in this process to the release's own code, by id of the fix.
-        restored: the names that this process has received because it would have ended without them, by
+        restored: the names that this process has received because it would have failed without them, by
             ``module:qualname``.
     """
 
@@ -102,7 +102,7 @@ class Report:
         return len(self.outcomes)
 
     def to_dict(self) -> dict[str, object]:
-        """The public form: what ``hotfix status --json`` prints."""
+        """The public form, as printed by ``hotfix status --json``."""
         more: dict[str, Any] = {"mode": self.mode, "observed": [one.to_dict() for one in self.observed]}
         return {
             "hotfix": __version__,
@@ -127,36 +127,36 @@ class Report:
         return "\n".join([self.headline(), "", *table, *self.summary()])
 
     def __rich__(self) -> object:
-        """What ``rich`` prints: one row for each fix."""
+        """The output for ``rich``: one row for each fix."""
         return tables.rich_report(self.headline(), self.at_work(), self.summary())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: one row for each fix at work here; all others, and their targets, folded below."""
+        """The output for a notebook: one row for each fix at work here; the others, and all targets, are folded."""
         return tables.html_report(self.headline(), self.at_work(), self.outcomes, self.summary())
 
     def rows(self, fix: str = "") -> list[tables.Row]:
-        """One row for each fix, or for this one alone: first what went wrong, last what has nothing to do."""
+        """One row for each fix, or for this fix alone; failures come first, fixes with nothing to do last."""
         return tables.by_fix((one for one in self if fix in ("", one.fix)), self.entries)
 
     def group_of(self, row: tables.Row) -> str:
-        """The group by which a fix is asked for that is off unless it is asked for; else nothing."""
+        """The opt-in group of a fix that is off by default; else an empty string."""
         entry = self.entries.get(row.fix)
         off = row.state is State.DISABLED and row.reason.startswith(OFF_BY_DEFAULT)
         return entry.group if entry and off else ""
 
     def at_work(self) -> list[tables.Row]:
-        """The rows that say more than that nothing is to be done, the worst of them if they do not fit on a screen."""
+        """The rows of fixes that have something to do; only the most urgent ones if they do not fit on a screen."""
         return self._all_at_work()[:_ON_ONE_SCREEN]
 
     def _all_at_work(self) -> list[tables.Row]:
-        """A group that nobody has asked for is no row."""
+        """All rows of fixes that have something to do, without opt-in groups that are off."""
         rows = [row for row in self.rows() if not (row.idle or row.restores or self.group_of(row))]
         if len(rows) > _ON_ONE_SCREEN:
             rows.sort(key=_urgency)
         return rows
 
     def summary(self) -> list[str]:
-        """What stands below the rows: sentences for all that is not among them."""
+        """The sentences below the rows, which cover everything that has no row."""
         rows = self.rows()
         more = Counter(row.kind for row in self._all_at_work()[_ON_ONE_SCREEN:])
         offered = Counter(self.group_of(row) for row in rows if not row.idle)
@@ -185,7 +185,7 @@ class Report:
         return [*sentences, *(f"{one} `hotfix status --unknown` lists them." for one in self.unexamined)]
 
     def headline(self) -> str:
-        """What the report is about, in one line."""
+        """One line with the versions and the patch set."""
         packages = ", ".join(f"{name} {version}" for name, version in self.packages.items())
         here = f" on {packages}" if packages else ""
         missing = "" if "transformers" in self.packages else "; transformers is not installed"
@@ -196,7 +196,7 @@ _ON_ONE_SCREEN = 11  # rows; each may take two lines
 
 
 def _urgency(row: tables.Row) -> tuple[Any, ...]:
-    """What stands first where not all fits: what went wrong, what a plugin of the user's own says, what is broken."""
+    """The sort key if not all rows fit: failures first, then fixes of plugins, then broken functions."""
     return row.state is not State.FAILED, ":" not in row.fix, row.verdict is not Verdict.BROKEN, _rank(row)
 
 
@@ -209,7 +209,7 @@ def _is_harmless(outcome: Outcome) -> bool:
 
 
 def _unexamined(outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[Unexamined]:
-    """One row for each package that has functions of which only the matcher of a fix can say something."""
+    """One row for each package with functions that only the matcher of a fix can judge."""
     found: dict[str, dict[str, bool]] = {}
     for one in outcomes:
         if one.state is not State.DISABLED and (_is_harmless(one) or one.looks_broken):
@@ -222,7 +222,7 @@ def _unexamined(outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[U
 
 
 def of_environment(switches: Policy) -> Report:
-    """What would happen in a process that arms hotfix with these switches. Nothing is imported."""
+    """The expected report of a process that arms hotfix with these switches. Imports nothing."""
     warn = Log(switches).warn_or_raise
     catalogue = Catalogue(warn)
     for sentence in [*switches.unmatched(catalogue.ids, catalogue.groups), *switches.unknown_variables()]:
@@ -236,7 +236,7 @@ def of_environment(switches: Policy) -> Report:
 
 
 def of_fix(entry: Entry) -> Report:
-    """What would become of one fix that is asked for, whatever the switches say. Nothing is imported."""
+    """The expected report of one fix, as if it were opted in, whatever the switches say. Imports nothing."""
     switches = Policy(optin=("*",))
     return make(Catalogue(Log(switches).warn_or_raise, [entry]), switches, {}, {entry.id}, "")
 
@@ -251,21 +251,21 @@ def make(
     left_alone: Mapping[str, str] = MappingProxyType({}),
     restored: Mapping[str, Received] = MappingProxyType({}),
 ) -> Report:
-    """The report of one moment.
+    """Make the report for this moment.
 
     Args:
-        catalogue: the fixes that there are.
-        switches: in force.
-        happened: the ledger.
-        on: ids of the fixes that are selected.
-        off: why a fix is not selected that the switches allow.
-        counted: what was counted.
+        catalogue: all known fixes.
+        switches: the switches in force.
+        happened: the outcomes in the ledger.
+        on: ids of the selected fixes.
+        off: the reason why a fix that the switches allow is not selected.
+        counted: the counts of calls.
         left_alone: why repairs left calls alone, by id of the fix.
-        restored: the names that were received, by ``module:qualname``.
+        restored: the names that the process received, by ``module:qualname``.
     """
 
     def of(entry: Entry) -> list[tuple[Target, list[Outcome]]]:
-        """What became of a fix, or would, target by target."""
+        """The recorded or predicted outcomes of a fix, target by target."""
         disabled = None
         if entry.id not in on:
             disabled = switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or off
@@ -291,14 +291,14 @@ def make(
             continue
         try:
             found = of(entry)
-        except Exception:  # said by `outcomes_of`
+        except Exception:  # `outcomes_of` reports it
             at_work[entry.id] = outcomes_of(entry)
             continue
         at_work[entry.id] = [one for _, outcomes in found for one in outcomes]
         fix = entry.load()
         for target, now in found:
             if "*" in target.module:
-                # Which modules the pattern stands for is known only when they come. Ready or repaired is the same.
+                # Which modules a pattern matches is known only at import. Ready and repaired count the same.
                 settled = all(one.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for one in now)
                 if (
                     settled
@@ -329,7 +329,7 @@ def _judgements() -> dict[tuple[object, ...], Judgement]:
 
 
 def _judged(fix: Fix, target: Target) -> Judgement:
-    """The verdict over what is installed, again only if that has changed: a job with a record asks at every import."""
+    """The verdict on the installed source, cached until it changes: a job with a record needs it at every import."""
     names = dict.fromkeys(module for module, _ in target.fingerprint_names())
     key = (fix.id, str(target), *(hash(verdict.read_installed(name)) for name in names))
     kept = _judgements()
@@ -339,7 +339,7 @@ def _judged(fix: Fix, target: Target) -> Judgement:
 
 
 class _Later(Sequence[Outcome]):
-    """A tuple that is made when somebody looks into it."""
+    """A tuple that is built at first access."""
 
     def __init__(self, make: Callable[[], Iterable[Outcome]]) -> None:
         self._make = make
@@ -362,7 +362,7 @@ class _Later(Sequence[Outcome]):
 
 
 def _has_nothing_to_do(entry: Entry, catalogue: Catalogue) -> bool:
-    """Whether all its targets are known to be right in what is installed, so that nothing needs to be read."""
+    """Whether the installed release is known to have all its targets right, so that no file needs to be read."""
     return all(catalogue.is_known_good(key.partition(":")[0], releases) for key, releases in entry.targets.items())
 
 
@@ -376,7 +376,7 @@ def _foretold_or_failed(
 ) -> Outcome:
     try:
         return _foretold(fix, target, disabled, switches, catalogue)
-    except Exception as error:  # of this fix alone: a report that stops says nothing of the others
+    except Exception as error:  # only this fix fails: the report still covers all others
         reason = f"It cannot be judged: {type(error).__name__}: {error}"
         return Outcome(fix.id, str(target), Verdict.UNKNOWN, State.FAILED, False, reason)
 

@@ -1,4 +1,4 @@
-"""The names that a process has received because it would have ended without them, in one sentence."""
+"""The names that a process has received because it would have failed without them, in one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def sentence(received: Mapping[str, Received]) -> str:
     """One sentence for all names.
 
     Args:
-        received: what was received, by ``module:qualname``; at least one.
+        received: the received names, by ``module:qualname``; at least one.
     """
     first = next(iter(received)).partition(".")[0].partition(":")[0]
     release = installed.version(first)

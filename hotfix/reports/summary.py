@@ -1,4 +1,4 @@
-"""One line at the end of a process: what was repaired in it, and which removed names it received."""
+"""One line at the end of a process: the repairs made, and the removed names received."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 class LineAtExit:
     """Writes the line, once, on the first rank; the children of the process write nothing.
 
-    It is written at the end because only then the numbers are final: modules are repaired when they are imported.
+    It is written at the end because modules are repaired at import, so only then are the numbers final.
 
     Args:
         log: writes it.
-        repaired: the fixes that were put in place: their package and kind of bug.
+        repaired: the installed fixes, with their package and kind of bug.
         names: returns the names that were received, by ``module:qualname``.
     """
 
@@ -37,7 +37,7 @@ class LineAtExit:
         self._process = 0
 
     def expect(self) -> None:
-        """There is something to write."""
+        """Write the line at exit, since there is something to report."""
         if not self._process:
             self._process = os.getpid()
             atexit.register(self._write)
@@ -53,7 +53,7 @@ class LineAtExit:
 
 
 def sentence(repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Received], messages: int = 0) -> str:
-    """The line; empty where there is nothing to report.
+    """The line; empty if there is nothing to report.
 
     Args:
         repaired: fixes, with their package and kind of bug.

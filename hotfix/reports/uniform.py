@@ -1,4 +1,4 @@
-"""Whether all ranks of a job run the same patch set: they prove it to each other."""
+"""Checks that all ranks of a job run the same patch set, by comparing their digests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import torch.distributed
 
 _WIDTH = 12  # bytes of a digest
-_NO_DIGEST = "-" * _WIDTH  # what a rank sends that cannot compute its own; it must take part, or the others wait
+_NO_DIGEST = "-" * _WIDTH  # sent by a rank without a digest; it must take part, or the others wait
 
-# Where a tensor must be for a backend; anywhere else it is "cpu".
+# The device that a backend needs for its tensors; "cpu" for all others.
 _DEVICES = {"nccl": "cuda", "xccl": "xpu", "hccl": "npu", "mccl": "musa"}
 
 
@@ -22,7 +22,7 @@ def agree(digest: Callable[[], str], group: Optional[torch.distributed.ProcessGr
     """Compare a digest over the ranks of a group; see `hotfix.assert_uniform`.
 
     Args:
-        digest: computes that of this rank. What it raises is raised after the comparison, for the others wait for it.
+        digest: computes the digest of this rank. Its errors are raised after the comparison, since the others wait.
         group: the process group; the default one if None.
     """
     try:
