@@ -1,7 +1,7 @@
-"""The data model: a bug and its cure (`Fix`), the places that it changes (`Target`), how its case is run (`CaseSpec`).
+"""The data model: a bug and its cure (`Fix`), the places to change (`Target`), how the case runs (`CaseSpec`).
 
-Nothing here looks at what is installed or changes anything. A fix is declared at the top of a module of its own, by
-the methods of `Fix`; `hotfix.versions.verdict` judges it and `hotfix.patching` puts it in place.
+This module inspects no installation and changes nothing. Each fix has a module of its own, which declares it with the
+methods of `Fix`; `hotfix.versions.verdict` judges it and `hotfix.patching` applies it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Condition(NamedTuple):
 
     Attributes:
         fix: id of the fix.
-        on_error: errors that the release's own code raises where the bug is triggered: ``TypeName: message``, with
-            ``…`` for any text. Its own code runs first, the repaired code only after such an error.
+        on_error: errors that the release's own code raises when the bug is triggered: ``TypeName: message``, with
+            ``…`` for any text. The release's code runs first, and the repaired code only after such an error.
         when: an expression over the arguments of the function, evaluated when it is called; imports may precede it.
-        own: participants that must be the library's own code: ``self.compute_loss`` for what that attribute holds in
-            this call, ``self`` for its class.
-        along: other places, ``module:qualname``, that must be repaired at this moment, too.
+        own: participants that must be the library's own code: ``self.compute_loss`` is the value of that attribute in
+            this call, ``self`` its class.
+        along: other places, ``module:qualname``, that must be repaired at the same time.
     """
 
     fix: str = ""
@@ -44,12 +44,12 @@ class Condition(NamedTuple):
 
     @property
     def is_guarded(self) -> bool:
-        """Whether something is evaluated before the repaired code runs."""
+        """Whether the condition evaluates anything before the repaired code runs."""
         return bool(self.when or self.own or self.along)
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """What is part of the cure, as text."""
+        """The parts of the condition that belong to the cure, as text."""
         return tuple(filter(None, (*self.on_error, self.when, *self.own, *self.along)))
 
 
@@ -61,22 +61,22 @@ class Target(NamedTuple):
 
     Attributes:
         module: name of the module, or a pattern such as ``*.basic_var``.
-        qualname: what is changed in it.
+        qualname: the function, method, class or name in it.
         releases: the releases of the package in which it is broken, as a version specifier; empty where the package
             has no releases.
-        fingerprint_of: what the verdict is made on: qualified names in the same module, or ``module:qualname``; empty
-            means the target itself.
+        fingerprint_of: the definitions that decide the verdict: qualified names in the same module, or
+            ``module:qualname``; empty means the target itself.
         method: ``replace``, ``wrap``, ``edit`` or ``add`` (see `hotfix.patching`).
         implementation: the replacement, the function that makes the closure, the edit (a function of a node, or a
             `Rewrite`), or the `Addition`.
         occurrences: how often the pattern of an edit occurs.
-        key: ``module:qualname`` under which the evidence knows it; for a pattern that of the pattern.
-        decorator: ``module:qualname`` of a decorator of the target; what is edited then is the function that it has
-            put around this one target, and no other.
-        converts: whether it only brings what is read into the form of the release (`Fix.converts`): where nothing such
-            is read, nothing changes and nothing is said.
+        key: ``module:qualname`` in the evidence; for a pattern, the pattern's own key.
+        decorator: ``module:qualname`` of a decorator of the target. The edit then changes the wrapper that this
+            decorator has put around this one target, and no other.
+        converts: whether it only converts input to the form of the release (`Fix.converts`). Without such input,
+            nothing changes and nothing is logged.
         condition: when the repaired code runs.
-        optin: why it is changed only if the fix is asked for, although the fix is on by default; see `Fix.optin`.
+        optin: why it is opt-in, although the fix is on by default; see `Fix.optin`.
     """
 
     module: str
@@ -96,7 +96,7 @@ class Target(NamedTuple):
         return f"{self.module}:{self.qualname}"
 
     def fingerprint_names(self) -> list[tuple[str, str]]:
-        """Module and qualified name of everything that the verdict is made on."""
+        """Module and qualified name of each definition that decides the verdict."""
         pairs = [name.rpartition(":") for name in self.fingerprint_of or (self.qualname,)]
         return [(module or self.module, qualname) for module, _, qualname in pairs]
 
@@ -110,21 +110,21 @@ class Target(NamedTuple):
         return covers(self.module, module)
 
     def in_module(self, module: str) -> Target:
-        """The same target in a module that the pattern stands for."""
+        """The same target in a module that matches the pattern."""
         return self if module == self.module else self._replace(module=module)
 
 
 class Addition(NamedTuple):
-    """What a name stands for that a release does not have.
+    """The object for a name that a release lacks.
 
     Attributes:
-        value: the object; or, if `is_made`, a function of the loaded module that returns it.
-        is_made: whether it is made when the module is there.
-        home: the module that defines `value`; empty where the leaf has the name without this.
-        leaf: the module in which the name is added itself; where that is another one, this is one that exports it.
+        value: the object; or, if `is_made`, a function that takes the loaded module and returns the object.
+        is_made: whether it is made once the module is loaded.
+        home: the module that defines `value`; empty if the leaf has the name anyway.
+        leaf: the module that gets the name itself; if the target is another module, that one only exports it.
         is_module: whether it is a module of the package in which it is added.
-        only_needed: whether it is for code that would end without it, whatever was asked for: the object is not what
-            it was, or code that does without it does something else.
+        only_needed: whether only code that would end without it gets it, even with an opt-in: the object has another
+            meaning than before, or code that manages without the name does something else.
     """
 
     value: Any
@@ -136,18 +136,19 @@ class Addition(NamedTuple):
 
 
 class CaseSpec(NamedTuple):
-    """How the case of a fix is run, where the rule does not fit.
+    """How the case of a fix runs, where the default rule does not fit.
 
-    The rule: without hotfix the case raises, or differs from the oracle; with it, it gives what the oracle gives. The
-    oracle is the same case in the first later release that is not broken and in which it runs.
+    The rule: without hotfix the case raises, or differs from the oracle; with hotfix it equals the oracle. The oracle
+        is
+    the same case in the first later release that is not broken and that can run it.
 
     Attributes:
-        raises: what the case raises without hotfix: a pattern, searched for in ``AssertionError: and the message``.
-        oracles: releases to take as oracle, by key of the target, or ``*``; an empty string if there is none.
+        raises: the error without hotfix: a pattern that occurs in ``AssertionError: and the message``.
+        oracles: releases that serve as oracle, by key of the target, or ``*``; an empty string if there is none.
         tolerance: largest difference from the oracle by dtype, as part of the largest number in a tensor.
-        packages: releases of what is installed beside, by distribution; None where it must not be, empty for any.
+        packages: releases of other packages, by distribution; None if it must not be installed, empty for any release.
         with_fixes: ids of fixes for other bugs that the case meets in some releases. They are armed on every broken
-            release, before and after, by `hotfix verify` too.
+            release, before and after the repair, also by `hotfix verify`.
     """
 
     raises: str = ""
@@ -158,7 +159,7 @@ class CaseSpec(NamedTuple):
 
 
 class _Given:
-    """The functions that decorators give a fix after it was made."""
+    """The functions that decorators attach to a fix after its construction."""
 
     def __init__(self) -> None:
         self.clean_up: Optional[Callable[[], None]] = None
@@ -172,31 +173,33 @@ class Fix:
     """One bug and its cure.
 
     Attributes:
-        id: short name, words joined by hyphens; fixes of plugins are called ``plugin:id``. Without one it is the name
-            of the module that declares the fix, with hyphens.
-        title: one line: what the user sees.
+        id: short name, words joined by hyphens; ``plugin:id`` for fixes of plugins. The default is the name of the
+            declaring module, with hyphens.
+        title: one line: the symptom that the user sees.
         kind: one of `KINDS`; ``silent`` means wrong numbers without a crash.
         needs: version specifiers of the other packages that the bug needs, by distribution name.
         upstream: issues and pull requests.
         fixed_in: first releases in which upstream has fixed it.
-        optin: why it is off unless asked for by id or by `group`, as a sentence; empty if it is on by default.
-        group: name under which ``HOTFIX_OPTIN`` and ``HOTFIX_SKIP`` mean several fixes. The names that a fix restores
-            by default, for code that would end, are there for every program if its group is asked for.
-        errors: what the user sees where the bug raises: ``TypeName: message``, with ``…`` for any text. ``hotfix
-            explain`` finds the bug by them. What follows from a name that is added (``cannot import name``) is not
-            declared (`hotfix.commands.bugs`).
-        on_error, when, own, along: the condition of every target that declares none itself; see `Condition`. For
-            `on_error` True means `errors`.
+        optin: why the fix is off by default, so that ``HOTFIX_OPTIN`` must name its id or `group`, as a sentence; empty
+            if it is on.
+        group: a name for several fixes in ``HOTFIX_OPTIN`` and ``HOTFIX_SKIP``. If ``HOTFIX_OPTIN`` names the group,
+            every program gets the names that its fixes otherwise restore only for code that would end.
+        errors: the errors that the user sees: ``TypeName: message``, with ``…`` for any text. ``hotfix explain`` finds
+            the bug by them. Do not declare errors that follow from an added name (``cannot import name``); see
+            `hotfix.commands.bugs`.
+        on_error, when, own, along: the condition of every target without a condition of its own; see `Condition`. For
+            `on_error`, True means `errors`.
         everyone: why every caller is affected, for a fix that needs no condition.
-        order: where several fixes meet on one target, the lower one is applied first.
-        matcher_decides: whether source that is not in the evidence is judged by the matcher.
+        order: if several fixes change one target, the lowest comes first.
+        matcher_decides: whether the matcher judges source that is not in the evidence.
         evidence: the evidence file of a fix that comes from a plugin.
-        prefilter: a piece of text that every broken source contains; lets the sweep skip files quickly. Rewrites bring
-            their own.
-        exempt: what the matcher calls broken and is left alone: why, by ``module:qualname``. A pattern in place of the
-            name exempts what upstream has not repaired either.
+        prefilter: a piece of text that every broken source contains; it lets the sweep skip files quickly. Rewrites
+            have their own.
+        exempt: definitions that the matcher calls broken but that stay unrepaired, with the reason, by
+            ``module:qualname``. A pattern instead of the name exempts definitions that upstream has not repaired
+            either.
         targets: the places that it changes.
-        companions: places that are changed along with the first target that is repaired (`accompanies`).
+        companions: places that change together with the first repaired target (`accompanies`).
     """
 
     id: str = ""
@@ -238,9 +241,10 @@ class Fix:
 
         Args:
             targets: ``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``).
-            fingerprint_of: what the verdict is made on, if not the target itself.
-            condition: ``on_error``, ``when``, ``own``, ``along``, if not as the fix says; see `Condition`. ``optin``
-                says why these targets are changed only if the fix is asked for, where the rest of it is on by default.
+            fingerprint_of: the definitions that decide the verdict, if not the target itself.
+            condition: ``on_error``, ``when``, ``own``, ``along``, if they differ from those of the fix; see
+                `Condition`. ``optin`` gives the reason why these targets are opt-in while the rest of the fix is on by
+                default.
         """
         return self._decorator("replace", targets, fingerprint_of, condition=condition)
 
@@ -252,7 +256,8 @@ class Fix:
         Args:
             targets: as in `replaces`.
             fingerprint_of: as in `replaces`.
-            converts: whether it only brings what is read into the form of the release, where `converts` does not fit.
+            converts: whether it only converts input to the form of the release, for cases that `converts` cannot
+                express.
             condition: as in `replaces`; a wrapper takes ``on_error`` and ``along``, and paths of ``own`` that begin
                 with ``self``.
         """
@@ -296,27 +301,29 @@ class Fix:
         decorator: str = "",
         **condition: Any,
     ) -> Optional[Callable[[_Function], _Function]]:
-        """What stands in the targets, and what should: a semantic patch (see `hotfix.pattern`).
+        """Replace a piece of the targets' code by another: a semantic patch (see `hotfix.pattern`).
 
-        Without `old` and `new` it is a decorator, for what they cannot say: the decorated function takes a syntax node
-        and returns what takes its place, or None where it does not match.
+        Without `old` and `new` this is a decorator, for changes that they cannot express: the decorated function takes
+        a syntax node and returns its replacement, or None if the node does not match.
 
         Args:
             targets: as in `replaces`.
-            old: an expression or statements, as Python; a name such as ``__X`` stands for any expression. Several
-                such pieces are changed together.
-            new: what takes its place; as many pieces as `old` has.
-            beside: what makes it wrong, besides: pieces that stay, in the same function or in what is judged with it.
-            alternatives: the pieces of `old` are forms of one thing in several releases: one of them must occur.
-            unless: what does not stand there as long as it is wrong: pieces, none of which may occur.
+            old: an expression or statements, as Python; a name such as ``__X`` matches any expression. Several
+                pieces change together.
+            new: the replacement; as many pieces as `old`.
+            beside: further pieces that must occur for the code to be wrong. They stay unchanged, in the same function
+                or in another definition that decides the verdict.
+            alternatives: the pieces of `old` are forms of the same code in several releases, and one of them must
+                occur.
+            unless: pieces that do not occur as long as the code is wrong; none of them may occur.
             fingerprint_of: as in `replaces`; with a decorator, by default the target and the decorator.
-            count: how often each piece must occur; else nothing is touched.
-            decorator: ``module:qualname`` of a decorator of the targets: what it has put around each of them is edited,
-                not the target itself.
+            count: how often each piece must occur; otherwise nothing changes.
+            decorator: ``module:qualname`` of a decorator of the targets: the edit changes its wrapper around each
+                target, not the target itself.
             condition: as in `replaces`.
 
         Raises:
-            ValueError: a piece is no Python, or there are not as many new ones as old ones.
+            ValueError: a piece is not Python, or `old` and `new` have different numbers of pieces.
         """
         if not old:
             return self._decorator("edit", targets, fingerprint_of, count, decorator, condition)
@@ -328,25 +335,26 @@ class Fix:
         return None
 
     def adds(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
-        """The decorated function or class is what a name stands for that the release does not have.
+        """Add the decorated function or class under a name that the release lacks.
 
-        It refuses to take the place of anything: where the release has the name, nothing happens. Pickled, shown and
-        asked for its module, the object is of the module that it was added to.
+        It never replaces anything: if the release has the name, nothing happens. For pickle, ``repr`` and
+            ``__module__``,
+        the object belongs to the module that it was added to.
 
         Args:
             targets: ``module:name``, ``module:Class.name`` or ``module:DICT['name']``, or a pair of that and the
                 releases that lack it.
-            exported_by: packages that are to have the name, too, or pairs of that and the releases in which they lack
-                it, where those are others.
+            exported_by: packages that also get the name, or pairs of a package and the releases that lack the name
+                there, if they differ.
         """
         return self._addition(targets, exported_by, is_made=False)
 
     def adds_made(
         self, *targets: Named, exported_by: tuple[Named, ...] = (), only_needed: bool = False
     ) -> Callable[[_Function], _Function]:
-        """Like `adds`; the decorated function takes the loaded module, and returns what the name stands for.
+        """Like `adds`; the decorated function takes the loaded module and returns the object.
 
-        For what is made of what the release has: another name for it, a constant.
+        Use it for objects that are made from the release's own: another name, a constant.
 
         Args:
             targets: as in `adds`.
@@ -356,7 +364,7 @@ class Fix:
         return self._addition(targets, exported_by, is_made=True, only_needed=only_needed)
 
     def adds_modules(self, *targets: Named) -> Callable[[_Function], _Function]:
-        """Like `adds_made`; the decorated function takes the loaded package, and returns the module that is gone.
+        """Like `adds_made`; the decorated function takes the loaded package and returns the removed module.
 
         Args:
             targets: ``package:module``, or a pair of that and the releases that lack it.
@@ -364,7 +372,7 @@ class Fix:
         return self._addition(targets, (), is_made=True, is_module=True)
 
     def exports(self, *targets: Named, leaf: str, only_needed: bool = False) -> None:
-        """A lazy package is to have a name that another module has anyway, or that comes with one that is added.
+        """Export a name from a lazy package, if another module has it anyway or gets it from this fix.
 
         Args:
             targets: ``package:name``, or a pair of that and the releases that lack it.
@@ -382,23 +390,24 @@ class Fix:
         unless: Union[str, Sequence[str]] = (),
         fingerprint_of: tuple[str, ...] = (),
     ) -> Callable[[_Function], _Function]:
-        """What is read from outside gets the form that this release understands, before it is interpreted.
+        """Convert input to the form that this release understands, before the release interprets it.
 
-        The decorated function takes what was read, and returns what the release is to see in its place: the same object
-        where the release understands that. It may only act on what the release would refuse or misread, and says so
-        itself; putting it in place is said to nobody. It is a semantic patch (`edits`): a call of the function behind
-        the statement in which the value is read, or before that in which it is interpreted.
+        The decorated function takes the input and returns the object that the release sees instead: the same object if
+            the
+        release understands it. It may act only on input that the release would refuse or misread, and logs the
+        conversion itself; the installation of the converter is not logged. The converter is a semantic patch (`edits`):
+        a call after the statement that reads the value, or before the statement that interprets it.
 
         Args:
             targets: as in `replaces`.
-            name: the local variable that has the value.
-            at: a statement of the target, as Python, or several; behind one that assigns to `name` stands the call.
+            name: the local variable with the value.
+            at: a statement of the target, as Python, or several; the call follows a statement that assigns to `name`.
             given: local variables that the function takes as well, by position.
-            unless: what does not stand there as long as the release does not understand it; see `Rewrite`.
+            unless: pieces that occur only in releases that understand the input; see `Rewrite`.
             fingerprint_of: as in `replaces`.
 
         Raises:
-            ValueError: `at` is no Python.
+            ValueError: `at` is not Python.
         """
 
         def decorate(converter: _Function) -> _Function:
@@ -417,14 +426,14 @@ class Fix:
         return decorate
 
     def accompanies(self, *targets: str, optin: str = "") -> Callable[[_Function], _Function]:
-        """Like `wraps`, for what must change together with the targets although it is not broken itself.
+        """Like `wraps`, for code that is not broken itself but must change together with the targets.
 
-        A companion is put in place before the first target that is repaired; if it cannot be, neither is the target.
-        Its module must have been imported by the target's.
+        A companion is installed before the first repaired target; if that fails, the target stays unrepaired. The
+        target's module must have imported the companion's.
 
         Args:
             targets: ``module:qualname``.
-            optin: why it is changed only if the fix is asked for, although the fix is on by default.
+            optin: why it is opt-in, although the fix is on by default.
         """
 
         def decorate(implementation: _Function) -> _Function:
@@ -434,35 +443,36 @@ class Fix:
         return decorate
 
     def cleans_up(self, function: _Function) -> _Function:
-        """The decorated function undoes what the cure has done to objects that are no targets.
+        """The decorated function undoes changes to objects that are not targets, such as classes of the user.
 
-        For classes and modules of the user's that it was asked to change. It is called without arguments whenever the
-        last step of the fix has been taken out.
+        It is called without arguments whenever the last step of the fix has been reverted.
         """
         self._given.clean_up = function
         return function
 
     @property
     def clean_up(self) -> Optional[Callable[[], None]]:
-        """What undoes the changes to objects that are no targets, or None."""
+        """The function that undoes changes to objects that are not targets, or None."""
         return self._given.clean_up
 
-    # -- what tells that it is needed ----------------------------------------------------------------------------------
+    # -- recognizing the bug
+    ---------------------------------------------------------------------------------------------
 
     def recognises(self, matcher: _Function) -> _Function:
-        """The decorated function takes the syntax tree of each fingerprinted definition and tells whether it is broken.
+        """The decorated function takes the syntax tree of each fingerprinted definition and returns whether it is
+        broken.
 
-        Without one, a definition is broken in which the rewrites of the fix find what they look for.
+        Without a matcher, a definition is broken if a rewrite of the fix matches it.
         """
         self._given.matcher = matcher
         return matcher
 
     def is_broken(self, *nodes: Any, target: Optional[Target] = None) -> bool:
-        """What the fix's own matcher says of source; the sweep turns it into evidence.
+        """Whether the fix's own matcher calls source broken; the sweep turns the answer into evidence.
 
         Args:
-            nodes: the syntax trees of what the verdict is made on.
-            target: of which they are; any of them if None.
+            nodes: the syntax trees of the definitions that decide the verdict.
+            target: the target that they belong to; any target if None.
         """
         matcher = self._given.matcher
         if matcher is not None:
@@ -472,7 +482,7 @@ class Fix:
         return any(isinstance(one, Rewrite) and one.occurs_in(*nodes) for one in rewrites.values())
 
     def prefilters(self) -> tuple[str, ...]:
-        """Pieces of text of which every broken source contains one; empty where none can be told."""
+        """Pieces of text, one of which every broken source contains; empty if none are known."""
         if self.prefilter:
             return (self.prefilter,)
         if self._given.matcher is not None:
@@ -481,7 +491,7 @@ class Fix:
         return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) and all(texts) else ()
 
     def may_be_broken(self, text: str) -> bool:
-        """Whether `is_broken` can say so of what a text is parsed to, as far as the names in it tell."""
+        """Whether `is_broken` may be true for the parsed text, judging by the names in it."""
         if self._given.matcher is not None:
             return True
         rewrites = {id(one.implementation): one.implementation for one in self.targets}
@@ -500,7 +510,8 @@ class Fix:
 
         Args:
             function: the case.
-            how: the fields of `CaseSpec`, where the rule does not fit: ``@FIX.case(raises="AssertionError: ...")``.
+            how: the fields of `CaseSpec`, if the default rule does not fit: ``@FIX.case(raises="AssertionError:
+                ...")``.
         """
 
         def decorate(function: _Function) -> _Function:
@@ -512,12 +523,12 @@ class Fix:
 
     @property
     def proof(self) -> Optional[Callable[..., Any]]:
-        """The case, or None. That of a fix of ours is there once its module in `hotfix.proofs` is imported."""
+        """The case, or None. Our own fixes have theirs once their module in `hotfix.proofs` is imported."""
         return self._given.case
 
     @property
     def case_spec(self) -> CaseSpec:
-        """How the case is run."""
+        """How the case runs."""
         return self._given.case_spec or CaseSpec()
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -581,10 +592,10 @@ class Fix:
             )
 
     def _condition(self, declared: Mapping[str, Any]) -> Condition:
-        """The condition of a target: what it declares itself, else what the fix declares.
+        """The condition of a target: its own declaration, or that of the fix.
 
         Raises:
-            ValueError: it is to act on an error, and the fix declares none; `when` is not Python.
+            ValueError: it acts on an error and the fix declares none, or `when` is not Python.
         """
         unknown = sorted(set(declared) - {"on_error", "when", "own", "along"})
         if unknown:
