@@ -455,8 +455,7 @@ class Fix:
         """The function that undoes changes to objects that are not targets, or None."""
         return self._given.clean_up
 
-    # -- recognizing the bug
-    ---------------------------------------------------------------------------------------------
+    # -- recognizing the bug -------------------------------------------------------------------------------------------
 
     def recognises(self, matcher: _Function) -> _Function:
         """The decorated function takes the syntax tree of each fingerprinted definition and returns whether it is
