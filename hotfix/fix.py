@@ -458,8 +458,7 @@ class Fix:
     # -- recognizing the bug -------------------------------------------------------------------------------------------
 
     def recognises(self, matcher: _Function) -> _Function:
-        """The decorated function takes the syntax tree of each fingerprinted definition and returns whether it is
-        broken.
+        """The decorated function takes the syntax tree of each fingerprinted definition: is it broken?
 
         Without a matcher, a definition is broken if a rewrite of the fix matches it.
         """

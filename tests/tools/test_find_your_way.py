@@ -46,4 +46,4 @@ def test_what_has_a_row_is_there():
 
 def test_each_change_that_a_newcomer_makes_has_a_paragraph():
     headings = re.findall(r"^## (.*)$", PAGE, re.M)
-    assert headings == ["A new fix", "A new switch", "A new command", "A new release", "What `make test` runs"]
+    assert headings == ["A new fix", "A new switch", "A new command", "A new release", "The parts of `make test`"]
