@@ -288,6 +288,30 @@ os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_inherits_no_change_that_another_thread_has_begun() -> None:
+    lock, begun, changes = locks.Lock(), threading.Event(), []
+
+    def change() -> None:
+        with lock:
+            begun.set()
+            time.sleep(0.3)
+            changes.append("whole")
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if not child:
+        os._exit(0 if changes == ["whole"] else 3)
+    _, status = os.waitpid(child, 0)
+    thread.join()
+    assert status == 0
+    with lock:  # free in the parent, too
+        pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize(
     ("seconds", "forks"), [(4, 10), pytest.param(100, 200, marks=pytest.mark.slow)], ids=["in short", "in full"]
 )
