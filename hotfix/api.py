@@ -63,7 +63,7 @@ def apply(only: Iterable[str] = (), skip: Iterable[str] = ()) -> Handle:
     """Arm hotfix from inside a program, as ``import hotfix.auto`` does.
 
     Loaded modules are repaired now and reported as late; other modules are repaired when they are imported. The
-    environment's switches apply, and the arguments narrow them further.
+    environment's switches apply, with the arguments on top of them.
 
     Args:
         only: ids of fixes, or patterns; if empty, all fixes that the environment allows.

@@ -181,7 +181,7 @@ def _namespaces() -> Iterator[dict[str, Any]]:
         # Neither getattr nor vars(): on a lazy module they would import the real one.
         if issubclass(type(module), types.ModuleType):
             namespace = _MODULE_DICT.__get__(module)
-            if namespace is not None:  # a module created without its initialiser has none
+            if namespace is not None:  # a module created without its initializer has none
                 yield namespace
 
 

@@ -1,7 +1,7 @@
-"""The records of all processes of a job, summed up: do they agree, and is anybody missing?
+"""Summarizes the records of all processes of a job: do they agree, and is a rank missing?
 
 One folder holds the records of one job (``HOTFIX_RECORD``, see `hotfix.reports.record`). Two processes agree if their
-digests are equal; whatever else differs is named to explain it. A record that cannot be read agrees with nobody.
+digests are equal; other differences are listed as an explanation. An unreadable record agrees with no other.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Group:
 
     Attributes:
         digest: the digest.
-        processes: how many.
-        hosts: on which hosts.
-        ranks: which ranks, in order, as far as they are known.
+        processes: the number of processes.
+        hosts: their hosts.
+        ranks: their ranks, in order, as far as known.
         examples: host and process number of the first few.
         differences: how this group differs from the largest one, in sentences; empty for the largest one.
     """
@@ -43,17 +43,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the records of a job say.
+    """The summary of the records of a job.
 
     Attributes:
-        processes: how many records there are.
-        ended: how many of the processes came to their end; the others run, or were killed.
+        processes: the number of records.
+        ended: how many of the processes have ended; the others are running or were killed.
         world_size: number of ranks of the job, as its launcher gave it; 0 if it gave none.
         missing: ranks without a record.
         groups: the processes by digest, the largest group first.
         failures: repairs that should be in place and are not, in sentences.
-        unreadable: files in the folder that are no records, and why.
-        observed: what was counted, by fix and function, summed up over all processes; see
+        unreadable: files in the folder that are not records, and why.
+        observed: the counts by fix and function, summed over all processes; see
             `hotfix.reports.observed.summed`.
     """
 
@@ -72,7 +72,7 @@ class Summary:
         return len(self.groups) == 1 and not self.missing and not self.unreadable
 
     def to_dict(self) -> dict[str, Any]:
-        """The public form: what ``hotfix fleet --json`` prints."""
+        """The public form, as printed by ``hotfix fleet --json``."""
         return {
             "uniform": self.uniform,
             "processes": self.processes,
@@ -140,7 +140,7 @@ class Summary:
         return lines
 
     def to_prometheus(self) -> str:
-        """The summary in the text format of Prometheus: what ``hotfix fleet --prometheus`` prints."""
+        """The summary in the text format of Prometheus, as printed by ``hotfix fleet --prometheus``."""
         lines = [
             "# HELP hotfix_uniform Whether all records can be read, have one patch set, and no rank is missing.",
             "# TYPE hotfix_uniform gauge",
@@ -165,10 +165,10 @@ class Summary:
 
 
 def summarise(directory: Union[str, Path]) -> Summary:
-    """Sum up the records in a folder.
+    """Summarize the records in a folder.
 
     Args:
-        directory: what ``HOTFIX_RECORD`` was.
+        directory: the value of ``HOTFIX_RECORD``.
 
     Raises:
         OSError: the folder cannot be read.
@@ -194,7 +194,7 @@ def summarise(directory: Union[str, Path]) -> Summary:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: reading, and finding words for differences.
+# Below: reading records, and describing differences.
 
 
 def _observed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -206,10 +206,10 @@ def _observed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """The records in a folder, and what else is in it, each with why it is no record.
+    """The records in a folder, and the other files, each with the reason why it is not a record.
 
     Args:
-        directory: what ``HOTFIX_RECORD`` was.
+        directory: the value of ``HOTFIX_RECORD``.
 
     Raises:
         OSError: the folder cannot be read.
@@ -228,10 +228,10 @@ def read(directory: Path) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _checked(record: Any) -> dict[str, Any]:
-    """A record in which every entry that is looked at is of its type, and nothing could steer a terminal.
+    """A record whose entries have the expected types, without terminal control characters.
 
     Raises:
-        ValueError: it is no record.
+        ValueError: it is not a record.
     """
     if not isinstance(record, dict) or not isinstance(record.get("digest"), str):
         raise ValueError("it has no digest")
@@ -262,7 +262,7 @@ def _checked(record: Any) -> dict[str, Any]:
 
 
 _LARGEST = 8 * 1024 * 1024  # bytes of a record; one of all fixes has some hundred thousand
-_HEAVIEST = 256 * 1024 * 1024  # bytes that one takes in memory
+_HEAVIEST = 256 * 1024 * 1024  # bytes of a record in memory
 _MOST_RANKS = 1_000_000
 _TYPES: dict[str, type] = {
     "rank": int,
@@ -313,7 +313,7 @@ def _differences(one: dict[str, Any], usual: dict[str, Any]) -> list[str]:
         for record in (one, usual)
     ]
     sentences = _entries(versions[0], versions[1], " ", "no ")
-    # Where the records go is nobody's patch set.
+    # The folder of the records is not part of the patch set.
     switches = [
         {name: value for name, value in (record.get("switches") or {}).items() if name != "HOTFIX_RECORD"}
         for record in (one, usual)
@@ -341,8 +341,8 @@ def compare_patches(one: Iterable[str], usual: Iterable[str]) -> list[str]:
     """How one patch set differs from another, in sentences.
 
     Args:
-        one: as in `hotfix.reports.report.Report.patches`.
-        usual: what it is compared with.
+        one: the patch lines, as in `hotfix.reports.report.Report.patches`.
+        usual: the patch lines to compare with.
     """
     mine, theirs = (
         {tuple(patch.split(" ")[:2]): patch.split(" ")[2:] for patch in patches} for patches in (one, usual)

@@ -1,4 +1,4 @@
-"""One row for each fix, where a report has one outcome for each of its targets."""
+"""Tables with one row for each fix; a report has one outcome for each target."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a fix, as the most important of its outcomes.
+    """The most important outcome of a fix.
 
     Attributes:
-        fix: its id.
-        kind: of the bug.
-        verdict: of the outcomes that the row is about.
-        state: of the same.
+        fix: id of the fix.
+        kind: the kind of bug.
+        verdict: the verdict of the outcomes in the row.
+        state: the state of these outcomes.
         reason: one or two sentences.
-        title: what the bug does, in a line.
-        harmless: whether the verdict is that nobody has examined it, and nothing looks broken.
-        restores: whether what is in place, or will be, serves code alone that would end without it.
+        title: the effect of the bug, in one line.
+        harmless: whether the functions were not examined, and none looks broken.
+        restores: whether the fix serves only code that would fail without it.
     """
 
     fix: str
@@ -75,12 +75,12 @@ class Row:
     restores: bool = False
 
     def cells(self, reasons: bool = False) -> tuple[str, ...]:
-        """The row as text, in the order of `COLUMNS`; or of `ALL_COLUMNS`, with what was decided for the title."""
+        """The row as text, in the order of `COLUMNS`; or of `ALL_COLUMNS`, with the reason instead of the title."""
         return self.fix, self.kind, self.verdict.value, self.state.value, self.reason if reasons else self.what
 
     @property
     def what(self) -> str:
-        """The title of what is repaired; of anything else, why it is not."""
+        """The title if the fix is applied, pending or observed; else the reason why it is not."""
         if self.state in (State.APPLIED, State.PENDING, State.OBSERVED):
             return self.title or self.reason
         if self.state is State.DISABLED and self.verdict is Verdict.BROKEN:
@@ -89,18 +89,18 @@ class Row:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to do for the fix, nor to ask for."""
+        """Whether the fix has nothing to do, and nothing to opt in to."""
         nothing = self.harmless or self.verdict in (Verdict.FIXED, Verdict.ABSENT)
         return self.state is not State.FAILED and nothing
 
     @property
     def word(self) -> str:
-        """The verdict, where rows are counted."""
+        """The word for the verdict when rows are counted."""
         return "not examined" if self.harmless else _WORDS.get(self.verdict, self.verdict.value)
 
 
 def by_fix(outcomes: Iterable[Outcome], entries: Mapping[str, Entry]) -> list[Row]:
-    """Summarise outcomes, fix by fix: first what went wrong, then what is repaired, last what has nothing to do."""
+    """Summarize outcomes by fix: failures first, then repairs, then fixes with nothing to do."""
     groups: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault(outcome.fix, []).append(outcome)
@@ -115,7 +115,7 @@ def target_cells(outcome: Outcome) -> tuple[str, ...]:
 
 
 def rich_report(headline: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> Any:
-    """A report as what ``rich`` can print; the notes stand below its table."""
+    """A report as a ``rich`` renderable; the notes come below its table."""
     from rich.console import Group
     from rich.text import Text
 
@@ -124,7 +124,7 @@ def rich_report(headline: str, rows: Sequence[Row], notes: Sequence[str] = ()) -
 
 
 def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome], notes: Sequence[str] = ()) -> str:
-    """A report as a table for notebooks; notes stand below it, and its outcomes, one a row, are folded."""
+    """A report as a table for notebooks; the notes come below it, and its outcomes are folded, one per row."""
     return (
         f"<p><b>{escape(headline)}</b></p>"
         + _html_table(COLUMNS, [row.cells() for row in rows])
@@ -136,11 +136,11 @@ def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome],
 
 
 def clean(text: str, kept: str = "\n\t") -> str:
-    """The text without what could steer a terminal.
+    """The text without terminal control characters.
 
     Args:
         text: any text.
-        kept: control characters that stay.
+        kept: control characters to keep.
     """
     if text.isprintable():
         return text
@@ -148,7 +148,7 @@ def clean(text: str, kept: str = "\n\t") -> str:
 
 
 def plain_table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows under each other, columns of equal width, the last one as long as it likes."""
+    """Rows as aligned columns; the last column is not padded or cut."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:
@@ -158,26 +158,26 @@ def plain_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def has_room(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether cells may stand side by side: all of it fits, or the screen is wide and the last one has room."""
+    """Whether cells fit side by side: all text fits, or the screen is wide and the last cell has room."""
     taken = _width_of_all_but_the_last(columns, rows)
     longest = max((len(row[-1]) for row in rows), default=0)
     return taken + longest <= width or (width >= WIDE and taken + _LEAST <= width)
 
 
 def _width_of_all_but_the_last(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """With what `rich_table` puts between, before and behind the columns."""
+    """Includes the padding of `rich_table` between, before and after the columns."""
     widest = [max(map(len, cells)) for cells in list(zip(columns, *rows))[:-1]]
     return sum(widest) + 3 * len(columns) - 1
 
 
 def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, cut: bool = True) -> str:
-    """Rows in so many columns of the screen: side by side if there is room, else in two lines each.
+    """Rows fitted to the screen: cells side by side if there is room, else two lines per row.
 
     Args:
-        columns: the headings; they are not shown where rows are stacked.
+        columns: the headings; not shown if rows are stacked.
         rows: the cells.
-        width: of the screen.
-        cut: whether the last cell is cut to one line where it is stacked, and not folded.
+        width: the width of the screen in characters.
+        cut: whether a stacked last cell is cut to one line instead of wrapped.
     """
     if has_room(columns, rows, width):
         return "\n".join(shortened(line, width) for line in plain_table([columns, *rows]).splitlines())
@@ -190,7 +190,7 @@ def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
 
 
 def shortened(line: str, width: int) -> str:
-    """The line, or as much of it as there is room for."""
+    """The line, cut to the width if necessary."""
     return line if len(line) <= width else line[: width - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -201,7 +201,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def escaped_markdown(text: str) -> str:
-    """Text as Markdown that shows just that."""
+    """Text escaped so that Markdown shows it literally."""
     for one in "\\|`<>[]*_":
         text = text.replace(one, "\\" + one)
     return text
@@ -243,13 +243,13 @@ def rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], cut_to: in
 
 
 def model_of(target: str) -> str:
-    """A short name of where a target lives: the model, or the module where it is no model's."""
+    """A short name for the place of a target: the model, or else the module."""
     parts = target.partition(":")[0].split(".")
     return parts[2] if parts[:2] == ["transformers", "models"] and len(parts) > 2 else parts[-1]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: which outcome speaks for a fix, and in what words.
+# Below: which outcome represents a fix, and its wording.
 
 
 def _rank(outcome: Outcome) -> int:

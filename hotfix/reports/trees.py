@@ -1,8 +1,8 @@
-"""Read folders that strangers have written: a pull request, somebody's checkpoint, the records of a job.
+"""Reads folders from untrusted sources: a pull request, a foreign checkpoint, the records of a job.
 
-Only regular files inside the folder are read, each up to a size. A pipe may never have a writer, a device has no end,
-and a link may lead to any file of the machine that runs the command. What is not read is an error with the reason, so
-that the caller can name the file: nothing is left out silently.
+It reads only regular files inside the folder, each up to a size limit. A pipe may never have a writer, a device has no
+end, and a link may point to any file of the machine that runs the command. An unread file is an error with the reason,
+so that the caller can name it: nothing is left out silently.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Any
 from .files import read_regular
 
 MOST_FOLDERS = 100_000
-DEPTH = 100  # of a document; of one in which lists and dictionaries are nested deeper nothing is known
+DEPTH = 100  # of a document; documents with deeper nesting are refused
 
 _REPOSITORIES = ("models--", "datasets--", "spaces--")
-# Bytes that Python's objects take at most, by the character with which they begin or end in JSON.
+# Maximum bytes of Python's objects, by the character that begins or ends them in JSON.
 _WEIGHTS = {b"[": 80, b"{": 80, b",": 60, b":": 100}
 
 
 class Refused(OSError):
-    """A file is not read, whatever others may make of it; the message says why."""
+    """A file is deliberately not read; the message gives the reason."""
 
 
 class Tree:
-    """A folder, and what may be read in it.
+    """A folder, with the rules for reading in it.
 
     Args:
-        folder: may be a link itself: the user has named it. A snapshot in the cache of the Hub consists of links to the
-            folder of its repository, which counts as its tree.
+        folder: the folder; may be a link, since the user has named it. A snapshot in the Hub cache consists of links
+            into the folder of its repository, which counts as its tree.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,17 +44,17 @@ class Tree:
         self._folders: dict[Path, bool] = {}
 
     def contains(self, path: Path) -> bool:
-        """Whether a path is in this tree, after all links."""
+        """Whether a path is in this tree after resolving all links."""
         try:
             return path.resolve().is_relative_to(self._inside)
-        except (OSError, RuntimeError):  # the latter before Python 3.13: links that lead in a circle
+        except (OSError, RuntimeError):  # RuntimeError before Python 3.13: circular links
             return False
 
     def refusal(self, path: Path) -> str:
-        """Why a file is not read; empty if it may be.
+        """Why a file may not be read; empty if it may.
 
         Args:
-            path: of a file below the folder.
+            path: the path of a file below the folder.
         """
         try:
             if not (self.contains(path) if path.is_symlink() else self._has(path.parent)):
@@ -68,8 +68,8 @@ class Tree:
         """The content of a file.
 
         Args:
-            path: of a file below the folder.
-            limit: the most bytes that are read.
+            path: the path of a file below the folder.
+            limit: the maximum size in bytes.
 
         Raises:
             Refused: it leads out of the folder, is not a regular file, or is larger than `limit`.
@@ -83,13 +83,13 @@ class Tree:
         return read_regular(path, limit)
 
     def walk(self, skips: Callable[[Path], bool], notes: list[str]) -> Iterator[tuple[Path, list[str]]]:
-        """Each folder below this one, itself first, with the names of what is no folder in it, sorted.
+        """Each folder of the tree, this one first, with the sorted names of its entries that are not folders.
 
-        Links to folders are not followed: what they lead to is elsewhere in the tree, or is not part of it.
+        Links to folders are not followed: their targets are elsewhere in the tree, or not part of it.
 
         Args:
-            skips: whether a folder, and what is in it, is left out.
-            notes: what else is left out is put here.
+            skips: whether to leave out a folder and its contents.
+            notes: receives a note on everything else that is left out.
         """
         waiting = [self.folder]
         count = 0
@@ -118,7 +118,7 @@ class Tree:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads in a circle
+    except OSError:  # a circular link
         return False
 
 
@@ -128,16 +128,16 @@ def _shortened(path: Path) -> str:
 
 
 def size_of(number: int) -> str:
-    """Bytes as people write them."""
+    """A number of bytes in readable units."""
     return (
         f"{number // 2**20} MB" if number >= 2**20 else f"{number // 1024} kB" if number >= 1024 else f"{number} bytes"
     )
 
 
 def weight_of_json(data: bytes) -> int:
-    """How many bytes the document in a JSON file takes in memory, at most and without parsing it.
+    """An upper bound for the memory of a JSON document in bytes, computed without parsing it.
 
-    A list that is empty takes 25 times the memory of its two brackets.
+    An empty list takes 25 times the memory of its two brackets.
     """
     return 2 * len(data) + sum(data.count(sign) * weight for sign, weight in _WEIGHTS.items())
 
@@ -147,7 +147,7 @@ def json_of(data: bytes, heaviest: int) -> Any:
 
     Args:
         data: the content of the file.
-        heaviest: the most memory that it may take, in bytes.
+        heaviest: the maximum memory in bytes.
 
     Raises:
         Refused: it would take more, or is nested deeper than `DEPTH`.
