@@ -79,13 +79,17 @@ def own_answer(subject: Any, name: str) -> Any:
     Raises:
         AttributeError: it has no such name.
     """
-    hook = getattr(type(subject), "__getattr__", None)
-    if hook is not None:
-        return hook(subject, name)
-    hook = vars(subject).get("__getattr__") if isinstance(subject, types.ModuleType) else None
-    if hook is None:
+    of_class = getattr(type(subject), "__getattr__", None)
+    own = vars(subject).get("__getattr__") if isinstance(subject, types.ModuleType) else None
+    if own is not None:  # a module's own function comes first, as in Python
+        try:
+            return own(name)
+        except AttributeError:
+            if of_class is None:
+                raise
+    if of_class is None:
         raise AttributeError(name)
-    return hook(name)
+    return of_class(subject, name)
 
 
 class Received(NamedTuple):
