@@ -13,6 +13,7 @@ import tempfile
 import timeit
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time, process_time_ns
 
@@ -55,18 +56,14 @@ def main() -> None:
 
 def call(folder: str, name: str, fix: Fix | None) -> Callable[[], object]:
     """A call of the function, in a module of its own, repaired by this fix."""
-    layer = loaded(folder, name, fix).Layer()
-    run: Callable[[], object] = lambda: layer.run(3)  # noqa: E731
-    return run
+    return partial(loaded(folder, name, fix).Layer().run, 3)
 
 
 def failing(folder: str) -> Callable[[], object]:
     """A call that raises in the release's own code, in a module that was never called before."""
     fix = Fix(id="bench-fails", title="error", kind="crash", errors=(ERROR,))
     fix.edits(f"{LIBRARY}.fails:Layer.run", old=OLD, new="pass", on_error=True)
-    layer = loaded(folder, "fails", fix).Layer()
-    run: Callable[[], object] = lambda: layer.run(3, scale=7)  # noqa: E731
-    return run
+    return partial(loaded(folder, "fails", fix).Layer().run, 3, scale=7)
 
 
 def loaded(folder: str, name: str, fix: Fix | None) -> types.ModuleType:
