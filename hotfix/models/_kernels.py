@@ -25,6 +25,8 @@ def are_own(fix: str, *functions: Any) -> bool:
         functions: what a module has under the names of kernels; None is nobody's.
     """
     for function in functions:
+        # torch.compiler.disable and torch.compile call the same kernel from a function of torch.
+        function = getattr(function, "_torchdynamo_orig_callable", function)
         # Not `__module__`, which functools.wraps copies.
         if function is not None and not _is_home(str(getattr(function, "__globals__", {}).get("__name__"))):
             return scope.leave_alone(fix, f"{getattr(function, '__qualname__', function)} is not flash-attn's")

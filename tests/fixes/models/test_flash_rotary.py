@@ -93,7 +93,7 @@ def test_the_repaired_function_is_an_ordinary_function() -> None:
         "a function compiled after does",
         "pickle",
         "signature",
-        "getsource",
+        "getsource gives the release's text",
         "revert restores the object",
         "revert restores the meta path",
     )
