@@ -4,7 +4,8 @@ The matrix and the deviations store with each result the digest of the fix and o
 digests changes (`hotfix.reports.digest`), every digest changes. This moves a result to the current digest if
 
 - its digest is that of the files of REVISION, computed as in REVISION, and
-- the current computation gives the same digest for the files of REVISION and for the current ones.
+- the current computation, with local variables numbered (`tools.locals`), gives the same digest for the files of
+  REVISION and for the current ones.
 
 `tools.matrix` runs all other results again. After a merge, run this once for each parent with results of its own.
 """
@@ -26,11 +27,22 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data"
 WAY = "hotfix/reports/digest.py"
+LOCALS = Path(__file__).with_name("locals.py")
 
 _ASK = """
+import importlib.util
 import json
+import sys
+
+from hotfix.versions import source
 from tools import evidence, matrix
 
+if sys.argv[1:]:
+    spec = importlib.util.spec_from_file_location("_locals", sys.argv[1])  # another tree has no such file
+    numbered = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(numbered)
+    canonical = source.canonical
+    source.canonical = lambda tree: canonical(numbered.without_names(tree))
 modules = evidence.discover(lambda problem: None, proofs=True)
 print(json.dumps({fix.id: matrix._digest_of(module) for module, fix in modules.items()}))
 """
@@ -42,30 +54,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("revision", help="a commit whose results are good")
     parser.add_argument("--list", action="store_true", help="write nothing")
     options = parser.parse_args(arguments)
-    now = digests(ROOT)
+    now, now_numbered = digests(ROOT), digests(ROOT, numbered=True)
     with TemporaryDirectory() as folder:
         there = Path(folder)
         _unpack(options.revision, there)
         before = digests(there)
         shutil.copy(ROOT / WAY, there / WAY)
-        same = digests(there)
-    moves = {id: (before[id], now[id]) for id in now if id in before and same[id] == now[id] != before[id]}
-    changed = sorted(id for id in now if id in before and same[id] != now[id])
+        then_numbered = digests(there, numbered=True)
+    same = {id for id in now if id in before and then_numbered[id] == now_numbered[id]}
+    moves = {id: (before[id], now[id]) for id in sorted(same) if now[id] != before[id]}
+    changed = sorted(now.keys() & before.keys() - same)
     count = 0 if options.list else move(moves, DATA)
     print(f"{len(moves)} fixes have another digest and the same code; {count} results were moved.")
     print(f"{len(changed)} have other code: {', '.join(changed) or 'none'}")
     return 0
 
 
-def digests(tree: Path) -> dict[str, str]:
+def digests(tree: Path, numbered: bool = False) -> dict[str, str]:
     """The digest of each fix with its case, as computed by a tree.
 
     Args:
         tree: the root of a checkout.
+        numbered: whether local variables count only by their number.
     """
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     asked = subprocess.run(
-        [sys.executable, "-c", _ASK], cwd=tree, env=environment, check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _ASK, *([str(LOCALS)] if numbered else [])],
+        cwd=tree,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     found: dict[str, str] = json.loads(asked.stdout)
     return found

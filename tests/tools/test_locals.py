@@ -1,0 +1,47 @@
+"""`tools.locals`: functions that differ only in the names of their local variables."""
+
+import ast
+
+import pytest
+
+from tools.locals import without_names
+
+SAME = [
+    ("def f(a):\n x = a\n return x", "def f(a):\n y = a\n return y"),
+    ("def f(a):\n return [one for one in a if one]", "def f(a):\n return [row for row in a if row]"),
+    (
+        "def f(a):\n for x in a:\n  def g(): return x\n  yield g",
+        "def f(a):\n for z in a:\n  def g(): return z\n  yield g",
+    ),
+    ("def f(a):\n return {k: v for k, v in a}", "def f(a):\n return {key: v for key, v in a}"),
+    (
+        "class A:\n def m(self):\n  x = 1\n  x += 1\n  return x",
+        "class A:\n def m(self):\n  n = 1\n  n += 1\n  return n",
+    ),
+]
+OTHER = [
+    ("def f(a):\n x = a\n return x", "def f(b):\n x = b\n return x"),  # a parameter has callers
+    ("def f(a):\n x = a\n return x", "def f(a):\n x = a\n return y"),
+    ("def f(a):\n x, y = a\n return x", "def f(a):\n x, y = a\n return y"),
+    ("def f(a):\n return [x for x in a]", "def f(a):\n return [a for x in a]"),
+    ("x = 1", "y = 1"),
+    ("class A:\n x = 1", "class A:\n y = 1"),
+    ("def f():\n x = 1\n class A:\n  x = 2\n return A", "def f():\n y = 1\n class A:\n  y = 2\n return A"),
+    ("def f():\n global x\n x = 1", "def f():\n global y\n y = 1"),
+    ("def f():\n x = 1\n return locals()", "def f():\n y = 1\n return locals()"),
+    ("def f():\n x = 1\n return lambda x: x", "def f():\n y = 1\n return lambda x: y"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_names_of_locals_do_not_count(first, second):
+    assert numbered(first) == numbered(second)
+
+
+@pytest.mark.parametrize(("first", "second"), OTHER)
+def test_everything_else_counts(first, second):
+    assert numbered(first) != numbered(second)
+
+
+def numbered(text: str) -> str:
+    return ast.dump(without_names(ast.parse(text)))

@@ -1,0 +1,145 @@
+"""Functions that differ only in the names of local variables compute the same: `without_names` makes them equal."""
+
+from __future__ import annotations
+
+import ast
+from copy import deepcopy
+from typing import Union
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_READS_NAMES = {"locals", "vars", "dir", "eval", "exec"}
+
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+
+
+def without_names(tree: ast.AST) -> ast.AST:
+    """A copy of a tree whose local variables are numbered in the order of their first assignment.
+
+    The names of parameters, of nested functions, of imports and of caught errors are kept. A tree is returned as it is
+    if it calls `locals`, `eval` or the like, has ``nonlocal``, or a class in a function.
+    """
+    if any(map(_is_difficult, ast.walk(tree))):
+        return tree
+    return _Numbered().visit(deepcopy(tree))
+
+
+class _Numbered(ast.NodeTransformer):
+    """Numbers the variables of each function and comprehension; the innermost scope that binds a name decides."""
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[str, str]] = []
+        self.count = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        node.args = self.visit(node.args)
+        self.scopes.append(_parameters(node.args))
+        node.body = self.visit(node.body)
+        self.scopes.pop()
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return self._comprehension(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        for scope in reversed(self.scopes):
+            if node.id in scope:
+                node.id = scope[node.id]
+                break
+        return node
+
+    def _function(self, node: Function) -> ast.AST:
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.args = self.visit(node.args)  # defaults and annotations belong to the scope around it
+        node.returns = self.visit(node.returns) if node.returns else None
+        bound = _bound(node.body)
+        kept = {name for name, renamed in bound.items() if not renamed} | set(_parameters(node.args))
+        self.scopes.append(self._numbers(bound, kept))
+        node.body = [self.visit(statement) for statement in node.body]
+        self.scopes.pop()
+        return node
+
+    def _comprehension(self, node: ast.AST) -> ast.AST:
+        assert isinstance(node, _COMPREHENSIONS)
+        first = node.generators[0]
+        first.iter = self.visit(first.iter)  # belongs to the scope around it
+        targets = [generator.target for generator in node.generators]
+        bound = {name.id: True for target in targets for name in ast.walk(target) if _is_stored(name)}
+        self.scopes.append(self._numbers(bound, set()))
+        for number, generator in enumerate(node.generators):
+            generator.target = self.visit(generator.target)
+            if number:
+                generator.iter = self.visit(generator.iter)
+            generator.ifs = [self.visit(condition) for condition in generator.ifs]
+        if isinstance(node, ast.DictComp):
+            node.key, node.value = self.visit(node.key), self.visit(node.value)
+        else:
+            node.elt = self.visit(node.elt)
+        self.scopes.pop()
+        return node
+
+    def _numbers(self, bound: dict[str, bool], kept: set[str]) -> dict[str, str]:
+        scope = {name: name for name in kept}
+        for name in bound:
+            if name not in kept:
+                scope[name] = f"<{self.count}>"  # no program has such a name
+                self.count += 1
+        return scope
+
+
+def _is_difficult(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in _READS_NAMES
+    if isinstance(node, _FUNCTIONS):
+        return any(isinstance(inner, ast.ClassDef) for inner in ast.walk(node))
+    return isinstance(node, ast.Nonlocal)
+
+
+def _parameters(arguments: ast.arguments) -> dict[str, str]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {parameter.arg: parameter.arg for parameter in every if parameter}
+
+
+def _bound(body: list[ast.stmt]) -> dict[str, bool]:
+    """The names that a function binds, in order; False for those whose name is kept."""
+    names: dict[str, bool] = {}
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            names[node.name] = False
+            continue
+        if isinstance(node, (ast.Lambda, *_COMPREHENSIONS)):
+            # `:=` in a comprehension binds in the function around it.
+            inner = [inside for inside in ast.walk(node) if isinstance(inside, ast.NamedExpr)]
+            names.update({walrus.target.id: False for walrus in inner})
+            continue
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            names.update(dict.fromkeys(node.names, False))
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names[node.name] = False
+        elif isinstance(node, ast.alias):
+            names[node.asname or node.name.partition(".")[0]] = False
+        elif _is_stored(node):
+            names.setdefault(node.id, True)
+        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+    return names
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))
