@@ -21,7 +21,8 @@ def without_names(tree: ast.AST) -> ast.AST:
     """
     if any(map(_is_difficult, ast.walk(tree))):
         return tree
-    return _Numbered().visit(deepcopy(tree))
+    numbered: ast.AST = _Numbered().visit(deepcopy(tree))
+    return numbered
 
 
 class _Numbered(ast.NodeTransformer):
@@ -79,7 +80,7 @@ class _Numbered(ast.NodeTransformer):
         first = node.generators[0]
         first.iter = self.visit(first.iter)  # belongs to the scope around it
         targets = [generator.target for generator in node.generators]
-        bound = {name.id: True for target in targets for name in ast.walk(target) if _is_stored(name)}
+        bound = dict.fromkeys((name for target in targets for name in _stored(target)), True)
         self.scopes.append(self._numbers(bound, set()))
         for number, generator in enumerate(node.generators):
             generator.target = self.visit(generator.target)
@@ -135,11 +136,12 @@ def _bound(body: list[ast.stmt]) -> dict[str, bool]:
             names[node.name] = False
         elif isinstance(node, ast.alias):
             names[node.asname or node.name.partition(".")[0]] = False
-        elif _is_stored(node):
-            names.setdefault(node.id, True)
+        names.update((name, names.get(name, True)) for name in _stored(node, alone=True))
         waiting.extend(reversed(list(ast.iter_child_nodes(node))))
     return names
 
 
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))
+def _stored(tree: ast.AST, alone: bool = False) -> list[str]:
+    """The variables that a tree assigns or deletes, in order; `alone` looks at its root only."""
+    nodes = [tree] if alone else ast.walk(tree)
+    return [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))]
