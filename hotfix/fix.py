@@ -15,124 +15,15 @@ from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union, overload
 
 from ._support import parsing
-from ._support.words import KINDS, covers
+from ._support.words import KINDS
+from ._target import ADD, ALWAYS, EDIT, REPLACE, WRAP, Addition, Condition, Target, Way
 from .pattern import Rewrite
+
+__all__ = ["ALWAYS", "Addition", "CaseSpec", "Condition", "Fix", "Named", "Target", "Way"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Named = Union[str, "tuple[str, str]"]
 """``module:qualname``, or a pair of that and the broken releases (``">=4.52.1,<=4.52.4"``)."""
-
-
-class Condition(NamedTuple):
-    """When the repaired code of a target runs; otherwise the release's own code does.
-
-    Attributes:
-        fix: id of the fix.
-        on_error: errors that the release's own code raises when the bug is triggered: ``TypeName: message``, with
-            ``…`` for any text. The release's code runs first, and the repaired code only after such an error.
-        when: an expression over the arguments of the function, evaluated when it is called; imports may precede it.
-        own: participants that must be the library's own code: ``self.compute_loss`` is the value of that attribute in
-            this call, ``self`` its class.
-        along: other places, ``module:qualname``, that must be repaired at the same time.
-    """
-
-    fix: str = ""
-    on_error: tuple[str, ...] = ()
-    when: str = ""
-    own: tuple[str, ...] = ()
-    along: tuple[str, ...] = ()
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether the condition evaluates anything before the repaired code runs."""
-        return bool(self.when or self.own or self.along)
-
-    @property
-    def pieces(self) -> tuple[str, ...]:
-        """The parts of the condition that belong to the cure, as text."""
-        return tuple(filter(None, (*self.on_error, self.when, *self.own, *self.along)))
-
-
-ALWAYS = Condition()
-
-
-class Target(NamedTuple):
-    """One place that a fix changes.
-
-    Attributes:
-        module: name of the module, or a pattern such as ``*.basic_var``.
-        qualname: the function, method, class or name in it.
-        releases: the releases of the package in which it is broken, as a version specifier; empty where the package
-            has no releases.
-        fingerprint_of: the definitions that decide the verdict: qualified names in the same module, or
-            ``module:qualname``; empty means the target itself.
-        method: ``replace``, ``wrap``, ``edit`` or ``add`` (see `hotfix.patching`).
-        implementation: the replacement, the function that makes the closure, the edit (a function of a node, or a
-            `Rewrite`), or the `Addition`.
-        occurrences: how often the pattern of an edit occurs.
-        key: ``module:qualname`` in the evidence; for a pattern, the pattern's own key.
-        decorator: ``module:qualname`` of a decorator of the target. The edit then changes the wrapper that this
-            decorator has put around this one target, and no other.
-        converts: whether it only converts input to the form of the release (`Fix.converts`). Without such input,
-            nothing changes and nothing is logged.
-        condition: when the repaired code runs.
-        optin: why it is opt-in, although the fix is on by default; see `Fix.optin`.
-    """
-
-    module: str
-    qualname: str
-    releases: str = ""
-    fingerprint_of: tuple[str, ...] = ()
-    method: str = "replace"
-    implementation: Any = None
-    occurrences: int = 1
-    key: str = ""
-    decorator: str = ""
-    converts: bool = False
-    condition: Condition = ALWAYS
-    optin: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.module}:{self.qualname}"
-
-    def fingerprint_names(self) -> list[tuple[str, str]]:
-        """Module and qualified name of each definition that decides the verdict."""
-        pairs = [name.rpartition(":") for name in self.fingerprint_of or (self.qualname,)]
-        return [(module or self.module, qualname) for module, _, qualname in pairs]
-
-    def edited_name(self) -> tuple[str, str]:
-        """Module and qualified name of the source that an edit changes."""
-        module, _, qualname = (self.decorator or f"{self.module}:{self.qualname}").partition(":")
-        return module, qualname
-
-    def covers(self, module: str) -> bool:
-        """Whether a module of this name has the target; ``*.basic_var`` means a top-level ``basic_var`` too."""
-        return covers(self.module, module)
-
-    def in_module(self, module: str) -> Target:
-        """The same target in a module that matches the pattern."""
-        return self if module == self.module else self._replace(module=module)
-
-
-class Addition(NamedTuple):
-    """The object for a name that a release lacks.
-
-    Attributes:
-        value: the object; or, if `is_made`, a function that takes the loaded module and returns the object.
-        is_made: whether it is made once the module is loaded.
-        home: the module that defines `value`; empty if the leaf has the name anyway.
-        leaf: the module that gets the name itself; if the target is another module, that one only exports it.
-        is_module: whether it is a module of the package in which it is added.
-        only_needed: whether only code that would end without it gets it, even with an opt-in: the object has another
-            meaning than before, or code that manages without the name does something else.
-    """
-
-    value: Any
-    is_made: bool
-    home: str
-    leaf: str
-    is_module: bool = False
-    only_needed: bool = False
 
 
 class CaseSpec(NamedTuple):
@@ -246,7 +137,7 @@ class Fix:
                 `Condition`. ``optin`` gives the reason why these targets are opt-in while the rest of the fix is on by
                 default.
         """
-        return self._decorator("replace", targets, fingerprint_of, condition=condition)
+        return self._decorator(REPLACE, targets, fingerprint_of, condition=condition)
 
     def wraps(
         self, *targets: Named, fingerprint_of: tuple[str, ...] = (), converts: bool = False, **condition: Any
@@ -263,7 +154,7 @@ class Fix:
         """
 
         def decorate(implementation: _Function) -> _Function:
-            self._add("wrap", targets, implementation, fingerprint_of, converts=converts, condition=condition)
+            self._add(WRAP, targets, implementation, fingerprint_of, converts=converts, condition=condition)
             return implementation
 
         return decorate
@@ -326,12 +217,12 @@ class Fix:
             ValueError: a piece is not Python, or `old` and `new` have different numbers of pieces.
         """
         if not old:
-            return self._decorator("edit", targets, fingerprint_of, count, decorator, condition)
+            return self._decorator(EDIT, targets, fingerprint_of, count, decorator, condition)
         try:
             rewrite = Rewrite(old, new, beside, alternatives, unless)
         except (SyntaxError, ValueError) as error:
             raise ValueError(f"{self.id}: {error}") from error
-        self._add("edit", targets, rewrite, fingerprint_of, count, decorator, condition=condition)
+        self._add(EDIT, targets, rewrite, fingerprint_of, count, decorator, condition=condition)
         return None
 
     def adds(self, *targets: Named, exported_by: tuple[Named, ...] = ()) -> Callable[[_Function], _Function]:
@@ -379,7 +270,7 @@ class Fix:
             leaf: the module.
             only_needed: see `Addition`.
         """
-        self._add("add", targets, Addition(None, False, "", leaf, only_needed=only_needed))
+        self._add(ADD, targets, Addition(None, False, "", leaf, only_needed=only_needed))
 
     def converts(
         self,
@@ -420,7 +311,7 @@ class Fix:
                 rewrite = Rewrite(statements, new, unless=unless)
             except (SyntaxError, ValueError) as error:
                 raise ValueError(f"{self.id}: {error}") from error
-            self._add("edit", targets, rewrite, fingerprint_of, converts=True)
+            self._add(EDIT, targets, rewrite, fingerprint_of, converts=True)
             return converter
 
         return decorate
@@ -437,7 +328,7 @@ class Fix:
         """
 
         def decorate(implementation: _Function) -> _Function:
-            self._add("wrap", targets, implementation, table=self.companions, condition={"optin": optin})
+            self._add(WRAP, targets, implementation, table=self.companions, condition={"optin": optin})
             return implementation
 
         return decorate
@@ -533,7 +424,7 @@ class Fix:
 
     def _decorator(
         self,
-        method: str,
+        way: Way,
         targets: Iterable[Named],
         fingerprint_of: tuple[str, ...],
         count: int = 1,
@@ -541,7 +432,7 @@ class Fix:
         condition: Mapping[str, Any] = MappingProxyType({}),
     ) -> Callable[[_Function], _Function]:
         def decorate(implementation: _Function) -> _Function:
-            self._add(method, targets, implementation, fingerprint_of, count, decorator, condition=condition)
+            self._add(way, targets, implementation, fingerprint_of, count, decorator, condition=condition)
             return implementation
 
         return decorate
@@ -561,14 +452,14 @@ class Fix:
                 addition = Addition(value, is_made, value.__module__, module, is_module, only_needed)
                 for place in (module, *exported_by):
                     where, when = (place, releases) if isinstance(place, str) else place
-                    self._add("add", [(f"{where}:{qualname}", when)], addition)
+                    self._add(ADD, [(f"{where}:{qualname}", when)], addition)
             return value
 
         return decorate
 
     def _add(
         self,
-        method: str,
+        way: Way,
         targets: Iterable[Named],
         implementation: Any,
         fingerprint_of: tuple[str, ...] = (),
@@ -579,14 +470,14 @@ class Fix:
         condition: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         asked = {name: value for name, value in condition.items() if name != "optin"}
-        acting = self._condition(asked) if method in ("replace", "edit", "wrap") and not converts else ALWAYS
+        acting = self._condition(asked) if way.takes_condition and not converts else ALWAYS
         for one in targets:
             name, releases = (one, "") if isinstance(one, str) else one
             module, _, qualname = name.partition(":")
             on = fingerprint_of or ((qualname, decorator) if decorator else ())
             how = count, name, decorator, converts, acting, str(condition.get("optin", ""))
             (self.targets if table is None else table).append(
-                Target(module, qualname, releases, on, method, implementation, *how)
+                Target(module, qualname, releases, on, way.name, implementation, *how)
             )
 
     def _condition(self, declared: Mapping[str, Any]) -> Condition:

@@ -125,10 +125,10 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
         for target in filter(evidence.has_releases, fix.targets):
             states = evidence.by_release(data.get("targets", {}).get(target.key, {}), examined)
             broken = [release in states and states[release][0] == "broken" for release in examined]
-            if target.method == "add":
+            if target.way.adds_name:
                 lacking.update(release for release, is_broken in zip(examined, broken, strict=True) if is_broken)
             for number, release in enumerate(examined):
-                inside = target.method == "add" and all(broken[max(0, number - 1) : number + 2])
+                inside = target.way.adds_name and all(broken[max(0, number - 1) : number + 2])
                 if any(broken[max(0, number - 1) : number + 2]) and not (inside and 0 < number < len(examined) - 1):
                     own.append(Cell(fix, module, target, release, *states[release]))
         elsewhere = {(cell.target.module, cell.release) for cell in own if cell.verdict == "broken"}
@@ -512,7 +512,7 @@ class Trials:
             raise Failed(f"something was touched: {counts}")
         if cell.verdict == "fixed":
             # A package that only exports has no functions; whether it has the name, the case shows.
-            if not counts["functions"] and cell.target.method != "add":
+            if not counts["functions"] and not cell.target.way.adds_name:
                 raise Failed(f"{cell.target.module} cannot be imported")
             armed, pure = self._case(cell, cell.release, armed=True), self._case(cell, cell.release, armed=False)
             if armed.error or pure.error:

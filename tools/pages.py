@@ -176,7 +176,7 @@ def _condition(fix: Fix) -> tuple[str, str]:
     if fix.everyone:
         words.append("condition" if fix.everyone.startswith("only") else "everyone")
         parts.append(fix.everyone)
-    if any(target.method == "add" for target in fix.targets):
+    if any(target.way.adds_name for target in fix.targets):
         words.append("asking")
         parts.append("a name is there for code that would end without it")
     if any(target.converts for target in fix.targets):

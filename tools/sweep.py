@@ -350,7 +350,7 @@ class _Examiner:
         self.wanted: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, fix in enumerate(fixes):
             for index, target in enumerate(fix.targets):
-                if evidence.has_releases(target) and _in_one_module(target) and not _beside(target):
+                if evidence.has_releases(target) and _in_one_module(target) and not target.way.neighbour(target):
                     self.wanted[target.fingerprint_names()[0][0]].append((number, index))
         self.scans = [_Scan(fix) for fix in fixes]
         self.words = [(word, number) for number, scan in enumerate(self.scans) for word in scan.words]
@@ -389,7 +389,7 @@ class _Examiner:
             if found.components:
                 seen.components[number, found.state[1]] = found.components
             seen.judged[number, index, (content,)] = found.state
-            if found.state[0] == "broken" and target.method == "edit":
+            if found.state[0] == "broken" and target.way.edits_source:
                 edits[target.qualname].append((fix, target))
         for qualname, several in edits.items():
             if len(several) > 1:
@@ -401,7 +401,7 @@ class _Examiner:
 
     def _judge_once(self, number: int, index: int, text: _Text) -> _Judged:
         fix, target = self.fixes[number], self.fixes[number].targets[index]
-        if target.method == "add":
+        if target.way.adds_name:
             return _Judged(_judge_addition(target, text))
         names = [qualname for _, qualname in target.fingerprint_names()]
         if any(map(text.lacks, names)):
@@ -409,7 +409,7 @@ class _Examiner:
         # Other code than these definitions matters only for edits of them.
         pieces = [text.holder(name) for name in (*names, target.edited_name()[1])]
         key = number, index, tuple(piece.key for piece in pieces if piece)
-        known = target.method == "edit" and all(pieces)
+        known = target.way.edits_source and all(pieces)
         if known and key in self.judged:
             return self.judged[key]
         found = _judge(fix, target, [text.find(name) for name in names])
@@ -493,7 +493,7 @@ class _Scan:
     """
 
     def __init__(self, fix: Fix) -> None:
-        targets = [one for one in fix.targets if evidence.has_releases(one) and one.method != "add"]
+        targets = [one for one in fix.targets if evidence.has_releases(one) and not one.way.adds_name]
         judged = [target.fingerprint_names() for target in targets]
         names = {qualname.rpartition(".")[2] for names in judged for _, qualname in names}
         self.prefilters = fix.prefilters()
@@ -591,14 +591,6 @@ def _in_one_module(target: Target) -> bool:
     return {module for module, _ in target.fingerprint_names()} == {target.module}
 
 
-def _beside(target: Target) -> str:
-    """The module that the verdict also uses for an added module, or for a name that a package exports; or none."""
-    if target.method != "add":
-        return ""
-    leaf: str = f"{target.module}.{target.qualname}" if target.implementation.is_module else target.implementation.leaf
-    return leaf if leaf != target.module else ""
-
-
 def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = None) -> tuple[str, str] | None:
     """The same for a name that a release may lack."""
     if text is None:
@@ -606,7 +598,7 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     there = source.has_name(text.text, target.qualname, text)
     if not there and target.implementation.is_module:
         there = source.is_submodule(text.text, leaf.text if leaf is not None else None)
-    elif not there and _beside(target):
+    elif not there and target.way.neighbour(target):
         there = source.is_exported(text.text, leaf.text if leaf is not None else None, target.qualname, leaf)
     if there is None:
         return None
@@ -635,17 +627,17 @@ def _judge(fix: Fix, target: Target, found: Sequence[source.Found | None]) -> _J
 
 
 def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
-    if target.method == "add":
+    if target.way.adds_name:
         return
     _, qualname = target.edited_name()
     found = text.find(qualname)
-    if target.method == "wrap":
+    if target.way.is_around:
         name = qualname.partition(".")[0]
         if not found and not re.search(rf"\b{re.escape(name)}\b", text.text):
             yield f"{qualname} is not there to be wrapped"
     elif not found or isinstance(found.node, ast.ClassDef):
         yield f"{qualname} is not there as a function"
-    elif target.method == "edit":
+    elif target.way.edits_source:
         yield from _edit_problems(found, qualname, [target])
     else:
         yield from _replacement_problems(found.node, target.implementation, text.text)
@@ -760,13 +752,13 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: whee
     combinations: dict[tuple[tuple[int, ...], int, int], Version] = {}
     for number, fix in enumerate(fixes):
         for index, target in enumerate(fix.targets):
-            if evidence.has_releases(target) and (_beside(target) or not _in_one_module(target)):
+            if evidence.has_releases(target) and (target.way.neighbour(target) or not _in_one_module(target)):
                 for version in library.releases:
                     if numbers := _content_numbers(target, library.modules[version]):
                         combinations.setdefault((numbers, number, index), version)
     for (numbers, number, index), version in sorted(combinations.items()):
         fix, target = fixes[number], fixes[number].targets[index]
-        if _beside(target):
+        if target.way.neighbour(target):
             texts = [text(content) if content >= 0 else None for content in numbers]
             if addition := _judge_addition(target, *texts):
                 seen.judged[number, index, numbers] = addition
@@ -792,8 +784,8 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: whee
 
 def _content_numbers(target: Target, modules: Mapping[str, int]) -> tuple[int, ...]:
     """The contents in which a target is judged in one release; empty where a module is missing."""
-    if _beside(target):
-        package, leaf = modules.get(target.module), modules.get(_beside(target), -1)
+    if target.way.neighbour(target):
+        package, leaf = modules.get(target.module), modules.get(target.way.neighbour(target), -1)
         return () if package is None else (package, leaf)
     names = [target.fingerprint_names()[0]] if _in_one_module(target) else target.fingerprint_names()
     numbers = tuple(modules.get(module, -1) for module, _ in names)
@@ -816,7 +808,7 @@ def _states(
             states[version] = seen.judged.get((number, index, numbers), ("absent", ""))
         else:
             states[version] = known[version]
-    if target.method == "add":
+    if target.way.adds_name:
         # Releases older than a name have not lost it; and if a name is missing twice, a fix may be for one period only.
         declared = set(evidence.declared(target, releases))
         for lacks, run in groupby(releases, key=lambda version: states[version][0] == "broken"):
@@ -961,7 +953,7 @@ def _check_prefilters(
         if owner == number and verdict == "broken" and (scanned is None or content in scanned):
             broken[index].add(content)
     for index, target in enumerate(fix.targets):
-        if not evidence.has_releases(target) or len(target.fingerprint_names()) > 1 or target.method == "add":
+        if not evidence.has_releases(target) or len(target.fingerprint_names()) > 1 or target.way.adds_name:
             continue
         qualname = target.fingerprint_names()[0][1]
         missed = {content for content in broken[index] if (content, qualname) not in places}

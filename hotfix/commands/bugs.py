@@ -200,7 +200,7 @@ def _of_fix(entry: Entry) -> Bug:
 
 def _names(fix: Fix) -> tuple[str, ...]:
     """The messages that follow from the names that a fix adds."""
-    added = (message for target in fix.targets if target.method == "add" for message in _messages_without(target))
+    added = (message for target in fix.targets if target.way.adds_name for message in _messages_without(target))
     return tuple(dict.fromkeys(added))
 
 

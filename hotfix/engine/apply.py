@@ -60,7 +60,7 @@ class Applier:
 
     def _of_what_runs(self, target: Target, judgement: Judgement, module: types.ModuleType) -> Judgement:
         here = target.in_module(module.__name__)
-        if target.method == "add":
+        if target.way.adds_name:
             is_ours = self._journal.is_in_place(target)  # the module was executed again
             if judgement.verdict is Verdict.BROKEN and not is_ours and presence.has(module, target.qualname):
                 return judgement._replace(verdict=Verdict.FIXED, reason="The name is there already.")
@@ -145,7 +145,7 @@ def _observed(observer: Observer, fix: Fix, target: Target, module: types.Module
 
 def _missing(target: Target, module: types.ModuleType) -> Optional[str]:
     """Why there is nothing to wrap, as a sentence: the module could not import the name that the judged code uses."""
-    imported = target.method == "wrap" and target.fingerprint_of and "." not in target.qualname
+    imported = target.way.is_around and target.fingerprint_of and "." not in target.qualname
     if not imported or vars(module).get(target.qualname) is not None:
         return None
     return f"{module.__name__} could not import {target.qualname} and does without it."

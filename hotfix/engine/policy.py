@@ -227,7 +227,7 @@ class Policy:
 
     def restores_on_demand(self, fix: Fix, target: Target) -> bool:
         """Whether a target serves code alone that would end without it: a name, or a part of a fix of a group."""
-        serves = target.method == "add" or bool(fix.group)
+        serves = target.way.adds_name or bool(fix.group)
         return serves and not (fix.optin or self.asks_for(fix.id, fix.group))
 
     @property

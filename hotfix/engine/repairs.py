@@ -190,7 +190,7 @@ class Repairs:
             for one in applied
             if now[one.fix, one.target].state is State.FAILED
             and one.target.partition(":")[0] in sys.modules
-            and self._target_of(one).method != "add"
+            and not self._target_of(one).way.adds_name
         ]
 
     def left_alone(self, ids: Collection[str]) -> dict[str, str]:

@@ -89,7 +89,7 @@ class Observer:
         if not here:
             others = ", ".join(elsewhere or (one.places if one else ()))
             return f"Not repaired; what comes of it is counted in {others}."
-        if target.method == "add":
+        if target.way.adds_name:
             raise Refusal("a name that is missing has no calls")
         if target.converts and (one is None or not one.conditions):
             raise Refusal("it reads files, and no trigger tells which of them it misreads")
@@ -103,7 +103,7 @@ class Observer:
         the wrapper, the arguments are those that the wrapper passes on.
         """
         one = self.trigger_of(fix.id)
-        if one is not None and one.conditions and one.while_repaired and target.method in ("edit", "replace"):
+        if one is not None and one.conditions and one.while_repaired and target.way.sees_calls:
             with suppress(Refusal):  # the function stays repaired
                 self.observe(fix, target, module)
 

@@ -243,7 +243,7 @@ def _changed(tree: ast.Module, original: Written, targets: Sequence[Target]) -> 
 
 def _after(tree: ast.Module, original: Written, targets: Iterable[tuple[Target, str]]) -> ast.Module:
     for target, guard in targets:
-        if target.method == "replace":
+        if not target.way.edits_source:
             function = conditional.definition(tree, original.qualname)
             conditional.with_body_of(function, _definition_of(target.implementation), guard)
         else:

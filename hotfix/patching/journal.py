@@ -59,10 +59,7 @@ class Journal:
             Refusal: the live object is not the one that the fix was written for.
         """
         with self._lock:
-            if target.method == "add":
-                operation: _Operation = self._addition(module, target, plainly, late)
-            else:
-                operation = self._operation_on(live.resolve(module, target.qualname), target)
+            operation: _Operation = target.way.operation(self, target, module, late, plainly)
             if operation.has(target):
                 return operation.sentence(target, late)  # the same sentence as the first time
             if operation not in self._operations:
@@ -127,7 +124,7 @@ class Journal:
             target: of a fix that was applied.
             module: name of the module, if the target names a pattern.
         """
-        if target.method == "add":
+        if target.way.adds_name:
             with self._lock:
                 added = [one for one in self._operations if isinstance(one, _Adding) and one.has(target)]
                 return None if any(one.stands() for one in added) else "It was added, and is another object since."
@@ -148,7 +145,7 @@ class Journal:
         """Whether torch.jit has compiled the source of an edited function, which lacks the edit."""
         with self._lock:
             changed = [one for one in self._operations if isinstance(one, _Recoding) and one.has(target)]
-        return target.method == "edit" and any(compiled.is_scripted(one.function) for one in changed)
+        return target.way.edits_source and any(compiled.is_scripted(one.function) for one in changed)
 
     def first_code(self, function: types.FunctionType) -> types.CodeType:
         """The code that a function had before any operation of this journal."""
@@ -168,7 +165,10 @@ class Journal:
         with self._lock:
             return sum(len(operation.steps) for operation in self._operations)
 
-    def _addition(self, module: types.ModuleType, target: Target, plainly: bool, late: bool) -> _Adding:
+    # -- the operation of a target; `Way.operation` selects one of these -----------------------------------------------
+
+    def of_name(self, target: Target, module: types.ModuleType, late: bool, plainly: bool) -> _Operation:
+        """The operation that adds a name."""
         *path, name = parts(target.qualname)
         owner: Any = module
         for part in path:
@@ -189,15 +189,19 @@ class Journal:
             return _RestoringEntry(module, owner, name, self._made, holder, path[-1])
         return (_Restoring if asks else _Adding)(module, owner, name, self._made)
 
-    def _operation_on(self, site: live.Site, target: Target) -> _Operation:
-        """The existing operation on this site, or a new one."""
-        if target.method == "wrap":
-            for one in self._operations:
-                if isinstance(one, _Wrapping) and one.is_on(site):
-                    return one
-            if not callable(live.below_descriptor(site.raw)):
-                raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
-            return _Wrapping(site)
+    def around_object(self, target: Target, module: types.ModuleType) -> _Operation:
+        """The operation that puts closures around the object of a name."""
+        site = live.resolve(module, target.qualname)
+        for one in self._operations:
+            if isinstance(one, _Wrapping) and one.is_on(site):
+                return one
+        if not callable(live.below_descriptor(site.raw)):
+            raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
+        return _Wrapping(site)
+
+    def on_code(self, target: Target, module: types.ModuleType) -> _Operation:
+        """The operation that exchanges the code of a function."""
+        site = live.resolve(module, target.qualname)
         decorator = _decorator_of(target) if target.decorator else None
         function = self._made_by(decorator, site) if decorator else site.function
         for one in self._operations:
@@ -293,7 +297,7 @@ class _Recoding:
     def _built(self, steps: list[_Step]) -> types.CodeType:
         if not steps:
             return self.before
-        replacing = [step.target for step in steps if step.target.method == "replace"]
+        replacing = [step.target for step in steps if not step.target.way.edits_source]
         if len(replacing) == 1 and replacing[0].condition.pieces:
             code.check_replacement(self.function, self.before, replacing[0].implementation)
             replacing = []  # the release's own code is kept next to it
@@ -314,11 +318,10 @@ class _Recoding:
         """A sentence that describes the change."""
         if self.edited is not self.function:
             return f"What {self.edited.__qualname__} has put around it was edited; every copy has the new body."
-        verb = "replaced" if target.method == "replace" else "edited"
         # Even if the repair is not late, the function may have been called while its own module was executed.
         made = live.made_by(self.before, None if late else sys.modules.get(self.function.__module__))
         rest = f" Functions that it has made before keep what they have: {made}." if made else ""
-        return f"Its body was {verb}; every copy of the function has the new one.{rest}"
+        return f"Its body was {target.way.verb}; every copy of the function has the new one.{rest}"
 
 
 class _Wrapping:

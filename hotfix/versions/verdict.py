@@ -38,7 +38,7 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         executed: name of a module whose source has just been executed, and so is Python. Python's import system still
             marks it as being initialised while we are called.
     """
-    if target.method == "add":
+    if target.way.adds_name:
         is_executed = target.module == executed or installed.is_executed(target.module)
         return _judge_addition(fix, target, read, is_executed)
     package = target.module.partition(".")[0]
@@ -107,7 +107,7 @@ def judge_broken_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
             if lacking:
                 return Judgement(Verdict.UNAFFECTED, lacking, digest)
             reason = f"This source ({digest}) is known to be broken."
-            if target.method == "add":
+            if target.way.adds_name:
                 reason = f"{_release(package)} lacks {target.qualname} in {target.module}."
             return Judgement(Verdict.BROKEN, reason, digest)
     return None

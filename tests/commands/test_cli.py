@@ -46,7 +46,7 @@ OPT_IN = {id: entry.group for id, entry in Catalogue(print).entries.items() if e
 RESTORING = {
     id
     for id, entry in Catalogue(print).entries.items()
-    if not entry.optin and (entry.group or all(target.method == "add" for target in entry.load().targets))
+    if not entry.optin and (entry.group or all(target.way.adds_name for target in entry.load().targets))
 }
 
 

@@ -89,7 +89,7 @@ def fixes():
     every = [cell for cell in matrix.cells(modules) if cell.verdict == "broken"]
     for module, fix in modules.items():
         # Names that are added take no function's place; tests/fixes/names has what is asked of them.
-        target = next((one for one in fix.targets if one.method != "add"), None)
+        target = next((one for one in fix.targets if not one.way.adds_name), None)
         if target is None:
             continue
         broken = {str(cell.release) for cell in every if cell.fix is fix and cell.target is target} or {"4.51.3"}

@@ -16,7 +16,7 @@ def on_by_default():
 
 def changing(fix):
     """The targets whose code changes by default; names are given by asking, and converters act on files alone."""
-    return [one for one in fix.targets if one.method != "add" and not one.converts and not one.optin]
+    return [one for one in fix.targets if not one.way.adds_name and not one.converts and not one.optin]
 
 
 @pytest.mark.parametrize("id", ENTRIES)
@@ -30,7 +30,7 @@ def test_what_is_off_by_default_says_why(id):
 
 def test_all_fixes_that_restore_names_by_default_are_one_group():
     restoring = [id for id, entry in ENTRIES.items() if not entry.optin and not changing(entry.load())]
-    names = [id for id in restoring if all(one.method == "add" for one in ENTRIES[id].load().targets)]
+    names = [id for id in restoring if all(one.way.adds_name for one in ENTRIES[id].load().targets)]
     assert {ENTRIES[id].group for id in names} == {"removed-names"}
 
 

@@ -110,7 +110,7 @@ def problem_with(seed: Seed, text: str, mutant: str, harmless: bool, counts: Cou
     sure = source._find_surely(mutant, qualname) if quick else None
     if quick and sure and ast.dump(quick.node) != ast.dump(sure.node):
         return "the quick search finds another definition than the sure one"
-    if seed.target.method == "edit" and module == seed.target.module:
+    if seed.target.way.edits_source and module == seed.target.module:
         counts[edited(seed.target, mutant, qualname)] += 1
     return None
 

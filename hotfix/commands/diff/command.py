@@ -77,7 +77,7 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: one target, by its method.
+# Below: one target, by its way.
 
 
 def _diff(fix: Fix, target: Target) -> list[str]:
@@ -89,14 +89,14 @@ def _diff(fix: Fix, target: Target) -> list[str]:
     text = installed.source_of(spec) or ""
     found = source.find(text, qualname) if text else None
     name = (spec.origin if spec else None) or module
-    if target.method == "add":
+    if target.way.adds_name:
         return _added(fix, target, name)
-    if target.method == "wrap" or found is None:
+    if target.way.is_around or found is None:
         return _around(fix, target, name, found)
     before = text.splitlines()
     first = found.lineno - 1
     last = first + len(found.text.splitlines())
-    new = _replaced(target, found) if target.method == "replace" else edited_text.edited(found, target, text)
+    new = edited_text.edited(found, target, text) if target.way.edits_source else _replaced(target, found)
     after = [*before[:first], *new, *before[last:]]
     which = f"{fix.id}, around {target} only" if target.decorator else fix.id
     return list(unified_diff(before, after, name, f"{name} ({which})", lineterm=""))

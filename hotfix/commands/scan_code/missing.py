@@ -338,7 +338,7 @@ def _targets() -> dict[str, tuple[Bug, SpecifierSet]]:
         if entry.kind != "removed-api" and "neighbours" not in entry.module:
             continue
         for target in entry.load().targets:
-            if target.method == "add" and target.module.partition(".")[0] == bugs.PACKAGE:
+            if target.way.adds_name and target.module.partition(".")[0] == bugs.PACKAGE:
                 for module in (target.module, *_ALIASES.get(target.module, ())):
                     full = f"{module}:{target.qualname}"
                     found[full] = bugs.known()[entry.id], SpecifierSet(target.releases)
