@@ -142,10 +142,15 @@ class Journal:
             return f"It was repaired, and replaced since by {live.place_of(here)}."
 
     def is_scripted(self, target: Target) -> bool:
-        """Whether torch.jit has compiled the source of an edited function, which lacks the edit."""
+        """Whether torch.jit has compiled the file of a repaired function, which lacks the repair.
+
+        The code of an unconditional replacement has our file.
+        """
+        if not (target.way.edits_source or target.condition.pieces):
+            return False
         with self._lock:
             changed = [one for one in self._operations if isinstance(one, _Recoding) and one.has(target)]
-        return target.way.edits_source and any(compiled.is_scripted(one.function) for one in changed)
+        return any(compiled.is_scripted(one.function) for one in changed)
 
     def first_code(self, function: types.FunctionType) -> types.CodeType:
         """The code that a function had before any operation of this journal."""

@@ -714,6 +714,21 @@ def test_a_function_that_was_scripted_is_told_from_others(lab: Lab, monkeypatch:
     journal.uninstall()
 
 
+def test_a_replacement_under_a_condition_is_scripted_from_the_releases_file(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = lab.module(text=TEXT)
+    journal, fix = Journal(), lab.fix("conditional")
+    lab.write("toys/ours.py", "def scale(x, factor=2):\n    return x * factor\n")
+    fix.replaces("toys.toy:scale", when="x > 0")(importlib.import_module("toys.ours").scale)
+    put(journal, fix, toy)
+    assert (toy.scale(5), toy.scale(-5)) == (10, -3)
+    assert "x + factor" in inspect.getsource(toy.scale)
+    monkeypatch.setattr(compiled, "is_scripted", lambda function: function is toy.scale)
+    assert journal.is_scripted(fix.targets[0])
+    journal.uninstall()
+
+
 STALE = (
     "TORCH_CACHING_PRECOMPILE is on: torch may take graphs of unrepaired functions from its cache. Unset it, "
     "or give this patch set a cache of its own (TORCHINDUCTOR_CACHE_DIR)."
