@@ -30,6 +30,7 @@ FIX = Fix(
     optin="it changes how models are built, also those that load",
     group="removed-names",  # code that runs again because of them has to compute the same
     prefilter="is_deepspeed_zero3_enabled",
+    errors=("RuntimeError: Tensor.item() cannot be called on meta tensors",),
 )
 
 _EMPTY = "value = torch.empty_like(buffer, device=buffer_device)"

@@ -13,13 +13,17 @@ if TYPE_CHECKING:
 
     from ...engine.entry import Entry
     from ..bugs import Bug
+    from ..screen import Screen
+    from .description import Guess
     from .messages import Match
     from .name_history import Age
+    from .removed_names import Restored
 
-HELP = "the report of a bug: symptom, cause, releases, what hotfix does, and its proof"
+HELP = "print the report of a bug: symptom, cause, releases, repair and proof; find it by its error message"
 EXAMPLES = (
     "hotfix explain flash-rotary-dtype",
     "hotfix explain --error 'Input and cos/sin must have the same dtype'",
+    "hotfix explain --error 'qwen2.5-vl flash attention crash 4.49'",
     "python train.py 2>&1 | tail -40 | hotfix explain -",
 )
 _NAMED = 3
@@ -30,16 +34,16 @@ _MOST = 64 * 1024 * 1024  # bytes of stdin
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", nargs="?", help="id of the bug, or - to read a traceback from stdin")
-    parser.add_argument("--error", metavar="TEXT", help="find the bug by the message that you saw")
+    parser.add_argument("--error", metavar="TEXT", help="find the bug by this error message or description")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the command; 1 where an error message belongs to no known bug of this environment."""
+    """Run the command; the status is 1 if an error message belongs to no known bug of this environment."""
     from .. import CommandError, bugs, screen
 
     if (chosen.id is None) == (chosen.error is None):
-        raise CommandError("explain takes the id of a bug, or - and a traceback on stdin, or --error TEXT")
+        raise CommandError("explain needs one of these: the id of a bug, --error TEXT, or - with a traceback on stdin")
     if chosen.id is not None and chosen.id != "-":
         bug = bugs.named(chosen.id)
         if chosen.json:
@@ -49,45 +53,58 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     text = chosen.error if chosen.error is not None else _end_of_stdin()
     if not text.strip():
-        raise CommandError("there is no error message to look for")
+        raise CommandError("the error message is empty; pass it with --error TEXT, or pipe a traceback to `explain -`")
     answer = answer_to(text)
     if chosen.json:
         screen.print_json(answer.to_dict())
     else:
         _print_answer(screen.Screen(), answer)
-    return int(not (answer.here or answer.age))
+    return int(not (answer.here or answer.restored or answer.age))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a message belongs to.
+    """The answer to a message; the first part that is not empty counts.
 
     Attributes:
-        here: the bugs that have this message and are in this environment, or in any if nothing is installed.
-        age: what the message misses and this release is too old or too new for, if that is what it says.
-        elsewhere: the bugs that have this message, and that this environment does not have.
-        near: what resembles it.
+        here: the bugs with this message that are in this environment, or in any release if nothing is installed.
+        restored: the removed name that the message misses, and that a row of a table restores.
+        age: the name that the message misses, and that this release is too old or too new for.
+        elsewhere: the bugs with this message that this environment does not have.
+        near: bugs with a similar message.
+        guess: bugs that fit a description in plain words.
     """
 
     here: tuple[Match, ...] = ()
+    restored: Optional[Restored] = None
     age: Optional[Age] = None
     elsewhere: tuple[Match, ...] = ()
     near: tuple[Match, ...] = ()
+    guess: Optional[Guess] = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The public form: what ``hotfix explain --error --json`` prints."""
-        found = [(one, "here") for one in self.here] + [(one, "elsewhere") for one in self.elsewhere]
-        return {
-            "release": self.age.to_dict(_release()) if self.age else None,
-            "bugs": [
-                {**_facts(one.bug), "match": round(one.score, 2), "fits": fits}
-                for one, fits in [*found, *((one, "nearest") for one in self.near)]
-            ],
-        }
+        """The public form: the output of ``hotfix explain --error --json``."""
+        matches = [
+            *((match, "here") for match in self.here),
+            *((match, "elsewhere") for match in self.elsewhere),
+            *((match, "nearest") for match in self.near),
+        ]
+        facts = [{**_facts(match.bug), "match": _share(match), "fits": fits} for match, fits in matches]
+        if self.restored:
+            bug = _bug_of(self.restored)
+            sentence = f"{self.restored.title()}. {self.restored.meaning()}"
+            facts.insert(0, {**_facts(bug), "here": sentence, "match": 1.0, "fits": "here"})
+        if self.guess:
+            facts += [{**_facts(bug), "match": 0.0, "fits": "guess"} for bug in self.guess.bugs]
+        return {"release": self.age.to_dict(_release()) if self.age else None, "bugs": facts}
+
+
+def _share(match: Match) -> float:
+    return round(match.score, 2)
 
 
 def _end_of_stdin() -> str:
-    """The last part of what is piped in: a log ends with its traceback."""
+    """The last part of stdin: a log ends with its traceback."""
     from .. import CommandError
 
     kept, size = b"", 0
@@ -100,21 +117,28 @@ def _end_of_stdin() -> str:
 
 
 def answer_to(text: str) -> Answer:
-    """What a message, or the traceback that ends with it, belongs to in this environment."""
-    from . import messages, name_history
+    """The answer to a message, a traceback that ends with it, or a description, for this environment."""
+    from . import description, messages, name_history, removed_names
 
-    found = messages.search(text)
-    certain = [one for one in found if one.certain]
-    here = tuple(one for one in certain if is_in_force(one.bug)[0] is not False)
-    here = tuple(sorted(here, key=lambda one: not messages.is_of_a_neighbour(one.bug, text)))
-    age = None if here else name_history.of_messages(messages.messages_in(text), _release())
-    elsewhere = tuple(one for one in certain if one not in here)
-    near = () if certain or age else tuple(found[:_NAMED])
-    return Answer(here, age, elsewhere, near)
+    matches = messages.search(text)
+    certain = [match for match in matches if match.certain]
+    here = tuple(match for match in certain if is_in_force(match.bug)[0] is not False)
+    here = tuple(sorted(here, key=lambda match: not messages.is_of_a_neighbour(match.bug, text)))
+    elsewhere = tuple(match for match in certain if match not in here)
+    if here:
+        return Answer(here, elsewhere=elsewhere)
+    asked = list(messages.messages_in(text))
+    restored = removed_names.of_messages(asked, _release())
+    age = None if restored else name_history.of_messages(asked, _release())
+    if restored or age or elsewhere:
+        return Answer(restored=restored, age=age, elsewhere=() if restored else elsewhere)
+    near = tuple(matches[:_NAMED])
+    in_words = not near and not any(message.error or message.form for message in asked)
+    return Answer(near=near, guess=description.guess(text, _release()) if in_words else None)
 
 
 def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
-    """Whether this environment has a bug, or None where nothing is installed that could; and that in a sentence."""
+    """Whether this environment has a bug, or None where the package is not installed; and a sentence about it."""
     from ...reports.report import of_fix
     from ...versions import installed
     from ...versions.judgement import Verdict
@@ -141,48 +165,69 @@ def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what is printed.
+# Below: printing.
 
 
-def _print_answer(out: Any, answer: Answer) -> None:
+def _print_answer(out: Screen, answer: Answer) -> None:
     if answer.here:
         _print(out, answer.here[0].bug)
         if len(answer.here) > 1:
             out.line()
             out.line("The same message comes from:")
-            out.table(("bug", "kind", "hotfix", "what"), [_row(one.bug) for one in answer.here[1:]])
-            for one in answer.here[1:]:
-                if one.bug.why_not:
-                    out.line(f"{one.bug.id}: {one.bug.why_not}")
+            out.table(("bug", "kind", "hotfix", "what"), [_row(match.bug) for match in answer.here[1:]])
+            for match in answer.here[1:]:
+                if match.bug.why_not:
+                    out.line(f"{match.bug.id}: {match.bug.why_not}")
         _print_elsewhere(out, answer.elsewhere)
-        return
-    if answer.age:
+    elif answer.restored:
+        _print_restored(out, answer.restored)
+    elif answer.age:
         out.line(answer.age.sentence(_release()))
         _print_elsewhere(out, answer.elsewhere)
-        return
-    if answer.elsewhere:
-        out.line("Not your bug here: this message belongs to a bug that this environment does not have.")
+    elif answer.elsewhere:
+        out.line("No known bug of this environment has this message. Bugs of other environments have it.")
         _print_elsewhere(out, answer.elsewhere)
-        return
+    elif answer.guess:
+        out.line(answer.guess.sentence())
+        out.table(("bug", "kind", "hotfix", "what"), [_row(bug) for bug in answer.guess.bugs])
+        out.line("`hotfix explain ID` prints the report of one; `hotfix explain -` finds a bug by a whole traceback.")
+    else:
+        _print_nearest(out, answer.near)
+
+
+def _print_nearest(out: Screen, near: Sequence[Match]) -> None:
     out.line("No known bug has this message.")
-    for one in answer.near[:1]:
-        has, sentence = is_in_force(one.bug)
-        out.line(f"The nearest is {one.bug.id}: {one.bug.title}.")
-        where = one.bug.where[0].partition(":")[2] if one.bug.where else ""
+    for match in near[:1]:
+        has, sentence = is_in_force(match.bug)
+        out.line(f"The nearest is {match.bug.id}: {match.bug.title}.")
+        where = match.bug.where[0].partition(":")[2] if match.bug.where else ""
         if has is False:
-            out.line(f"This environment does not have that one. {sentence}")
+            out.line(f"This environment does not have that bug. {sentence}")
         elif where:
             out.line(
-                f"It is that one if the traceback goes through {where}; `hotfix explain -` reads a whole traceback "
-                "from stdin and looks."
+                f"It is that bug if the traceback goes through {where}; `hotfix explain -` reads a whole traceback "
+                "from stdin and checks it."
             )
 
 
-def _print_elsewhere(out: Any, matches: Sequence[Match]) -> None:
-    for one in matches:
+def _print_elsewhere(out: Screen, matches: Sequence[Match]) -> None:
+    for match in matches:
         out.line()
-        out.line(f"{one.bug.id}: {one.bug.title}.")
-        out.line(f"Not here: {is_in_force(one.bug)[1]}")
+        out.line(f"{match.bug.id}: {match.bug.title}.")
+        out.line(f"Not here: {is_in_force(match.bug)[1]}")
+
+
+def _print_restored(out: Screen, restored: Restored) -> None:
+    bug = _bug_of(restored)
+    out.line(f"{bug.id}: {restored.title()}.", "bold")
+    out.line()
+    out.facts([("Repair", restored.meaning()), ("What to do", _advice(bug))])
+
+
+def _bug_of(restored: Restored) -> Bug:
+    from .. import bugs
+
+    return bugs.named(restored.fix)
 
 
 def _facts(bug: Bug) -> dict[str, Any]:
@@ -204,7 +249,7 @@ def _facts(bug: Bug) -> dict[str, Any]:
     return facts
 
 
-def _print(out: Any, bug: Bug) -> None:
+def _print(out: Screen, bug: Bug) -> None:
     from ... import proofs
     from .. import bugs
 
@@ -213,7 +258,7 @@ def _print(out: Any, bug: Bug) -> None:
     out.line(f"{bug.id}: {bug.title}", "bold")
     out.line()
     rows = [("Kind", bug.kind)]
-    rows += [("Repair" if one == "Here" else one, report[one]) for one in bugs.SECTIONS if one in report]
+    rows += [("Repair" if name == "Here" else name, report[name]) for name in bugs.SECTIONS if name in report]
     if not entry:
         rows += [("Symptom", " / ".join(bug.errors))] if bug.errors else []
         rows += [("Where", bug.where[0])] if bug.where else []
@@ -235,11 +280,19 @@ def _print(out: Any, bug: Bug) -> None:
         rows.append(("Proof", proof))
     if bug.why_not:
         rows.append(("Not repaired", bug.why_not))
+    if bug.optin and entry and entry.load().optin:
+        rows.append(("Off by default", f"because {entry.load().optin}."))
     rows.append(("This node", is_in_force(bug)[1]))
     rows.append(("What to do", _advice(bug)))
     if _neighbours(bug):
         rows.append(("Or else", f"{_neighbours(bug)}, with which it does not show."))
     out.facts([(name, text.replace("``", "`")) for name, text in rows])
+    if bug.optin:
+        out.line()
+        out.line("Switch it on with the first line, or write the others at the top of the program:")
+        out.line(f"    HOTFIX_OPTIN={bug.id} hotfix run -- python train.py")
+        out.line(f'    import os; os.environ["HOTFIX_OPTIN"] = "{bug.id}"')
+        out.line("    import hotfix.auto")
     if entry and "table below" in report.get("Releases", ""):
         out.line()
         out.table(("broken in", "where"), _releases(entry))
@@ -263,11 +316,14 @@ def _release() -> Optional[Version]:
 
 
 def _advice(bug: Bug) -> str:
+    if bug.optin:
+        return f"This repair is off by default. Set HOTFIX_OPTIN={bug.id} before the program starts."
     if bug.repaired:
-        begin = "Begin the program with `import hotfix.auto`, or start it with `hotfix run -- ...`"
-        return f"{begin}, with HOTFIX_OPTIN={bug.id}." if bug.optin else f"{begin}."
+        return "Begin the program with `import hotfix.auto`, or start it with `hotfix run -- ...`."
     if bug.fixed_in:
         return f"hotfix does not repair it; transformers {bug.fixed_in[0]} does."
+    if _neighbours(bug):
+        return f"hotfix does not repair it; install {_neighbours(bug)}."
     return "hotfix does not repair it, and no release is known to."
 
 
@@ -275,22 +331,26 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def _neighbours(bug: Bug) -> str:
-    """The versions of other packages with which a bug does not show, where it needs a part of them."""
+    """The versions of other packages with which a bug does not show."""
     others = (
-        " or ".join(f"{name}{_OPPOSITE[one.operator]}{one.version}" for one in specifier if one.operator in _OPPOSITE)
+        " or ".join(
+            f"{name}{_OPPOSITE[clause.operator]}{clause.version}"
+            for clause in specifier
+            if clause.operator in _OPPOSITE
+        )
         for name, specifier in bug.needs.items()
     )
-    return ", or ".join(one for one in others if one)
+    return ", or ".join(filter(None, others))
 
 
 def _releases(entry: Entry) -> list[tuple[str, str]]:
-    """The broken releases, and the models or modules in which they are that."""
+    """The broken releases, and the models or modules that they break."""
     from ...reports.tables import model_of
 
     places: dict[str, dict[str, None]] = {}
     for target, releases in entry.targets.items():
         places.setdefault(releases, {})[model_of(target)] = None
-    return [(releases or "as its matcher finds", ", ".join(found)) for releases, found in places.items()]
+    return [(releases or "as its matcher decides", ", ".join(models)) for releases, models in places.items()]
 
 
 def _evidence(entry: Entry) -> dict[str, int]:

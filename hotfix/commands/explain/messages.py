@@ -1,16 +1,20 @@
 """Find a bug by the error message that somebody saw.
 
-A message in the wild has other numbers, names and paths than the one that is known, is cut off at either end, wrapped
-by a terminal and prefixed with a rank. What may differ and what may not is decided by its form:
+A message in the wild has other numbers, names and paths than the known one. It is cut off at either end, wrapped by a
+terminal and prefixed with a rank. Its form decides which parts have to agree:
 
-* What a message quotes as the thing that is missing (a name that cannot be imported, an attribute, a keyword, a module)
-  has to be that of the known message. Whose attribute it is has to agree as well: ``…`` in a known message is any text.
-* Of any other message the words are compared, in order: how much of the known message is in the other one, where a word
-  that many messages have says less than one that few have. Names in between have to agree.
-* What Python and torch say of anybody's code ("index 3 is out of bounds") names no bug by itself. There the traceback
-  has to go through the place that is broken.
+* Some messages quote the missing thing: a name that cannot be imported, an attribute, a keyword, a module. The missing
+  thing has to be that of the known message, and its owner has to agree as well: ``…`` in a known message is any text,
+  and ``'…Config'`` a configuration that is not the library's.
+* Any other message is compared word by word, in order. The score is the share of the known message that occurs in the
+  other one; rare words count more than frequent ones. Names in between have to agree.
+* Messages of Python and torch about anybody's code ("index 3 is out of bounds") name no bug by themselves. The
+  traceback has to go through the broken place.
+* A message equal to the title of a bug names that bug.
+* Classes and functions that another project puts in the place of the library's (``PatchedQwen2Attention``,
+  ``_unsloth_…``) have bugs of their own. They match only a known message that names them.
 
-What agrees in all that is certain. Anything else is at most the nearest, and is not called a match.
+A match in which all of this agrees is certain. Every other match is at most the nearest, and is not called a match.
 
 The time grows with the length of the text and no faster, up to limits that `docs/command.md` gives: the last `_LINES`
 lines, `_LINE` characters of each, `_WORD_CUT` characters of a word, and the last `_ERRORS` different errors.
@@ -32,16 +36,16 @@ if TYPE_CHECKING:
     from ..bugs import Bug
 
 _CERTAIN = 0.8  # of the weight of the known message
-_FRAGMENT = 0.9  # of the weight of what was given, if that is a part of a message
+_FRAGMENT = 0.9  # of the weight of the given text, if that is a part of a message
 _NEAR = 0.5
-_FEWEST = 4  # words in common, without which nothing is said of a message without a form
-_CUT = 9  # characters of a name, from which on the rest is not missed
+_FEWEST = 4  # words in common that a message without a form needs for a match
+_CUT = 9  # characters; a name that is cut off after them still counts
 _LINES = 400
 _LINE = 1000  # characters of a line that are read
 _WORD_CUT = 200  # characters of a word that are read: patterns take quadratic time in a word
-_WHOLE = 5000  # characters of a text without the name of an error
+_WHOLE = 5000  # characters that are read of a text without the name of an error
 _ERRORS = 25  # different errors of a text, counted from its end
-_WRAPPED = 8  # lines over which a terminal may have spread one message
+_WRAPPED = 8  # lines over which a terminal may have spread a message
 _SCREEN = 60  # characters; a shorter line was not wrapped
 
 _ANY = "ꙮ"  # in the place of any text of a known message: a letter, so that it may be a part of a name
@@ -71,21 +75,28 @@ _FORMS = {
     for form, text in {
         "import": r"cannot import name ~(?P<key>\w+)~(?: from (?:partially initialized module )?~(?P<owner>[\w.]+))?",
         "module": r"No module named ~(?P<key>[\w.]+)",
-        "attribute": r"(?:type object |module )?~@(?P<owner>[\w.]+)~(?: object)? has no attribute ~(?P<key>\w+)",
+        "attribute": (
+            r"(?:type object |module )?~@(?P<owner>[\w.]+)~"
+            r"(?:(?: object)? has no attribute |\u5bf9\u8c61\u6ca1\u6709\u5c5e\u6027)~(?P<key>\w+)"  # in Chinese
+        ),
         "keyword": r"@(?P<owner>[\w.]*)(?:\(\))? got an unexpected keyword argument ~(?P<key>\w+)",
         "arity": r"@(?P<owner>(?:\w*\.)*)(?P<key>\w+)\(\) takes (?:from )?\d+ (?:to \d+ )?positional arguments? but \d",
         "argument": r"@(?P<owner>[\w.]+)\(\) missing \d+ required [a-z-]+ arguments?: ~(?P<key>\w+)",
         "defined": r"name ~(?P<key>\w+)~ is not defined",
         "key": r"^(?:KeyError: ~|(?=['\"]))['\"]?(?P<key>[\w.-]+)~$",
-        "task": r"(?:Unknown|The) task ~(?P<key>[\w-]+)~(?:,| has been removed)",
+        "task": r"(?:Unknown|The|Invalid translation) task ~(?P<key>[\w-]+)~(?:,| has been removed)",
         "type": r"has model type ~(?P<key>[\w.-]+)",
         "tokenizer": r"Tokenizer class ~(?P<key>\w+)~ does not exist",
     }.items()
 }
-"""The messages that quote what is missing: ``key`` has to agree, ``owner`` is whose it is.
+"""Messages that quote the missing thing: ``key`` has to agree, and ``owner`` is the class, function or module it is of.
 
-A pattern that begins with a word is looked for where a word begins, and not again at each of its letters.
+A pattern that begins with a word is tried where a word begins, and not again at each of its letters.
 """
+_REPLACED = re.compile(r"\b(?:Patched|Unsloth|Liger)(?=[A-Z])|\b_?unsloth_")
+"""Prefixes of classes and functions that other projects put in the place of those of the library."""
+_PART = re.compile(r"(?:Attention(?:2|V2)?|Layer|Block|MLP|Embeddings?|Norm)$")
+"""Ends of the names of classes that are a part of a model: a repair of models does not reach them."""
 _LANGUAGES = re.compile(r"[^_]+_\w+_to_\w+")
 
 _ANYBODYS = re.compile(
@@ -109,12 +120,12 @@ _ANYBODYS = re.compile(
             r"Could not infer dtype of|chunk expects at least|`?\.to`? is not supported for|must be tuple of ints",
             r"offline mode is enabled|Max retries exceeded|Can't find a valid checkpoint|Weights only load failed",
             r"bos_token_id`? has to be defined|quantized models requires? a GPU|number of images in each batch",
-            r"gradient partitioning logic|MPS Tensor to float64|called on meta tensors|must be bool, not Tensor",
+            r"gradient partitioning logic|MPS Tensor to float64|must be bool, not Tensor",
             r"untagged enum (?!ModelWrapper|ꙮ)|packages that were not found in your environment",
         )
     )
 )
-"""What Python, torch and flash-attn say of anybody's code. It names a bug only with the place that is broken."""
+"""Messages of Python, torch and flash-attn about anybody's code: they name a bug only with the broken place."""
 
 _BUILTIN = {
     "NoneType",
@@ -144,11 +155,11 @@ class Message:
         text: the message, with the type of the error.
         error: the type, or an empty string.
         form: which of the forms it has, or an empty string.
-        key: what it quotes as missing.
-        owner: whose it is, as far as the message says.
+        key: the missing thing that it quotes.
+        owner: the class, function or module that lacks it, as far as the message names it.
         words: all words, in lower case.
         anybodys: whether anybody's code may raise it.
-        aside: whether it is one of many messages of a bug, and not its first.
+        aside: whether it is another message of a bug than its first.
     """
 
     text: str
@@ -186,8 +197,8 @@ def search(text: str) -> list[Match]:
     """
     known, rarity = _known()
     asked = [_weighed(message, rarity) for message in messages_in(text)]
-    traceback = _Traceback(text)
-    found = []
+    traceback, titled = _Traceback(text), _titled(text)
+    matches = []
     for bug, theirs in known.items():
         best: Optional[Match] = None
         for mine in asked:
@@ -195,9 +206,10 @@ def search(text: str) -> list[Match]:
                 match = _compare(bug, mine, other, traceback, rarity)
                 if match and (best is None or _order(match) > _order(best)):
                     best = match
-        if best and (best.certain or best.score >= _NEAR):
-            found.append(best)
-    return sorted(found, key=_order, reverse=True)
+        if best and bug not in titled and (best.certain or best.score >= _NEAR):
+            matches.append(best)
+    matches += [Match(bug, 1.0, math.inf, True) for bug in titled]
+    return sorted(matches, key=_order, reverse=True)
 
 
 def is_of_a_neighbour(bug: Bug, text: str) -> bool:
@@ -205,15 +217,15 @@ def is_of_a_neighbour(bug: Bug, text: str) -> bool:
     from .. import bugs
 
     modules = {target.partition(":")[0] for target in bug.where}
-    files = [f"{one.replace('.', '/')}.py" for one in modules if one.partition(".")[0] != bugs.PACKAGE]
-    read = _unwrapped(text).replace("\\", "/")
-    return any(re.search(rf"(?<![\w.]){re.escape(file)}\b", read) for file in files)
+    files = [f"{name.replace('.', '/')}.py" for name in modules if name.partition(".")[0] != bugs.PACKAGE]
+    frames = _unwrapped(text).replace("\\", "/")
+    return any(re.search(rf"(?<![\w.]){re.escape(file)}\b", frames) for file in files)
 
 
 def messages_in(text: str) -> Iterator[Message]:
-    """The error messages in what was pasted, the last one first, in every way in which they may have been wrapped.
+    """The error messages in a text, the last one first, in every way in which a screen may have wrapped them.
 
-    An error that is repeated, by each rank of a job for instance, is one error.
+    An error that is repeated, for instance by each rank of a job, counts once.
     """
     lines = _lines(text)
     starts = {number: error.start() for number, (line, _) in enumerate(lines) if (error := _ERROR.search(line))}
@@ -237,7 +249,7 @@ def messages_in(text: str) -> Iterator[Message]:
             return
         seen.add((first, *more))
         yield _message(first)
-        # What is folded at a space may be as much shorter than the screen as the next word is long.
+        # A line that is folded at a space is shorter than the screen by up to the length of the next word.
         if more and width + 1 + len(more[0].split()[0]) > _SCREEN:
             for end in range(1, len(more) + 1):
                 yield _message("".join([first, *more[:end]])[:_LINE])  # cut at the edge of the screen
@@ -249,13 +261,13 @@ def messages_in(text: str) -> Iterator[Message]:
 
 
 def _lines(text: str) -> list[tuple[str, int]]:
-    """The last lines without what launchers put before them, each with the width that it had on the screen."""
+    """The last lines without the prefixes of launchers, each with its width on the screen."""
     plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text).replace("\r", "\n")
     return [(_LAUNCHER.sub("", _shortened(line), count=1).rstrip(), len(line)) for line in plain.splitlines()[-_LINES:]]
 
 
 def _shortened(line: str) -> str:
-    """The line as far as it is read."""
+    """The part of a line that is read."""
     return _LONG_WORD.sub(r"\1", line[:_LINE])
 
 
@@ -273,13 +285,13 @@ def _message(text: str) -> Message:
     words = tuple(word.lower() for word in _WORD.findall(text))
     anybodys = bool(_ANYBODYS.search(text))
     for form, pattern in _FORMS.items():
-        said = pattern.search(text)
-        if said:
-            owner = (said.groupdict().get("owner") or "").strip(".")
+        quoted = pattern.search(text)
+        if quoted:
+            owner = (quoted.groupdict().get("owner") or "").strip(".")
             owner = re.sub(r"(?<=\.)init$", "__init__", owner)  # where a page took the underscores for bold type
             if form == "attribute" and owner.split(".")[0] == "transformers":
-                form = "import"  # of a module that gives its names when they are asked for
-            key = said["key"]
+                form = "import"  # of a lazy module, which raises an AttributeError
+            key = quoted["key"]
             if form == "task" and _LANGUAGES.fullmatch(key):  # translation_en_to_de
                 key = key.partition("_")[0]
             return Message(text, error, form, key, owner, words, anybodys)
@@ -288,7 +300,7 @@ def _message(text: str) -> Message:
 
 @dataclass(frozen=True)
 class _Weighed:
-    """A message, and what comparing it takes.
+    """A message, prepared for comparison.
 
     Attributes:
         message: the message.
@@ -311,21 +323,43 @@ def _known() -> tuple[dict[Bug, tuple[_Weighed, ...]], Rarity]:
 
     known = {bug: tuple(known_messages(bug)) for bug in bugs.known().values() if bug.error}
     rarity = Rarity(known)
-    return {bug: tuple(_weighed(one, rarity) for one in messages) for bug, messages in known.items()}, rarity
+    return {bug: tuple(_weighed(message, rarity) for message in messages) for bug, messages in known.items()}, rarity
+
+
+def _titled(text: str) -> tuple[Bug, ...]:
+    """The bugs whose title is the whole text, or a line of it."""
+    lines = [line for line, _ in _lines(text)]
+    titles = {_bare(title) for title in (*lines, " ".join(lines), "".join(lines))}
+    return tuple(bug for title, bugs in _titles().items() if title in titles for bug in bugs)
+
+
+@memo
+def _titles() -> dict[str, tuple[Bug, ...]]:
+    from .. import bugs
+
+    titles: dict[str, tuple[Bug, ...]] = {}
+    for bug in bugs.known().values():
+        titles[_bare(bug.title)] = (*titles.get(_bare(bug.title), ()), bug)
+    return titles
+
+
+def _bare(title: str) -> str:
+    """A title without its letter case, quotes and final dot."""
+    return " ".join(re.sub("[\"'`\u2018\u2019\u201c\u201d]", "", title.lower()).split()).rstrip(".")
 
 
 def known_messages(bug: Bug) -> Iterator[Message]:
-    """The messages that a bug declares, and those that follow from the names that its fix adds."""
+    """The messages that a bug declares, and those for names that its fix adds."""
     for number, text in enumerate((*bug.errors, *bug.names)):
         yield replace(_message(text.replace("…", _ANY)), aside=number > 0)
 
 
 class _Traceback:
-    """The frames of what was pasted.
+    """The frames in a text.
 
     Attributes:
-        text: as it is, and without its line ends.
-        places: the files (without folders and ending) and functions through which it goes.
+        text: the text with and without its line ends.
+        places: the files (without folders and ending) and functions of the frames.
     """
 
     def __init__(self, text: str) -> None:
@@ -340,7 +374,7 @@ class _Traceback:
         self._answers: dict[Bug, bool] = {}
 
     def is_at(self, bug: Bug) -> bool:
-        """Whether it goes through, or names, what is broken."""
+        """Whether it goes through, or names, the broken function."""
         if bug not in self._answers:
             self._answers[bug] = any(map(self._goes_through, bug.where))
         return self._answers[bug]
@@ -423,11 +457,11 @@ _ORDINARY = frozenset(
 
 
 class Rarity:
-    """How much a word says: the fewer known messages have it, the more; ordinary words next to nothing."""
+    """The weight of a word: rare words count more, ordinary words next to nothing."""
 
     def __init__(self, known: Mapping[Bug, Sequence[Message]]) -> None:
         self._count = Counter(
-            word for messages in known.values() for word in {word for one in messages for word in one.words}
+            word for messages in known.values() for word in {word for message in messages for word in message.words}
         )
         self._messages = len(known)
         self._weights: dict[str, float] = {}
@@ -458,6 +492,8 @@ def _compare(
     anybodys = known.anybodys or asked.anybodys
     if asked.form or known.form:
         if asked.form != known.form or not _keys_agree(asked, known):
+            return None
+        if _is_replaced(asked) and not _is_replaced(known):
             return None
         if asked.owner != known.owner and {asked.owner, known.owner} & _BUILTIN:
             return None
@@ -491,7 +527,7 @@ def _compare(
 
 
 def _may_be_near(asked: _Weighed, known: _Weighed, rarity: Rarity) -> bool:
-    """Whether the words that both have weigh enough in whatever order they come, which is cheaper to find out."""
+    """Whether the common words weigh enough in any order: a cheap test before the real comparison."""
     common = known.words & asked.words
     of_known = rarity.of([word for word in known.message.words if word in common])
     if of_known >= _NEAR * known.weight:
@@ -503,11 +539,16 @@ def _may_be_near(asked: _Weighed, known: _Weighed, rarity: Rarity) -> bool:
 _RELATIVES = ({"ImportError", "ModuleNotFoundError"}, {"OSError", "FileNotFoundError"})
 
 
-def _are_relatives(one: Message, other: Message) -> bool:
-    both = {one.error, other.error}
-    # A module that lacks a name raises the one or the other, as it is asked.
-    of_a_module = one.form == other.form == "import" and both <= {"ImportError", "AttributeError"}
-    return of_a_module or any(both <= of_a_kind for of_a_kind in _RELATIVES)
+def _are_relatives(asked: Message, known: Message) -> bool:
+    both = {asked.error, known.error}
+    # An import statement raises an ImportError for a missing name, a lazy module an AttributeError.
+    of_a_module = asked.form == known.form == "import" and both <= {"ImportError", "AttributeError"}
+    return of_a_module or any(both <= relatives for relatives in _RELATIVES)
+
+
+def _is_replaced(message: Message) -> bool:
+    """Whether it is about a class or function that another project puts in the place of the library's."""
+    return bool(_REPLACED.search(f"{message.owner}.{message.key}" if message.form == "arity" else message.owner))
 
 
 def _keys_agree(asked: Message, known: Message) -> bool:
@@ -524,11 +565,13 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
     if not ours or not theirs or ours == theirs:
         return True
     if asked.form == "import":
-        # A name has often been asked for at several places: those of the fix, or the package itself.
+        # Several places may have had the name: those of the fix, and the package itself.
         modules = {target.partition(":")[0] for target in bug.where}
         return ours in modules or ours == "transformers"
     last, known_last = ours.rpartition(".")[2], theirs.rpartition(".")[2]
     if asked.form in ("keyword", "argument"):
+        if theirs.strip(f"{_ANY}.") == "forward" and _PART.search(ours.rpartition(".")[0]):
+            return False
         if _ANY in theirs:
             return _fits(theirs, ours) or ("." not in ours and "." in theirs and _fits(known_last, ours))
         if last != known_last:
@@ -541,6 +584,8 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
         return classes[0] in broken if classes[1] in broken else _of_a_kind(*classes)
     if asked.form == "arity":
         return _fits(theirs, ours)
+    if theirs == f"{_ANY}Config" and _is_configuration(ours):
+        return False
     return _fits(theirs, ours) or (_ANY not in theirs and _of_a_kind(ours, theirs))
 
 
@@ -549,14 +594,29 @@ def _fits(known: str, asked: str) -> bool:
     return known == asked or re.fullmatch(".*".join(map(re.escape, known.split(_ANY))), asked) is not None
 
 
+def _is_configuration(name: str) -> bool:
+    """Whether the installed release, or else the newest one, has a configuration class of this name."""
+    from ...releases import by_release
+    from ...versions import installed
+    from .. import bugs
+
+    try:
+        known = by_release.releases()
+    except ImportError:  # of lzma, which some Pythons lack
+        return False
+    release = installed.version(bugs.PACKAGE)
+    read = by_release.reader(release if release in known else known[-1])
+    return read is not None and f"{name!r}" in (read(by_release.AUTO[0]) or "")
+
+
 def _classes(bug: Bug) -> set[str]:
     """The classes whose methods are broken."""
-    return {qualname.rpartition(".")[0] for _, _, qualname in (one.partition(":") for one in bug.where)}
+    return {target.partition(":")[2].rpartition(".")[0] for target in bug.where}
 
 
-def _of_a_kind(one: str, other: str) -> bool:
+def _of_a_kind(name: str, other: str) -> bool:
     """Whether two classes have the same last word: TrainingArguments, Seq2SeqTrainingArguments."""
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((name, other), key=len)
     return longer.endswith(shorter)
 
 
@@ -569,5 +629,5 @@ def _names_agree(asked: Message, known: Message, blocks: Sequence[object]) -> bo
 
 
 def _names_of(message: Message) -> set[str]:
-    """The words that are names of something in a program."""
+    """The words that are names in a program."""
     return {name.lower() for name in _NAME.findall(message.text)}
