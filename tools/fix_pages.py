@@ -126,9 +126,12 @@ def _page(module: str, fix: Fix, source: Source) -> Iterator[str]:
     if text and text != "None.":
         yield f"**What you see.** {as_markdown(text)}"
         yield ""
-    messages = (*fix.errors, *bug.names)
+    messages = [message for message in (*fix.errors, *bug.names) if message not in _plain(text)]
     if messages:
-        yield from ("```text", *messages, "```", "")
+        yield "The messages:" if text else "**What you see.**"
+        yield ""
+        yield from (f"- {_as_code(message)}" for message in messages)
+        yield ""
     for name, heading in (("Cause", "Why"), ("Here", "What hotfix does")):
         if name in said:
             yield f"**{heading}.** {as_markdown(said[name])}"
@@ -181,6 +184,10 @@ def _functions(fix: Fix, source: Source) -> Iterator[str]:
     if len(targets) > _FUNCTIONS:
         yield f"And {len(targets) - _FUNCTIONS} more: [the matrix](../matrix.html#{fix.id}) has all of them."
         yield ""
+
+
+def _as_code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _plain(text: str) -> str:

@@ -248,7 +248,7 @@ def broken_in(fix: Fix, source: Source) -> str:
     runs = evidence.runs(set().union(*members), source.examined)
     if len(runs) > _RUNS:
         runs = [f"{runs[0].partition(' - ')[0]} to {runs[-1].rpartition(' - ')[2]}, with gaps"]
-    partly = ", each function in a part" if any(one != members[0] for one in members) else ""
+    partly = ", depending on the function" if any(one != members[0] for one in members) else ""
     return "; ".join(runs).replace(" - ", " to ") + partly
 
 
