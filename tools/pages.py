@@ -125,7 +125,7 @@ def fixes(source: Source) -> str:
 def _of_kind(kind: str, source: Source) -> str:
     columns = ("id", "default", "what you see", "broken in")
     mine = [fix for _, fix in source.in_order() if fix.kind == kind]
-    rows = [(f"[`{fix.id}`](fixes.md#{fix.id})", _default(fix), _code(fix.title), _broken(fix, source)) for fix in mine]
+    rows = [(f"[`{fix.id}`](fixes.md#{fix.id})", default_of(fix), as_markdown(fix.title), broken_in(fix, source)) for fix in mine]
     off = sum(bool(fix.optin) for fix in mine)
     count = f"{len(mine)} fix{'es' * (len(mine) != 1)}{f', {off} of them off by default' * (off > 0)}"
     head = f"<b>{kind}</b>: {_MEANING[kind]} ({count})"
@@ -150,7 +150,7 @@ def left_alone(source: Source) -> str:
 def conditions(source: Source) -> str:
     """A row for each fix that is on by default: when its repaired code runs."""
     rows = [
-        (f"[`{fix.id}`](fixes.md#{fix.id})", fix.kind, *map(_code, _condition(fix)))
+        (f"[`{fix.id}`](fixes.md#{fix.id})", fix.kind, *map(as_markdown, _condition(fix)))
         for _, fix in sorted(source.fixes.items(), key=lambda item: item[1].id)
         if not fix.optin
     ]
@@ -208,7 +208,7 @@ def promises(source: Source) -> str:
     return "\n\n".join(
         [
             f"There are {tests} of them, many with several inputs.",
-            *(f"**{_code(head)}**\n\n{_code(rest)}" for head, _, rest in said),
+            *(f"**{as_markdown(head)}**\n\n{as_markdown(rest)}" for head, _, rest in said),
         ]
     )
 
@@ -240,7 +240,7 @@ SECTIONS: Mapping[str, Callable[[Source], str]] = {
 # Below: the texts about one fix.
 
 
-def _broken(fix: Fix, source: Source) -> str:
+def broken_in(fix: Fix, source: Source) -> str:
     """The releases in which any target of a fix is broken, as a few runs."""
     members = [set(evidence.declared(one, source.examined)) for one in fix.targets if evidence.has_releases(one)]
     if not members:
@@ -248,11 +248,11 @@ def _broken(fix: Fix, source: Source) -> str:
     runs = evidence.runs(set().union(*members), source.examined)
     if len(runs) > _RUNS:
         runs = [f"{runs[0].partition(' - ')[0]} to {runs[-1].rpartition(' - ')[2]}, with gaps"]
-    partly = ", each function in a part" if any(one != members[0] for one in members) else ""
+    partly = ", depending on the function" if any(one != members[0] for one in members) else ""
     return "; ".join(runs).replace(" - ", " to ") + partly
 
 
-def _default(fix: Fix) -> str:
+def default_of(fix: Fix) -> str:
     if not fix.optin:
         return "on"
     return f"opt-in, group `{fix.group}`" if fix.group else "opt-in"
@@ -261,16 +261,16 @@ def _default(fix: Fix) -> str:
 def _report(module: str, fix: Fix, source: Source) -> Iterator[str]:
     yield f"## {fix.id}"
     yield ""
-    yield f"{_code(fix.title)}."
+    yield f"{as_markdown(fix.title)}."
     yield ""
     said = bugs.sections(import_module(module).__doc__)
     facts = {
-        "Kind": f"{fix.kind}; {_default(fix)}",
-        "Off by default because": _code(fix.optin),
-        **{name: _code(said[name]) for name in bugs.SECTIONS if name in said and name != "Upstream"},
-        "Broken in": _broken(fix, source),
+        "Kind": f"{fix.kind}; {default_of(fix)}",
+        "Off by default because": as_markdown(fix.optin),
+        **{name: as_markdown(said[name]) for name in bugs.SECTIONS if name in said and name != "Upstream"},
+        "Broken in": broken_in(fix, source),
         "Fixed in": fix.fixed_in or "not repaired upstream",
-        "Upstream": ", ".join(_linked(one) for one in fix.upstream),
+        "Upstream": ", ".join(linked(one) for one in fix.upstream),
         "Source": f"`{module.replace('.', '/')}.py`",
     }
     for name, text in facts.items():
@@ -278,7 +278,7 @@ def _report(module: str, fix: Fix, source: Source) -> Iterator[str]:
             yield f"- **{name}:** {text}"
 
 
-def _code(text: str) -> str:
+def as_markdown(text: str) -> str:
     """Text of a docstring in Markdown: text between backticks is code, all else is text."""
     parts = re.split(r"(``.+?``|`[^`]+`)", text)
     return "".join(
@@ -286,7 +286,7 @@ def _code(text: str) -> str:
     )
 
 
-def _linked(reference: str) -> str:
+def linked(reference: str) -> str:
     address = link(reference)
     return f"[{escaped_markdown(reference)}]({address})" if address else escaped_markdown(reference)
 

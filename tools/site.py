@@ -1,21 +1,43 @@
-"""A hook of mkdocs: builds the page of the matrix with the site, from the evidence and the results."""
+"""A hook of mkdocs: builds the page of the matrix, the list of bugs and a page for each fix with the site."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+_CATALOG = "<!-- catalog -->"
+_catalog: list[str] = []  # the HTML, for the page that is rendered later
+
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Add ``matrix.html`` to the files of the site."""
+    """Add ``matrix.html`` and the pages of the fixes to the files of the site."""
     from mkdocs.structure.files import File
 
     sys.path.insert(0, str(Path(config.config_file_path).resolve().parent))  # mkdocs loads this file by its path
-    from tools import page
+    from tools import fix_pages, page, pages
 
     text, problems = page.made()
+    source = pages.read(problems.append)
     if problems:
         raise ValueError("; ".join(problems))
     files.append(File.generated(config, "matrix.html", content=text))
+    for path, markdown in fix_pages.pages(source):
+        files.append(File.generated(config, path, content=markdown))
+    _catalog[:] = [fix_pages.catalog(source)]
     return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Turn links to reports to the fixes' own pages, and the reports on one page to the list of bugs."""
+    from tools import fix_pages
+
+    if page.file.src_uri == "fixes.md":
+        return re.sub(r"<!-- generated: reports -->.*<!-- end: reports -->", _CATALOG, markdown, flags=re.S)
+    return markdown if page.file.src_uri.startswith("fixes/") else fix_pages.with_links_to_pages(markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Put the list of bugs where its page has room for it."""
+    return html.replace(_CATALOG, "".join(_catalog)) if _CATALOG in html else html
