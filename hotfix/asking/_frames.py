@@ -95,7 +95,7 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
     while frame is not None:
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
-            is_near, first, frame = False, first or frame, frame.f_back
+            is_near, first, below, frame = False, first or frame, frame, frame.f_back
             continue
         module, function = _module(frame), frame.f_code.co_name
         if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
