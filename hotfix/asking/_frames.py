@@ -35,6 +35,7 @@ _codes: dict[int, Code] = {}  # by identity: equal code objects may be of differ
 _fates: dict[tuple[int, int, Error], Fate] = {}
 _askers: dict[tuple[int, int, str], str] = {}
 _passed: set[tuple[Any, ...]] = set()  # places that these errors leave unchanged
+_errors: dict[tuple[Any, ...], type[BaseException]] = {}  # the error that leaves a place where a name was restored
 
 
 def would_end(
@@ -56,6 +57,10 @@ def would_end(
         False also if nothing can be determined.
     """
     frame = sys._getframe(asking) if isinstance(asking, int) else asking
+    key = (id(frame.f_code), frame.f_lasti, error, name, of_module)
+    leaving = _errors.get(key)
+    if leaving is not None and _is_passed_on(leaving, frame.f_back):
+        return True
     if not _SUPPORTED:
         return False
     if _module(frame) not in _MACHINERY:
@@ -67,7 +72,20 @@ def would_end(
         error = (_imported(error) or error) if how == "import" else error
     elif issubclass(error, AttributeError):  # importlib checks whether a package has the name; Python reads it again
         return False
-    return not is_handled(error, frame, of_module)
+    if is_handled(error, frame, of_module):
+        return False
+    if (*key[:2], True, error) in _passed:
+        _errors[key] = error
+    return True
+
+
+def _is_passed_on(error: type[BaseException], frame: Optional[types.FrameType]) -> bool:
+    """Whether all frames from this one upwards are known to leave an error unchanged. This costs little per frame."""
+    while frame is not None:
+        if (id(frame.f_code), frame.f_lasti, False, error) not in _passed:
+            return False
+        frame = frame.f_back
+    return True
 
 
 def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_module: bool = False) -> bool:
@@ -95,7 +113,7 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
     while frame is not None:
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
-            is_near, first, frame = False, first or frame, frame.f_back
+            is_near, first, below, frame = False, first or frame, frame, frame.f_back
             continue
         module, function = _module(frame), frame.f_code.co_name
         if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
@@ -173,7 +191,7 @@ def _code(frame: types.FrameType) -> Code:
     code = _codes.get(id(frame.f_code))
     if code is None:
         if len(_codes) > _MOST or len(_fates) > _MOST:
-            for kept in (_passed, _fates, _askers, _codes):
+            for kept in (_passed, _errors, _fates, _askers, _codes):
                 kept.clear()
         code = _codes[id(frame.f_code)] = Code(frame.f_code)
     return code

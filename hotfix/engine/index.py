@@ -1,10 +1,10 @@
-"""The index of the fixes, ``versions/evidence/index.json``: what is known of them before their modules are imported.
+"""The index of the fixes, ``versions/evidence/index.json``: the facts that are needed before a fix is imported.
 
-The sweep writes it. It is JSON with one line for each module at which fixes aim and one for each fix, and a process
-reads the lines that it needs: whoever imports transformers does not pay for every fix that there is.
+The sweep writes it as JSON, with one line for each target module and one for each fix. A process parses all of it: over
+the import of a model, that is cheaper than finding single lines.
 
-Its head has a digest of all the rest. A process with a guard on compares it: a line that is missing would be a fix that
-is not applied and of which nobody hears.
+The file has a digest of its content. A process with a guard compares it: if an entry were missing, a fix would silently
+not be applied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _END = "\n }\n}\n"
 
 
 class Index:
-    """The index, as far as it was asked for.
+    """The index.
 
     Args:
         path: the file.
@@ -38,60 +38,50 @@ class Index:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            head, _, lines = path.read_text(encoding="utf-8").partition(_MODULES)
-            modules, _, fixes = lines.partition(_FIXES)
-            if not fixes.endswith(_END):
-                raise ValueError("it is not laid out as the sweep writes it")
-            known = json.loads(f"{head}}}")
-            self.examined: dict[str, list[str]] = known["examined"]
-            self.kinds: dict[str, str] = known["kinds"]
-            self.optin: frozenset[str] = frozenset(known["optin"])
-            self.groups: dict[str, str] = known["groups"]
-            self._modules = _by_name(modules)
-            self._fixes = _by_name(fixes[: -len(_END)])
+            content = json.loads(path.read_text(encoding="utf-8"))
+            self.examined: dict[str, list[str]] = content["examined"]
+            self.kinds: dict[str, str] = content["kinds"]
+            self.optin: frozenset[str] = frozenset(content["optin"])
+            self.groups: dict[str, str] = content["groups"]
+            self._modules: dict[str, list[str]] = content["modules"]
+            self._fixes: dict[str, dict[str, Any]] = content["fixes"]
             if self._fixes.keys() != self.kinds.keys():
-                raise ValueError("its head is of other fixes than its lines")
-        except (OSError, ValueError, KeyError) as error:
-            raise ValueError(f"{path} cannot be read as the index of the fixes: {error}") from error
+                different = sorted(self._fixes.keys() ^ self.kinds.keys())
+                raise ValueError(f"it lists fixes that have no entry, or the reverse ({', '.join(different)})")
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            reason = f"{path} cannot be read as the index of the fixes: {type(error).__name__}: {error}."
+            raise ValueError(f"{reason} Reinstall hotfix.") from error
 
     def check(self) -> None:
         """Compare the index with its digest.
 
         Raises:
-            ValueError: it is not what the sweep has written.
+            ValueError: it is not the index that the sweep has written.
         """
         text = self._path.read_text(encoding="utf-8")
-        digest = json.loads(f"{text.partition(_MODULES)[0]}}}").get("digest")
+        digest = json.loads(text).get("digest")
         if not isinstance(digest, str) or digest != _digest(text, digest):
-            raise ValueError(f"{self._path} was edited, or is incomplete: its digest is another one. Reinstall hotfix.")
+            raise ValueError(f"{self._path} was edited, or is incomplete: its digest does not match. Reinstall hotfix.")
 
     @property
     def modules(self) -> Collection[str]:
-        """The names and patterns of the modules at which fixes aim."""
+        """The names and patterns of the modules that have targets."""
         return self._modules.keys()
 
     def aiming_at(self, module: str) -> list[str]:
-        """The ids of the fixes that aim at a module of this name or pattern."""
-        ids: list[str] = json.loads(self._modules.get(module, "[]"))
-        return ids
+        """The ids of the fixes with a target in a module of this name or pattern."""
+        return self._modules.get(module, [])
 
     def facts(self, id: str) -> dict[str, Any]:
-        """What it says of one fix."""
-        facts: dict[str, Any] = json.loads(self._fixes[id])
-        return facts
-
-
-def _by_name(lines: str) -> dict[str, str]:
-    """What stands in each line, unread, by the name before it."""
-    pairs = (line.partition('": ') for line in lines.split(",\n") if line)
-    return {name.lstrip(' "'): value for name, _, value in pairs}
+        """The facts about one fix."""
+        return self._fixes[id]
 
 
 def render(content: Mapping[str, Any]) -> str:
     """The text of the file.
 
     Args:
-        content: ``examined``, ``fixes``, and what else stands in the head. What is taken from the fixes is made anew.
+        content: ``examined``, ``fixes``, and further entries. Entries that follow from the fixes are rebuilt.
     """
     content = {**completed(content), "digest": ""}
     fixes, modules = content.pop("fixes"), content.pop("modules")
@@ -101,8 +91,8 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def _digest(text: str, present: str = "") -> str:
-    """Digest of the text of an index in which no digest stands, or the one that is present."""
-    import hashlib  # for a process with a guard on
+    """Digest of the text of an index without its digest, or with the one that is present."""
+    import hashlib  # only a process with a guard needs it
 
     return hashlib.sha256(text.replace(f'"digest": "{present}"', '"digest": ""', 1).encode()).hexdigest()
 
@@ -112,7 +102,7 @@ def _lines(content: Mapping[str, Any]) -> str:
 
 
 def completed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole content of the file: what is taken from the fixes stands before them."""
+    """The whole content of the file, with the entries that follow from the fixes before them."""
     fixes: Mapping[str, Any] = content.get("fixes", {})
     modules: dict[str, list[str]] = {}
     for id, fix in fixes.items():

@@ -92,6 +92,13 @@ def own_answer(subject: Any, name: str) -> Any:
     return of_class(subject, name)
 
 
+def _has_own_hook(subject: Any) -> bool:
+    """Whether a module or an object has a ``__getattr__``."""
+    if getattr(type(subject), "__getattr__", None) is not None:
+        return True
+    return isinstance(subject, types.ModuleType) and "__getattr__" in vars(subject)
+
+
 class Received(NamedTuple):
     """A name that a program has received.
 
@@ -207,12 +214,14 @@ class Restored:
                 if self.line and is_module and imports(frame):
                     return _own_answer_or_line(instance, self.name, self.line)
                 raise missing(instance, owner, self.name)
-            try:
-                own = own_answer(owner if instance is None else instance, self.name)
-            except AttributeError:
-                own = self  # it has none: the program would fail here
-            if own is not self:  # a `__getattr__` that searches the class finds this descriptor
-                return own
+            subject = owner if instance is None else instance
+            if _has_own_hook(subject):
+                try:
+                    own = own_answer(subject, self.name)
+                except AttributeError:
+                    own = self  # it has none: the program would fail here
+                if own is not self:  # a `__getattr__` that searches the class finds this descriptor
+                    return own
             self.give(frame)
         value = self.value if self.find is None else self.find()
         return value if is_module else _bound(value, instance, owner)

@@ -18,7 +18,19 @@ from ..versions.verdict import read_installed
 _LENGTH = 12  # hexadecimal digits
 
 # Modules that a cure may import but that are not part of it: the library that runs it.
-_LIBRARY = ("engine", "patching", "pattern", "fix", "_target", "errors", "_support", "session", "versions", "reports")
+_LIBRARY = (
+    "asking",
+    "engine",
+    "patching",
+    "pattern",
+    "fix",
+    "_target",
+    "errors",
+    "_support",
+    "session",
+    "versions",
+    "reports",
+)
 _PROOF = {"case", "recognises"}
 
 # Arguments of a fix that no proof depends on, unless its module reads them (``FIX.errors``).

@@ -220,6 +220,30 @@ def test_a_place_that_is_run_often_is_judged_as_before(text: str) -> None:
     assert set(answers) == {"Gone'," not in text and "hasattr" not in text}
 
 
+def test_a_property_with_a_fallback_gets_the_same_answer_each_time() -> None:
+    answers: list[bool] = []
+
+    class Cache:
+        @property
+        def gone(self) -> int:
+            answers.append(asking.would_end(AttributeError, asking=2, name="gone"))
+            raise AttributeError("gone")
+
+    text = """class Model:
+    @property
+    def length(self):
+        return cache.gone
+    def __getattr__(self, name):
+        return 0
+
+def use(model):
+    return [model.length for _ in range(3)]
+use(Model())
+"""
+    exec(text, {"cache": Cache(), "__name__": "program"})
+    assert answers == [False] * 3
+
+
 @pytest.mark.parametrize(("variable", "expected"), [("_hotfix_error", True), ("error", False)])
 def test_a_handler_that_a_tool_has_put_into_a_function_does_not_count(variable, expected) -> None:
     answers: list[bool] = []

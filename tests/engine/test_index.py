@@ -1,4 +1,4 @@
-"""The index of the fixes: a process reads only the lines of the fixes that it needs."""
+"""The index of the fixes: a process has the facts about a fix before it imports it."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def test_its_head_says_what_switches_and_imports_go_by(tmp_path: Path) -> None:
     assert index.aiming_at("elsewhere") == []
 
 
-def test_a_head_of_other_fixes_is_refused_and_so_is_another_layout(tmp_path: Path) -> None:
+def test_an_index_without_an_entry_and_a_damaged_one_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, FIXES)
     whole = path.read_text(encoding="utf-8")
-    for text in (whole.replace('"names": "removed-api", ', ""), json.dumps(json.loads(whole)), whole[:-2], "", "{}"):
+    for text in (whole.replace('"names": "removed-api", ', ""), whole[:-2], "", "{}", "[]", "[" * 100_000):
         assert text != whole
         path.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match="cannot be read as the index of the fixes"):
