@@ -69,6 +69,7 @@ class Session:
         self._log: Optional[Log] = None
         self._repairs: Optional[Repairs] = None
         self._speaks_at_exit = False
+        self._process = 0  # the process that looks at its last error at exit
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
         self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
@@ -236,6 +237,11 @@ class Session:
             self._catch_up()
         finally:
             self.publish(pinned=True)
+        if self._process != os.getpid() and self.selection.ids:
+            import atexit
+
+            self._process = os.getpid()
+            atexit.register(self._look_at_the_last_error)
         table = self._removed(root)
         return names | table.modules if table else names
 
@@ -607,6 +613,27 @@ class Session:
         from .reports.observed import say_at_exit
 
         say_at_exit(self.log, self.policy.mode, self.observer.results, lambda: self.catalogue.entries)
+
+    def _look_at_the_last_error(self) -> None:
+        """If an error ends this process, log the opt-in repair that prevents it, below the traceback."""
+        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        is_interactive = hasattr(sys, "ps1")  # there the error did not end the process
+        if error is None or is_interactive or self._process != os.getpid() or self.policy.observes:
+            return
+        from .reports import ended
+
+        sentence = ended.sentence(error, filter(self._is_off_by_default, self.catalogue.entries.values()))
+        if sentence:
+            self.log.notice(sentence)
+
+    def _is_off_by_default(self, entry: Entry) -> bool:
+        """Whether an opt-in fix is off only because nobody asked for it, and this release may need it."""
+        if not entry.optin or entry.id in self.selection:
+            return False
+        if self.policy.disabled(entry.id, entry.kind, False, entry.group) is not None:
+            return False
+        modules = {key.partition(":")[0] for key in entry.targets}
+        return any("*" not in module and not self._is_known_good(entry, module) for module in modules)
 
     def _names_received(self) -> Mapping[str, asked.Received]:
         """The names that this process has received because it would have failed without them."""

@@ -74,7 +74,7 @@ class Bug:
     def is_in(self, release: Version) -> bool:
         """Whether this release has it."""
         counted = counts_as(release)
-        return any(one.contains(counted, prereleases=True) for one in self.broken)
+        return any(specifier.contains(counted, prereleases=True) for specifier in self.broken)
 
     def cure(self) -> str:
         """What hotfix does about it, in a word or two."""
@@ -88,9 +88,9 @@ class Bug:
             "id": self.id,
             "kind": self.kind,
             "title": self.title,
-            "broken": [str(one) for one in self.broken],
+            "broken": [str(specifier) for specifier in self.broken],
             "needs": {name: str(specifier) for name, specifier in self.needs.items()},
-            "fixed_in": [str(one) for one in self.fixed_in],
+            "fixed_in": [str(version) for version in self.fixed_in],
             "repaired": self.repaired,
             "optin": self.optin,
             "why_not": self.why_not,
@@ -118,13 +118,13 @@ def named(id: str) -> Bug:
     Raises:
         CommandError: there is none.
     """
-    found = known().get(id)
-    if found is None:
+    bug = known().get(id)
+    if bug is None:
         id = id if len(id) <= _LONGEST else f"{id[:_LONGEST]}..."
         close = get_close_matches(id, known(), n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`hotfix list --all` shows all of them"
         raise CommandError(f"no known bug has the id {id!r}; {hint}")
-    return found
+    return bug
 
 
 def left_out() -> int:
@@ -186,7 +186,7 @@ def _of_fix(entry: Entry) -> Bug:
         id=entry.id,
         kind=entry.kind,
         title=entry.title,
-        broken=tuple(SpecifierSet(one) for one in dict.fromkeys(ranges)),
+        broken=tuple(SpecifierSet(specifier) for specifier in dict.fromkeys(ranges)),
         needs=_needs(needs),
         fixed_in=_versions(entry.fixed_in.split(",")),
         refs=fix.upstream,
@@ -229,7 +229,7 @@ def _of_catalogue(id: str, entry: Mapping[str, Any]) -> Bug:
         id=id,
         kind=entry["kind"],
         title=_titles().get(id, id.replace("-", " ")),
-        broken=tuple(SpecifierSet(one) for one in entry["broken"]),
+        broken=tuple(SpecifierSet(specifier) for specifier in entry["broken"]),
         needs=_needs(entry.get("needs", {})),
         fixed_in=_versions([entry.get("fixed_in", "")]),
         refs=tuple(entry.get("refs", ())),

@@ -46,21 +46,21 @@ def man_page(parser: argparse.ArgumentParser) -> str:
     """
     from .. import __version__
 
-    [commands] = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    [commands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     lines = [f'.TH HOTFIX 1 "" "hotfix {__version__}" "User Commands"', ".SH NAME"]
     lines += [f"hotfix \\- {_roff(parser.description)}", ".SH SYNOPSIS", ".B hotfix", ".I COMMAND", "[options]"]
     lines += [".SH COMMANDS"]
-    for word, one in commands.choices.items():
-        lines += [".SS", f".B hotfix {word}", ".br", _roff(one.description)]
-        for action in one._actions:
+    for word, command in commands.choices.items():
+        lines += [".SS", f".B hotfix {word}", ".br", _roff(command.description)]
+        for action in command._actions:
             if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
                 continue
             shown = ", ".join(action.option_strings) or str(action.metavar or action.dest)
             value = "|".join(map(str, action.choices)) if action.choices else (action.metavar or action.dest.upper())
             takes = action.option_strings and action.nargs != 0
-            said = one._get_formatter()._expand_help(action) if action.help else ""
+            said = command._get_formatter()._expand_help(action) if action.help else ""
             lines += [".TP", f".B {_roff(f'{shown} {value}' if takes else shown)}", _roff(said)]
-        examples = (one.epilog or "").partition("Examples:")[2].strip().splitlines()
+        examples = (command.epilog or "").partition("Examples:")[2].strip().splitlines()
         lines += [".PP", "Examples:", ".nf", *(f"  {_roff(line.strip())}" for line in examples), ".fi"]
     lines += [".SH EXIT STATUS", _roff("0 all is well; 1 what was asked for was found; 2 bad input.")]
     return "\n".join(line for line in lines if line)

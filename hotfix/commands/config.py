@@ -49,12 +49,12 @@ def run(chosen: argparse.Namespace) -> int:
                     "fail_on": project.fail_on,
                     "ignore": [
                         {
-                            "id": one.id,
-                            "reason": one.reason,
-                            "expires": str(one.expires or ""),
-                            "holds": one.holds(today),
+                            "id": exception.id,
+                            "reason": exception.reason,
+                            "expires": str(exception.expires or ""),
+                            "holds": exception.holds(today),
                         }
-                        for one in project.ignored
+                        for exception in project.ignored
                     ],
                 },
             }
@@ -70,8 +70,12 @@ def run(chosen: argparse.Namespace) -> int:
     out.line(f"hotfix scan, from {project.file}:", "bold")
     out.line(f"fail-on: {project.fail_on or 'nothing'}")
     ignored = [
-        (one.id, str(one.expires or "never") + ("" if one.holds(today) else " (it counts again)"), one.reason)
-        for one in project.ignored
+        (
+            exception.id,
+            str(exception.expires or "never") + ("" if exception.holds(today) else " (it counts again)"),
+            exception.reason,
+        )
+        for exception in project.ignored
     ]
     if ignored:
         out.table(("ignored", "expires", "reason"), ignored)

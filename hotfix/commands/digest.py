@@ -24,14 +24,14 @@ def run(chosen: argparse.Namespace) -> int:
         raise CommandError(f"{chosen.target!r}: write it as module:qualname")
     spec = installed.find_spec(module)
     text = installed.source_of(spec)
-    found = source.find(text, qualname) if text else None
-    if spec is None or found is None:
+    function = source.find(text, qualname) if text else None
+    if spec is None or function is None:
         what = "no such function or class in it" if text else "no source of this module here"
         raise CommandError(f"{chosen.target}: {what}")
-    digest = source.digest(found.node)
+    digest = source.digest(function.node)
     if chosen.json:
-        place = {"file": spec.origin, "line": found.lineno}
+        place = {"file": spec.origin, "line": function.lineno}
         screen.print_json({"target": chosen.target, "digest": digest, **place})
     else:
-        print(f"{digest}  {chosen.target}  {spec.origin}:{found.lineno}")
+        print(f"{digest}  {chosen.target}  {spec.origin}:{function.lineno}")
     return 0

@@ -50,7 +50,7 @@ def run(chosen: argparse.Namespace) -> int:
     from . import bugs, screen
 
     release = _release(chosen.release)
-    found = [
+    matches = [
         bug
         for bug in bugs.known().values()
         if (chosen.all or bug.repaired)
@@ -60,12 +60,12 @@ def run(chosen: argparse.Namespace) -> int:
         and any(_is_about(chosen.model, where) for where in bug.where or ("",))
         and all(word.lower() in _text(bug) for word in chosen.words)
     ]
-    found.sort(key=lambda bug: KINDS.index(bug.kind))
+    matches.sort(key=lambda bug: KINDS.index(bug.kind))
     if chosen.json:
-        screen.print_json([bug.to_dict() for bug in found])
+        screen.print_json([bug.to_dict() for bug in matches])
         return 0
     out = screen.Screen()
-    if not found:
+    if not matches:
         what = (
             f"No known bug is in a model or module like {chosen.model!r}"
             if chosen.model
@@ -74,21 +74,21 @@ def run(chosen: argparse.Namespace) -> int:
         more = "" if chosen.all else " that hotfix repairs; --all looks at the others as well"
         out.line(f"{what}{more}.")
     elif out.width is None:
-        rows = [(one.id, one.kind, one.cure(), ", ".join(map(str, one.fixed_in)) or "-", one.title) for one in found]
+        rows = [(bug.id, bug.kind, bug.cure(), ", ".join(map(str, bug.fixed_in)) or "-", bug.title) for bug in matches]
         out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows)
     else:
         filters = (chosen.words, chosen.kind, chosen.model, chosen.release, chosen.default)
-        _print_groups(out, out.width, found, whole=any(filters))
+        _print_groups(out, out.width, matches, whole=any(filters))
     return 0
 
 
-def _print_groups(out: Screen, width: int, found: Sequence[Bug], whole: bool) -> None:
+def _print_groups(out: Screen, width: int, matches: Sequence[Bug], whole: bool) -> None:
     """Print the bugs, grouped by kind, each in one line of the screen."""
     groups: dict[str, list[Bug]] = {}
-    for bug in found:
+    for bug in matches:
         groups.setdefault(bug.kind, []).append(bug)
     shown = {kind: len(group) for kind, group in groups.items()} if whole else _shares(groups)
-    longest = min(_ID, width // 2, max(len(bug.id) for bug in found))
+    longest = min(_ID, width // 2, max(len(bug.id) for bug in matches))
     for kind, group in groups.items():
         out.line(f"{kind}: {len(group)}", "bold")
         for bug in group[: shown[kind]]:
@@ -96,9 +96,9 @@ def _print_groups(out: Screen, width: int, found: Sequence[Bug], whole: bool) ->
             note = "(opt-in) " * bug.optin if bug.repaired else "(not repaired) "
             line = f"  {id:{longest}}  {note}{bug.title}"
             out.row(line if len(line) <= width else f"{line[: width - 1]}\N{HORIZONTAL ELLIPSIS}")
-    if not whole and sum(shown.values()) < len(found):
+    if not whole and sum(shown.values()) < len(matches):
         out.line(
-            f"{len(found) - sum(shown.values())} more: `hotfix list WORD...`, --kind, --model and --release choose; "
+            f"{len(matches) - sum(shown.values())} more: `hotfix list WORD...`, --kind, --model and --release choose; "
             "`hotfix list | less` has all."
         )
 

@@ -68,8 +68,8 @@ def _against(folder: Path) -> int:
             continue
     differences = lock.against(locked, here, folders)
     shown = screen.Screen()
-    for one in differences:
-        shown.line(f"{folder}: {one}")
+    for difference in differences:
+        shown.line(f"{folder}: {difference}")
     if not differences:
         kinds = ", ".join(sorted(run.files.model_types))
         shown.line(f"{folder}: no silent bug of {kinds} is known that is here otherwise than where it was trained")

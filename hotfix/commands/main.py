@@ -94,16 +94,16 @@ def build_parser(words: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     for word in words:
         module: Any = import_module(f".{COMMANDS[word]}", __package__)
         examples = "\n".join(f"  {line}" for line in module.EXAMPLES)
-        one = commands.add_parser(
+        command = commands.add_parser(
             word,
             help=module.HELP,
             description=f"{module.HELP[0].upper()}{module.HELP[1:]}.",
             epilog=f"Examples:\n{examples}",
             formatter_class=_formatter(),
         )
-        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-        module.arguments(one)
-        one.set_defaults(run=module.run, whole_parser=build_parser)  # completion is a script for all commands
+        command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        module.arguments(command)
+        command.set_defaults(run=module.run, whole_parser=build_parser)  # completion is a script for all commands
     return parser
 
 

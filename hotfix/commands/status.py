@@ -54,7 +54,10 @@ def run(chosen: argparse.Namespace) -> int:
     out.line(report.headline(), "bold")
     out.line()
     if chosen.targets:
-        targets = [(one.fix, one.target, one.verdict.value, one.state.value, one.reason) for one in report]
+        targets = [
+            (outcome.fix, outcome.target, outcome.verdict.value, outcome.state.value, outcome.reason)
+            for outcome in report
+        ]
         out.table(("fix", "target", "verdict", "state", "reason"), targets)
         return 0
     rows = report.rows() if chosen.all else report.at_work()
@@ -82,12 +85,17 @@ def _print_unknown(report: Report, as_json: bool) -> None:
     from ..versions.judgement import Verdict
     from . import screen
 
-    unknown = [one for one in report if one.verdict is Verdict.UNKNOWN and one.state is not State.DISABLED]
+    unknown = [
+        outcome for outcome in report if outcome.verdict is Verdict.UNKNOWN and outcome.state is not State.DISABLED
+    ]
     if as_json:
-        found = [{"fix": one.fix, "target": one.target, "digest": one.source, "matcher": _says(one)} for one in unknown]
+        functions = [
+            {"fix": outcome.fix, "target": outcome.target, "digest": outcome.source, "matcher": _says(outcome)}
+            for outcome in unknown
+        ]
         packages = report.to_dict()["unexamined"]
         screen.print_json(
-            {"hotfix": __version__, "python": platform.python_version(), "packages": packages, "unknown": found}
+            {"hotfix": __version__, "python": platform.python_version(), "packages": packages, "unknown": functions}
         )
         return
     if not unknown:
@@ -95,13 +103,13 @@ def _print_unknown(report: Report, as_json: bool) -> None:
         return
     print(
         "\n".join(
-            f"- {one}" for one in [*report.unexamined, f"hotfix {__version__}, Python {platform.python_version()}"]
+            f"- {line}" for line in [*report.unexamined, f"hotfix {__version__}, Python {platform.python_version()}"]
         )
     )
     print()
     rows = [
-        [tables.escaped_markdown(cell) for cell in (one.fix, one.target, one.source or "-", _says(one))]
-        for one in unknown
+        [tables.escaped_markdown(cell) for cell in (outcome.fix, outcome.target, outcome.source or "-", _says(outcome))]
+        for outcome in unknown
     ]
     print(tables.clean(tables.markdown_table(("fix", "target", "digest", "matcher"), rows)))
 

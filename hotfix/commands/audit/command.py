@@ -53,8 +53,8 @@ def run(chosen: argparse.Namespace) -> int:
         raise CommandError("nothing to look at; for instance: hotfix audit -- python train.py")
     rest = argparse.ArgumentParser(prog="hotfix audit", add_help=False)
     _options(rest)
-    found, left = rest.parse_known_args(words[1:])
-    for name, value in vars(found).items():
+    options, left = rest.parse_known_args(words[1:])
+    for name, value in vars(options).items():
         setattr(chosen, name, value or getattr(chosen, name))
     if left:
         raise CommandError(f"{left[0]}: behind a path nothing follows; a command stands behind --: hotfix audit -- …")
@@ -127,12 +127,12 @@ class Audit:
     @property
     def struck(self) -> list[Bug]:
         """Those that struck."""
-        return [one for one in self.bugs if one.state is State.STRUCK]
+        return [bug for bug in self.bugs if bug.state is State.STRUCK]
 
     @property
     def unknown(self) -> list[Bug]:
         """Those of which it is not known."""
-        return [one for one in self.bugs if one.state in (State.UNKNOWN, State.UNTOLD)]
+        return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNTOLD)]
 
     @property
     def is_clean(self) -> bool:
@@ -141,7 +141,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """The public form."""
-        bugs = [{**asdict(one), "state": one.state.value} for one in self.bugs]
+        bugs = [{**asdict(bug), "state": bug.state.value} for bug in self.bugs]
         return {
             **asdict(self),
             "packages": dict(self.packages),
@@ -156,14 +156,14 @@ def _of_command(command: Sequence[str], chosen: argparse.Namespace) -> int:
         raise CommandError("no command; for instance: hotfix audit -- torchrun train.py")
     with _folder(chosen.records) as folder:
         status = _observed(command, folder, chosen.json)
-        found = summarised(folder, status)
+        audit = summarised(folder, status)
     if chosen.json:
         from ..screen import print_json
 
-        print_json(found.to_dict())
+        print_json(audit.to_dict())
     else:
-        _show(found, chosen.all)
-    return status or int(bool(chosen.fail and not found.is_clean))
+        _show(audit, chosen.all)
+    return status or int(bool(chosen.fail and not audit.is_clean))
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def _observed(command: Sequence[str], folder: Path, quiet: bool) -> int:
     except OSError as error:
         raise launch.NotRun(command[0], error) from error
     # A scheduler that ends the job tells this process, and means the command.
-    before = {one: signal.signal(one, lambda number, _: process.send_signal(number)) for one in _FORWARDED}
+    before = {number: signal.signal(number, lambda number, _: process.send_signal(number)) for number in _FORWARDED}
     try:
         while True:
             try:
@@ -238,7 +238,7 @@ def summarised(folder: Path, status: int = 0) -> Audit:
         kind, title = (entry.kind, entry.title) if entry else ("", "")
         bugs.append(Bug(id, kind, title, state, reason, switch(id, entry), tuple(rows.get(id, ()))))
     order = list(State)
-    bugs.sort(key=lambda one: (order.index(one.state), one.kind != "silent", one.id))
+    bugs.sort(key=lambda bug: (order.index(bug.state), bug.kind != "silent", bug.id))
     counts = whole.processes, whole.ended, whole.world_size, whole.missing, whole.unreadable
     return Audit(status, *counts, packages, tuple(bugs))
 
@@ -247,7 +247,7 @@ def _state(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[Mapping[str, An
     if any(row["struck"] for row in rows):
         return State.STRUCK, ""
     missing = list(dict.fromkeys(sentence for row in rows for sentence in row["missing"]))
-    failed = [one["reason"] for one in outcomes if one["state"] == "failed"]
+    failed = [outcome["reason"] for outcome in outcomes if outcome["state"] == "failed"]
     if missing or failed:
         return State.UNKNOWN, " ".join(missing or failed[:1])
     if any(row["untold"] for row in rows):
@@ -257,48 +257,48 @@ def _state(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[Mapping[str, An
         return State.REACHED, next(row["why_not"] for row in reached if row["when"] is None)
     if reached:
         return State.HARMLESS, ""
-    unobservable = [one["reason"] for one in outcomes if one["state"] != "observed"]
+    unobservable = [outcome["reason"] for outcome in outcomes if outcome["state"] != "observed"]
     if not rows and unobservable and len(unobservable) == len(outcomes):
         return State.UNOBSERVABLE, unobservable[0]
     return State.NEVER, ""
 
 
-def _show(found: Audit, every: bool) -> None:
+def _show(audit: Audit, every: bool) -> None:
     from ..screen import Screen
 
     screen = Screen()
     shown = [
-        one
-        for one in found.bugs
-        if every or one.kind == "silent" or one.state in (State.STRUCK, State.UNKNOWN, State.UNTOLD)
+        bug
+        for bug in audit.bugs
+        if every or bug.kind == "silent" or bug.state in (State.STRUCK, State.UNKNOWN, State.UNTOLD)
     ]
     print(file=sys.stderr)
-    screen.line(_headline(found, shown), style="bold")
+    screen.line(_headline(audit, shown), style="bold")
     by_reason: dict[str, list[str]] = {}
-    for one in shown:
-        if one.state is State.UNKNOWN:
-            by_reason.setdefault(one.reason, []).append(one.id)
+    for bug in shown:
+        if bug.state is State.UNKNOWN:
+            by_reason.setdefault(bug.reason, []).append(bug.id)
     for reason, ids in by_reason.items():
         screen.line(f"Not known of {', '.join(ids)}: {reason}")
-    if found.missing or found.unreadable or found.ended < found.processes:
-        screen.line(_incomplete(found))
-    if not found.processes:
+    if audit.missing or audit.unreadable or audit.ended < audit.processes:
+        screen.line(_incomplete(audit))
+    if not audit.processes:
         return
-    table = [one for one in shown if one.state not in _BELOW]
+    table = [bug for bug in shown if bug.state not in _BELOW]
     if table:
         screen.line()
-        screen.table(COLUMNS, [_cells(one) for one in table])
+        screen.table(COLUMNS, [_cells(bug) for bug in table])
     screen.line()
     for state, sentence in _BELOW.items():
-        ids = [one.id for one in shown if one.state is state]
+        ids = [bug.id for bug in shown if bug.state is state]
         if ids:
             screen.line(f"{sentence}: {', '.join(ids)}.")
-    if found.struck:
+    if audit.struck:
         screen.line()
-    for one in found.struck:
-        wrong = dict.fromkeys(row["wrong"] for row in one.observed if row["struck"])
-        screen.line(f"{one.id}: {'; '.join(wrong)}. {one.repair}")
-    others = len(found.bugs) - len(shown)
+    for bug in audit.struck:
+        wrong = dict.fromkeys(row["wrong"] for row in bug.observed if row["struck"])
+        screen.line(f"{bug.id}: {'; '.join(wrong)}. {bug.repair}")
+    others = len(audit.bugs) - len(shown)
     if others:
         screen.line(f"{others} more are bugs that raise an error where they strike; --all lists them.")
 
@@ -310,42 +310,42 @@ _BELOW = {
 COLUMNS = ("what", "bug", "calls", "first")
 
 
-def _headline(found: Audit, shown: Sequence[Bug]) -> str:
-    if not found.processes:
+def _headline(audit: Audit, shown: Sequence[Bug]) -> str:
+    if not audit.processes:
         return "No process of this command has imported what hotfix watches: there is nothing to say."
-    versions = f"transformers {found.packages['transformers']}" if "transformers" in found.packages else "transformers"
-    where = f"{versions}, {found.processes} process{'es' * (found.processes != 1)}"
-    if found.world_size:
-        where += f", {found.world_size} rank{'s' * (found.world_size != 1)}"
+    versions = f"transformers {audit.packages['transformers']}" if "transformers" in audit.packages else "transformers"
+    where = f"{versions}, {audit.processes} process{'es' * (audit.processes != 1)}"
+    if audit.world_size:
+        where += f", {audit.world_size} rank{'s' * (audit.world_size != 1)}"
     if not shown:
         return f"No known silent bug is in what this run has imported ({where})."
     bugs = f"{len(shown)} known bug{'s' * (len(shown) != 1)} in what this run has imported"
-    unknown = f"; of {len(found.unknown)} it is not known" if found.unknown else ""
-    struck = str(len(found.struck)) if found.struck else "None"
+    unknown = f"; of {len(audit.unknown)} it is not known" if audit.unknown else ""
+    struck = str(len(audit.struck)) if audit.struck else "None"
     return f"{struck} of {bugs} {'was seen to strike' if unknown else 'struck'}{unknown} ({where})."
 
 
-def _cells(one: Bug) -> tuple[str, ...]:
+def _cells(bug: Bug) -> tuple[str, ...]:
     from ...reports.observed import counts_of, place_of
 
-    struck = [row for row in one.observed if row["struck"]] or [row for row in one.observed if row["calls"]]
-    calls = "; ".join(map(counts_of, struck)) or ("" if one.state is State.UNKNOWN else one.reason)
+    struck = [row for row in bug.observed if row["struck"]] or [row for row in bug.observed if row["calls"]]
+    calls = "; ".join(map(counts_of, struck)) or ("" if bug.state is State.UNKNOWN else bug.reason)
     first = "; ".join(dict.fromkeys(place_of(row) for row in struck if row["first"]))
-    return one.state.value, one.id, calls, first
+    return bug.state.value, bug.id, calls, first
 
 
-def _incomplete(found: Audit) -> str:
+def _incomplete(audit: Audit) -> str:
     from ...reports.tables import number_ranges
 
     sentences = []
-    if found.missing:
-        sentences.append(f"There is no record of rank {number_ranges(found.missing)} out of {found.world_size}.")
-    killed = found.processes - found.ended
+    if audit.missing:
+        sentences.append(f"There is no record of rank {number_ranges(audit.missing)} out of {audit.world_size}.")
+    killed = audit.processes - audit.ended
     if killed:
         were = "process was" if killed == 1 else "processes were"
         sentences.append(
             f"{killed} {were} ended from outside, or by os._exit: what was counted last is missing of them."
         )
-    if found.unreadable:
-        sentences.append(f"Records that cannot be read: {', '.join(found.unreadable[:3])}.")
+    if audit.unreadable:
+        sentences.append(f"Records that cannot be read: {', '.join(audit.unreadable[:3])}.")
     return " ".join(sentences)

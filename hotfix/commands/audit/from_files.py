@@ -72,7 +72,7 @@ class PossibleBug:
             "unknown": list(self.unknown),
             "repaired": self.bug.repaired,
             "optin": self.bug.optin,
-            "fixed_in": [str(one) for one in self.bug.fixed_in],
+            "fixed_in": [str(version) for version in self.bug.fixed_in],
         }
 
 
@@ -94,20 +94,25 @@ class Audit:
 
     def of(self, group: Group) -> list[PossibleBug]:
         """The findings of a group."""
-        return [one for one in self.findings if one.group is group]
+        return [finding for finding in self.findings if finding.group is group]
 
     def to_dict(self) -> dict[str, Any]:
         """The public form, as in ``hotfix audit PATH --json``."""
         return {
             "folder": str(self.run.folder),
             "releases": [
-                {"release": one.release, "file": one.file, "what": one.what, "judged": one.release in self.judged}
-                for one in self.run.releases
+                {
+                    "release": named.release,
+                    "file": named.file,
+                    "what": named.what,
+                    "judged": named.release in self.judged,
+                }
+                for named in self.run.releases
             ],
             "model_types": sorted(self.run.files.model_types),
-            "files_say": [{"name": one.name, "value": one.value, "file": one.file} for one in self.run.files.said],
+            "files_say": [{"name": fact.name, "value": fact.value, "file": fact.file} for fact in self.run.files.said],
             "repaired": sorted(self.run.repaired),
-            "findings": [one.to_dict() for one in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
             "unread": [{"file": file, "why": why} for file, why in self.run.unread.items()],
             "notes": list(self.notes),
         }
@@ -126,14 +131,14 @@ def audit(path: Path, chosen: argparse.Namespace) -> int:
     Raises:
         CommandError: it is no folder.
     """
-    found = examine(path)
+    audit = examine(path)
     if chosen.json:
         from ..screen import print_json
 
-        print_json(found.to_dict())
+        print_json(audit.to_dict())
     else:
-        _show(found)
-    return int(bool(chosen.fail and any(one.group is not Group.EXCLUDED for one in found.findings)))
+        _show(audit)
+    return int(bool(chosen.fail and any(finding.group is not Group.EXCLUDED for finding in audit.findings)))
 
 
 def examine(path: Path) -> Audit:
@@ -158,7 +163,9 @@ def examine(path: Path) -> Audit:
         if bug.kind == "silent" and (finding := _finding(bug, run, releases)) is not None
     ]
     order = list(Group)
-    findings.sort(key=lambda one: (order.index(one.group), not one.bug.repaired, one.bug.optin, one.bug.id))
+    findings.sort(
+        key=lambda finding: (order.index(finding.group), not finding.bug.repaired, finding.bug.optin, finding.bug.id)
+    )
     return Audit(run, tuple(releases), tuple(findings), (*run.notes, *notes))
 
 
@@ -171,8 +178,8 @@ def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
     known = bugs.examined()
     judged: dict[str, Version] = {}
     notes = []
-    for text in dict.fromkeys(one.release for one in named):
-        files = ", ".join(one.file for one in named if one.release == text)
+    for text in dict.fromkeys(mention.release for mention in named):
+        files = ", ".join(mention.file for mention in named if mention.release == text)
         try:
             version = Version(text)
         except InvalidVersion:
@@ -189,8 +196,8 @@ def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
             notes.append(f"{PACKAGE} {text} ({files}) counts as {counted} here, and may differ from it")
         judged[text] = counted
     if len(set(judged.values())) > 1:
-        told = ", ".join(f"{one.release} ({one.file}: {one.what})" for one in named)
-        notes.append(f"the files name more than one release, and each was looked at: {told}")
+        mentions = ", ".join(f"{mention.release} ({mention.file}: {mention.what})" for mention in named)
+        notes.append(f"the files name more than one release, and each was looked at: {mentions}")
     return judged, notes
 
 
@@ -205,7 +212,7 @@ def has(bug: Bug, release: Version, folders: frozenset[str]) -> bool:
     entry = session.current().catalogue.entries.get(bug.id)
     if entry is not None:
         return concerns(entry.targets, release, folders)
-    return any(concerns(dict.fromkeys(bug.where, str(one)), release, folders) for one in bug.broken)
+    return any(concerns(dict.fromkeys(bug.where, str(specifier)), release, folders) for specifier in bug.broken)
 
 
 def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
@@ -217,18 +224,20 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
     """
     from ...releases import by_release
 
-    found = set()
+    folders = set()
     for model_type in model_types:
         known = by_release.releases()
         # What a release does not know by itself, a part of a model mostly, a later one may.
-        for one in [release] if release not in known else [release, *(later for later in known if later > release)]:
-            understood = by_release.source_of(one).class_of(model_type) if one in known else None
+        for candidate in (
+            [release] if release not in known else [release, *(later for later in known if later > release)]
+        ):
+            understood = by_release.source_of(candidate).class_of(model_type) if candidate in known else None
             if understood is not None:
-                found.add(folder_of(understood.module))
+                folders.add(folder_of(understood.module))
                 break
         else:
-            found.add(model_type.replace("-", "_"))
-    return frozenset(found)
+            folders.add(model_type.replace("-", "_"))
+    return frozenset(folders)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -262,12 +271,12 @@ def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Po
     asked = _Asked()
     answers = {text: _answer(condition, replace(run.files, release=str(releases[text])), asked) for text in hit}
     base = replace(base, known=asked.known(run.files), unknown=asked.unknown(run.files))
-    if all(one is False for one in answers.values()):
+    if all(answer is False for answer in answers.values()):
         return replace(base, group=Group.EXCLUDED, why="the files exclude its condition")
-    if any(one is True for one in answers.values()):
+    if any(answer is True for answer in answers.values()):
         if len(set(releases.values())) == 1 and len(run.files.releases) == 1:
             return replace(base, group=Group.MET, why="the files say that its condition was met")
-        said = " and ".join(text for text, one in answers.items() if one)
+        said = " and ".join(text for text, answer in answers.items() if answer)
         return replace(base, why=f"its condition was met if the run was one of {said}, and other releases are named")
     return replace(base, why="the files do not tell")
 
@@ -334,10 +343,10 @@ def _is_told(files: Files, name: str) -> bool:
 def _fact(files: Files, name: str) -> str:
     """``accumulation steps: 4 (README.md)``."""
     values: dict[str, list[str]] = {}
-    for one in files.said:
-        if one.name == name:
-            values.setdefault(_word(one.value), []).append(one.file)
-    return f"{FACTS[name]}: " + ", ".join(f"{value} ({_places_of(told)})" for value, told in values.items())
+    for fact in files.said:
+        if fact.name == name:
+            values.setdefault(_word(fact.value), []).append(fact.file)
+    return f"{FACTS[name]}: " + ", ".join(f"{value} ({_places_of(places)})" for value, places in values.items())
 
 
 def _word(value: object) -> str:
@@ -385,11 +394,11 @@ _HEADINGS = {
 }
 
 
-def _show(found: Audit) -> None:
+def _show(audit: Audit) -> None:
     from ..screen import Screen
 
     screen = Screen()
-    run = found.run
+    run = audit.run
     facts = [("folder", str(run.folder))]
     facts += [(PACKAGE, line) for line in _named(run.releases)]
     facts += [(FACTS[name], _fact(run.files, name).partition(": ")[2]) for name in FACTS if _is_told(run.files, name)]
@@ -398,53 +407,53 @@ def _show(found: Audit) -> None:
     facts += [("not read", f"{file}: {why}") for file, why in run.unread.items()]
     screen.facts(facts)
     for group, heading in _HEADINGS.items():
-        members = found.of(group)
+        members = audit.of(group)
         if not members:
             continue
         screen.line()
         screen.line(heading, "bold")
         if group is Group.EXCLUDED:
-            excluded = [(one.bug.id, one.when or one.bug.title, _reasons(one)) for one in members]
+            excluded = [(finding.bug.id, finding.when or finding.bug.title, _reasons(finding)) for finding in members]
             screen.table(("bug", "would strike when", "what the files tell"), excluded)
         else:
-            rows = [(one.bug.id, _condition(one), _reasons(one), one.bug.cure()) for one in members]
+            rows = [(finding.bug.id, _condition(finding), _reasons(finding), finding.bug.cure()) for finding in members]
             screen.table(("bug", "strikes when", "what the files tell", "hotfix"), rows)
-    for note in found.notes:
+    for note in audit.notes:
         screen.line()
         screen.line(f"Note: {note}.")
     screen.line()
-    screen.line(_summary(found), "bold")
+    screen.line(_summary(audit), "bold")
 
 
 def _named(releases: Sequence[Release]) -> Iterator[str]:
     """The releases, by what the files say of them."""
     by_what: dict[tuple[str, str], list[str]] = {}
-    for one in releases:
-        by_what.setdefault((one.release, one.what), []).append(one.file)
+    for mention in releases:
+        by_what.setdefault((mention.release, mention.what), []).append(mention.file)
     for (release, what), files in by_what.items():
         yield f"{release}: {what} ({_places_of(files)})"
 
 
-def _condition(one: PossibleBug) -> str:
-    return f"{one.when}: {one.wrong}" if one.when else one.bug.title
+def _condition(finding: PossibleBug) -> str:
+    return f"{finding.when}: {finding.wrong}" if finding.when else finding.bug.title
 
 
-def _reasons(one: PossibleBug) -> str:
-    if not one.known and not one.unknown:
-        return one.why
-    missing = [f"not told: {', '.join(one.unknown)}"] if one.unknown and one.group is Group.OPEN else []
-    reasons = one.known if one.group is not Group.OPEN or one.unknown else (one.why, *one.known)
+def _reasons(finding: PossibleBug) -> str:
+    if not finding.known and not finding.unknown:
+        return finding.why
+    missing = [f"not told: {', '.join(finding.unknown)}"] if finding.unknown and finding.group is Group.OPEN else []
+    reasons = finding.known if finding.group is not Group.OPEN or finding.unknown else (finding.why, *finding.known)
     return "; ".join([*reasons, *missing])
 
 
-def _summary(found: Audit) -> str:
-    met, open_ones, excluded = (len(found.of(group)) for group in Group)
-    if not found.judged:
+def _summary(audit: Audit) -> str:
+    met, open_ones, excluded = (len(audit.of(group)) for group in Group)
+    if not audit.judged:
         return "Nothing was judged."
-    releases = " and ".join(f"{PACKAGE} {one}" for one in found.judged)
-    if not found.findings:
+    releases = " and ".join(f"{PACKAGE} {text}" for text in audit.judged)
+    if not audit.findings:
         return f"No silent bug is known that {releases} has for this model."
     return (
-        f"{releases} has {len(found.findings)} known silent bugs for this model: {met} had their condition by what the "
+        f"{releases} has {len(audit.findings)} known silent bugs for this model: {met} had their condition by what the "
         f"files say, of {open_ones} they do not tell, {excluded} they exclude."
     )

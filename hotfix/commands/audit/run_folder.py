@@ -136,12 +136,12 @@ class _Reader:
                 continue
             self.config = self.config or content
             file = place + name
-            for one in self._every_dictionary(content, file):
-                self._text("model_types", one.get("model_type"), file)
-                if one is not content:
-                    self._release(one.get("transformers_version"), file, "a part of it was written with it")
-            for one in _list(content.get("architectures")):
-                self._text("architectures", one, file)
+            for part in self._every_dictionary(content, file):
+                self._text("model_types", part.get("model_type"), file)
+                if part is not content:
+                    self._release(part.get("transformers_version"), file, "a part of it was written with it")
+            for architecture in _list(content.get("architectures")):
+                self._text("architectures", architecture, file)
             self.say("own_code", bool(content.get("auto_map")), file)
             parts = [content, *(part for part in [content.get("text_config")] if isinstance(part, dict))]
             for part in parts:
@@ -170,7 +170,7 @@ class _Reader:
         if isinstance(library, str) and library.startswith(f"{PACKAGE}.models."):
             self._text("model_types", library.split(".")[2], file)
             self._text("architectures", mapping.get("base_model_class"), file)
-        elif not any(one.name == "model_types" for one in self.said):
+        elif not any(fact.name == "model_types" for fact in self.said):
             base = content.get("base_model_name_or_path")
             named = f", {_short(base)}" if isinstance(base, str) and base else ""
             self.run.notes.append(f"{file}: what kind of model its base is{named}, is not said there")
@@ -231,11 +231,11 @@ class _Reader:
 
     def _counts(self, content: Mapping[str, Any], file: str) -> None:
         """What a record says of calls that were observed."""
-        for one in _list(content.get("observed")):
-            struck = one.get("struck") if isinstance(one, dict) else None
-            if isinstance(struck, int) and struck > 0 and isinstance(one.get("fix"), str):
-                before = self.run.struck.get(one["fix"], (0, file))
-                self.run.struck[one["fix"]] = (before[0] + struck, before[1])
+        for counted in _list(content.get("observed")):
+            struck = counted.get("struck") if isinstance(counted, dict) else None
+            if isinstance(struck, int) and struck > 0 and isinstance(counted.get("fix"), str):
+                before = self.run.struck.get(counted["fix"], (0, file))
+                self.run.struck[counted["fix"]] = (before[0] + struck, before[1])
 
     def _marks(self, place: str) -> None:
         """What the names of files say."""
@@ -248,7 +248,9 @@ class _Reader:
             self.say("deepspeed", True, f"{place or './'}: zero_to_fp32.py or global_step*")
         elif {"optimizer.pt", "trainer_state.json"} <= names:  # DeepSpeed keeps that elsewhere
             self.say("deepspeed", False, f"{place}optimizer.pt")
-        ranks = [int(one[1]) for one in (re.fullmatch(r"rng_state_(\d{1,6})\.pth", name) for name in names) if one]
+        ranks = [
+            int(match[1]) for match in (re.fullmatch(r"rng_state_(\d{1,6})\.pth", name) for name in names) if match
+        ]
         if "rng_state.pth" in names and not ranks:
             self.say("processes", 1, f"{place}rng_state.pth")
 
@@ -263,10 +265,10 @@ class _Reader:
         for number, line in enumerate(lines):
             if re.fullmatch(r"#+ +Framework versions\s*", line):
                 for item in _items(lines[number + 1 :]):
-                    found = _ITEM.fullmatch(item)
-                    if found:
-                        name = {"Pytorch": "torch"}.get(found[1], found[1])
-                        self._package(name, found[2], file, "the training ran with it")
+                    match = _ITEM.fullmatch(item)
+                    if match:
+                        name = {"Pytorch": "torch"}.get(match[1], match[1])
+                        self._package(name, match[2], file, "the training ran with it")
             if line.rstrip().endswith(_SETTINGS):
                 self._settings(dict(_pairs(_items(lines[number + 1 :]))), file)
 
@@ -285,11 +287,11 @@ class _Reader:
 
     def _pins(self) -> None:
         try:
-            found = project_files.find(self.run.folder)
+            files = project_files.find(self.run.folder)
         except CommandError:  # none, which is usual here
             return
         complete: set[str] = set()
-        for path in found:
+        for path in files:
             file = path.relative_to(self.run.folder).as_posix()
             if self._path(file) is None:
                 continue
@@ -313,9 +315,9 @@ class _Reader:
 
     def say(self, name: str, value: Any, file: str) -> None:
         """Keep what a file says."""
-        one = Said(name, value, file)
-        if one not in self.said:
-            self.said.append(one)
+        fact = Said(name, value, file)
+        if fact not in self.said:
+            self.said.append(fact)
 
     def _text(self, name: str, value: Any, file: str) -> None:
         if isinstance(value, str) and 0 < len(value) <= 200:
@@ -332,7 +334,7 @@ class _Reader:
             return
         if not isinstance(value, str) or not 0 < len(value) <= _VERSION:
             self.run.notes.append(f"{file}: its transformers_version is no version")
-        elif all((one.release, one.file) != (value, file) for one in self.run.releases):
+        elif all((known.release, known.file) != (value, file) for known in self.run.releases):
             self.run.releases.append(Release(value, file, what))
 
     def _package(self, name: str, version: Any, file: str, what: str) -> None:
@@ -346,25 +348,27 @@ class _Reader:
         several = {"model_types", "architectures"}
         values: dict[str, Any] = {}
         for name in FACTS:
-            found = list(dict.fromkeys(one.value for one in self.said if one.name == name))
+            distinct = list(dict.fromkeys(fact.value for fact in self.said if fact.name == name))
             if name in several:
-                values[name] = found
-            elif len(found) == 1:
-                values[name] = found[0]
-            elif found:
-                told = ", ".join(f"{one.value} ({one.file})" for one in self.said if one.name == name)
-                self.run.notes.append(f"the files do not agree on {FACTS[name]}: {told}")
+                values[name] = distinct
+            elif len(distinct) == 1:
+                values[name] = distinct[0]
+            elif distinct:
+                stated = ", ".join(f"{fact.value} ({fact.file})" for fact in self.said if fact.name == name)
+                self.run.notes.append(f"the files do not agree on {FACTS[name]}: {stated}")
         return Files(
             **{
                 **values,
                 "folder": self.run.folder,
-                "releases": tuple(dict.fromkeys(one.release for one in self.run.releases)),
+                "releases": tuple(dict.fromkeys(mention.release for mention in self.run.releases)),
                 "model_types": frozenset(values["model_types"]),
                 "architectures": tuple(values["architectures"]),
                 "config": self.config,
                 "processor": self.processor,
                 "tokenizer": self.tokenizer,
-                "packages": {name: found.copy().pop() for name, found in self.packages.items() if len(found) == 1},
+                "packages": {
+                    name: versions.copy().pop() for name, versions in self.packages.items() if len(versions) == 1
+                },
                 "said": tuple(self.said),
             }
         )
@@ -374,9 +378,9 @@ class _Reader:
     def _newest_checkpoint(self) -> list[str]:
         """The checkpoint with the highest number, if there are any; with a slash."""
         numbers = [
-            int(found[1])
-            for found in (re.fullmatch(r"checkpoint-(\d{1,12})", path.name) for path in self.run.folder.iterdir())
-            if found
+            int(match[1])
+            for match in (re.fullmatch(r"checkpoint-(\d{1,12})", path.name) for path in self.run.folder.iterdir())
+            if match
         ]
         name = f"checkpoint-{max(numbers)}" if numbers else ""
         if not name or not (self.run.folder / name).is_dir() or not self._is_inside(self.run.folder / name):
@@ -447,14 +451,14 @@ class _Reader:
         waiting: list[Any] = [content]
         seen = 0
         while waiting:
-            one = waiting.pop()
+            value = waiting.pop()
             seen += 1
             if seen > _NODES:
                 self.run.notes.append(f"{file}: more than {_NODES} parts; the rest was not looked at")
                 return
-            if isinstance(one, dict):
-                yield one
-            parts = one.values() if isinstance(one, dict) else one
+            if isinstance(value, dict):
+                yield value
+            parts = value.values() if isinstance(value, dict) else value
             waiting += [part for part in parts if isinstance(part, (dict, list))]
 
 
@@ -471,9 +475,9 @@ def _items(lines: list[str]) -> Iterator[str]:
 
 def _pairs(items: Iterator[str]) -> Iterator[tuple[str, str]]:
     for item in items:
-        found = _SETTING.fullmatch(item)
-        if found:
-            yield found[1], found[2].strip()
+        match = _SETTING.fullmatch(item)
+        if match:
+            yield match[1], match[2].strip()
 
 
 def _list(value: Any) -> list[Any]:

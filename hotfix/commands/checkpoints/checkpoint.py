@@ -87,12 +87,12 @@ def judge(checkpoint: Checkpoint, version: Version, release: forms.Release) -> l
         release: its source, as far as configurations go.
     """
     version = Version(version.base_version)
-    found = [finding for rule in RULES for finding in rule(checkpoint, version, release)]
+    findings = [finding for rule in RULES for finding in rule(checkpoint, version, release)]
     for id in checkpoints.by_fix():
         if _may_have(id, version):
-            found += checkpoints.of_fix(id, checkpoint, version, release)
+            findings += checkpoints.of_fix(id, checkpoint, version, release)
     order = {file: number for number, file in reversed(list(enumerate((*CORE, *checkpoint.json))))}
-    return sorted(found, key=lambda one: (not one.is_harmful, order.get(one.file, len(order))))
+    return sorted(findings, key=lambda misreading: (not misreading.is_harmful, order.get(misreading.file, len(order))))
 
 
 def _may_have(id: str, version: Version) -> bool:
@@ -132,9 +132,11 @@ def configuration(checkpoint: Checkpoint, version: Version, release: forms.Relea
     """What 5.x has written into ``config.json`` and no fix brings into another form."""
     if checkpoint.needs_code:
         return
-    for one in checkpoint.translation(release):
-        if one.key.rpartition(".")[2] != "dtype" and one.outcome is not forms.Outcome.TRANSLATED:
-            yield Misreading(one.file, one.key, Effect.MISREAD, one.sentence, (one.fix,) if one.fix else ())
+    for finding in checkpoint.translation(release):
+        if finding.key.rpartition(".")[2] != "dtype" and finding.outcome is not forms.Outcome.TRANSLATED:
+            yield Misreading(
+                finding.file, finding.key, Effect.MISREAD, finding.sentence, (finding.fix,) if finding.fix else ()
+            )
 
 
 def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
@@ -156,9 +158,9 @@ def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> I
     """Heads of another size than the hidden size shared among them, in a release that knows no other."""
     understood = release.class_of(checkpoint.model_type)
     sizes = [checkpoint.config.get(name) for name in ("head_dim", "num_attention_heads", "hidden_size")]
-    if understood is None or not all(isinstance(one, int) and one > 0 for one in sizes):
+    if understood is None or not all(isinstance(size, int) and size > 0 for size in sizes):
         return
-    size, number, hidden = (int(one) for one in sizes if one is not None)
+    size, number, hidden = (int(value) for value in sizes if value is not None)
     known = "head_dim" in understood.arguments or re.search(r'config(?:\.|, ")head_dim', understood.model)
     if size * number != hidden and not known:
         sentence = f"It is {size}, and {understood.name} of this release takes {hidden}/{number}: weights do not fit."

@@ -65,7 +65,7 @@ class Answer:
     @property
     def is_harmed(self) -> bool:
         """Whether the release does not read what was saved."""
-        return any(one.is_harmful for one in self.findings)
+        return any(misreading.is_harmful for misreading in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """The public form, as in ``hotfix check-model --json``."""
@@ -75,7 +75,9 @@ class Answer:
             "written_by": self.checkpoint.writer,
             "release": str(self.release),
             "installed": self.installed,
-            "findings": [{**one.to_dict(), "hotfix": cure} for one, cure in zip(self.findings, self.cures)],
+            "findings": [
+                {**misreading.to_dict(), "hotfix": cure} for misreading, cure in zip(self.findings, self.cures)
+            ],
             "read_right_by": list(self.right),
             "model_since": self.first,
         }
@@ -103,9 +105,11 @@ def examine(path: str, asked: Optional[str] = None) -> Answer:
     right = [
         version
         for version in (() if read.unreadable else by_release.releases())
-        if not any(one.is_harmful for one in checkpoint.judge(read, version, by_release.source_of(version)))
+        if not any(
+            misreading.is_harmful for misreading in checkpoint.judge(read, version, by_release.source_of(version))
+        )
     ]
-    cures = [_cure(one, release) for one in findings]
+    cures = [_cure(misreading, release) for misreading in findings]
     return Answer(read, release, installed, findings, cures, _runs(right, by_release.releases()), first)
 
 
@@ -180,8 +184,8 @@ def _show(answer: Answer) -> None:
     screen.facts(facts)
     if answer.findings:
         rows = [
-            (one.effect.value, one.file, one.key, one.sentence, cure)
-            for one, cure in zip(answer.findings, answer.cures)
+            (misreading.effect.value, misreading.file, misreading.key, misreading.sentence, cure)
+            for misreading, cure in zip(answer.findings, answer.cures)
         ]
         screen.line()
         screen.table(("effect", "file", "key", "why", "hotfix"), rows)
@@ -190,7 +194,7 @@ def _show(answer: Answer) -> None:
 
 
 def _summary(answer: Answer) -> str:
-    harmful = [cure for one, cure in zip(answer.findings, answer.cures) if one.is_harmful]
+    harmful = [cure for misreading, cure in zip(answer.findings, answer.cures) if misreading.is_harmful]
     name = f"{PACKAGE} {answer.release}"
     if not harmful:
         unread = len(answer.checkpoint.unread)

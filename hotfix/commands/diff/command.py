@@ -36,14 +36,14 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the command."""
     from .. import screen
 
-    found = list(diffs(chosen.id, chosen.target))
+    shown = list(diffs(chosen.id, chosen.target))
     if chosen.json:
-        screen.print_json([{"target": target, "diff": "\n".join(lines)} for target, lines in found])
+        screen.print_json([{"target": target, "diff": "\n".join(lines)} for target, lines in shown])
         return 0
     out = screen.Screen()
-    if not found:
+    if not shown:
         out.line(_nothing(chosen.id))
-    for _, lines in found:
+    for _, lines in shown:
         out.diff(lines)
     return 0
 
@@ -66,13 +66,13 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
     matching = [target for target in fix.targets if fnmatchcase(str(target), pattern)]
     if not matching:
         raise CommandError(f"{id} has no target that matches {pattern!r}; it has {_names(fix)}")
-    found = False
+    is_broken = False
     for target in matching:
         wildcard = "*" in target.module  # which module that is shows when it is imported
         if wildcard or verdict.judge_installed(fix, target).verdict is Verdict.BROKEN:
-            found = found or not wildcard
+            is_broken = is_broken or not wildcard
             yield str(target), _diff(fix, target)
-    for companion in fix.companions if found else ():
+    for companion in fix.companions if is_broken else ():
         yield str(companion), _diff(fix, companion)
 
 
@@ -87,29 +87,35 @@ def _diff(fix: Fix, target: Target) -> list[str]:
     module, qualname = target.edited_name()
     spec = None if "*" in module else installed.find_spec(module)
     text = installed.source_of(spec) or ""
-    found = source.find(text, qualname) if text else None
+    original = source.find(text, qualname) if text else None
     name = (spec.origin if spec else None) or module
     if target.way.adds_name:
         return _added(fix, target, name)
-    if target.way.is_around or found is None:
-        return _around(fix, target, name, found)
+    if target.way.is_around or original is None:
+        return _around(fix, target, name, original)
     before = text.splitlines()
-    first = found.lineno - 1
-    last = first + len(found.text.splitlines())
-    new = edited_text.edited(found, target, text) if target.way.edits_source else _replaced(target, found)
+    first = original.lineno - 1
+    last = first + len(original.text.splitlines())
+    new = edited_text.edited(original, target, text) if target.way.edits_source else _replaced(target, original)
     after = [*before[:first], *new, *before[last:]]
     which = f"{fix.id}, around {target} only" if target.decorator else fix.id
     return list(unified_diff(before, after, name, f"{name} ({which})", lineterm=""))
 
 
-def _around(fix: Fix, target: Target, name: str, found: Optional[Found]) -> list[str]:
+def _around(fix: Fix, target: Target, name: str, original: Optional[Found]) -> list[str]:
     """A closure changes no line: its source is shown as added behind the function that it is put around."""
-    line = found.lineno + len(found.text.rstrip().splitlines()) - 1 if found else 0
+    line = original.lineno + len(original.text.rstrip().splitlines()) - 1 if original else 0
     added = textwrap.dedent(inspect.getsource(target.implementation)).rstrip().splitlines()
-    added = [one for one in added if not one.startswith("@")]
-    kept = found.text.rstrip().splitlines()[-1:] if found else []
+    added = [line for line in added if not line.startswith("@")]
+    kept = original.text.rstrip().splitlines()[-1:] if original else []
     head = f"@@ -{line},{len(kept)} +{line},{len(kept) + len(added)} @@ put around {target.qualname}"
-    return [f"--- {name}", f"+++ {name} ({fix.id})", head, *(" " + one for one in kept), *("+" + one for one in added)]
+    return [
+        f"--- {name}",
+        f"+++ {name} ({fix.id})",
+        head,
+        *(" " + line for line in kept),
+        *("+" + line for line in added),
+    ]
 
 
 def _added(fix: Fix, target: Target, name: str) -> list[str]:
@@ -121,20 +127,20 @@ def _added(fix: Fix, target: Target, name: str) -> list[str]:
     else:
         text = [f"from {addition.leaf} import {target.qualname}"]
     head = f"@@ -0,0 +1,{len(text)} @@ {'made for' if addition.is_made else 'added as'} {target.qualname}"
-    return [f"--- {name}", f"+++ {name} ({fix.id})", head, *("+" + one for one in text)]
+    return [f"--- {name}", f"+++ {name} ({fix.id})", head, *("+" + line for line in text)]
 
 
-def _replaced(target: Target, found: Found) -> list[str]:
+def _replaced(target: Target, original: Found) -> list[str]:
     """Our function, under the name of the target, where the installed one stands."""
     text = textwrap.dedent(inspect.getsource(target.implementation))
     node = ast.parse(text).body[0]
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ours = text.splitlines()[node.lineno - 1 :]
-    ours[0] = ours[0].replace(f"def {node.name}", f"def {found.node.name}", 1)
-    theirs = found.text.splitlines()
-    decorators = theirs[: found.node.lineno - found.lineno]
-    trailing = [line for line in theirs[len(found.text.rstrip().splitlines()) :] if not line.strip()]
-    return [*decorators, *textwrap.indent("\n".join(ours), " " * found.node.col_offset).splitlines(), *trailing]
+    ours[0] = ours[0].replace(f"def {node.name}", f"def {original.node.name}", 1)
+    theirs = original.text.splitlines()
+    decorators = theirs[: original.node.lineno - original.lineno]
+    trailing = [line for line in theirs[len(original.text.rstrip().splitlines()) :] if not line.strip()]
+    return [*decorators, *textwrap.indent("\n".join(ours), " " * original.node.col_offset).splitlines(), *trailing]
 
 
 def _nothing(id: str) -> str:

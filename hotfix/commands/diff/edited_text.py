@@ -24,11 +24,11 @@ Piece = tuple[Any, Any]
 """An expression, a statement or a block of statements, and what takes its place."""
 
 
-def edited(found: Found, target: Target, text: str) -> list[str]:
+def edited(original: Found, target: Target, text: str) -> list[str]:
     """The lines of a definition after the edit of a target.
 
     Args:
-        found: the definition.
+        original: the definition.
         target: its method is ``edit``.
         text: of the whole module.
 
@@ -36,17 +36,17 @@ def edited(found: Found, target: Target, text: str) -> list[str]:
         CommandError: the edit does not match as often as declared.
     """
     try:
-        after = code.edited_tree(ast.Module([copy.deepcopy(found.node)], []), target).body[0]
+        after = code.edited_tree(ast.Module([copy.deepcopy(original.node)], []), target).body[0]
     except Refusal as refusal:
         raise CommandError(f"{target}: {refusal}") from None
-    before, after = (_without_idle_pass(tree) for tree in (copy.deepcopy(found.node), after))
+    before, after = (_without_idle_pass(tree) for tree in (copy.deepcopy(original.node), after))
     lines = text.splitlines()
     for bracketed in (False, True):
-        written = _written(found, _pieces(before, after), lines, bracketed)
+        written = _written(original, _pieces(before, after), lines, bracketed)
         if _says("\n".join(written), after):
             return written
     # Several statements on one line, or an `elif`: such text cannot be changed in place.
-    return textwrap.indent(ast.unparse(after), " " * found.node.col_offset).splitlines()
+    return textwrap.indent(ast.unparse(after), " " * original.node.col_offset).splitlines()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -71,13 +71,15 @@ def _pieces(old: Any, new: Any) -> list[Piece]:
             pieces += [piece for pair in pairs for piece in _pieces(*pair)]
         else:
             return [(old, new)]
-    whole = all(isinstance(one, (ast.expr, ast.stmt, list)) for piece in pieces for one in piece)
+    whole = all(isinstance(side, (ast.expr, ast.stmt, list)) for piece in pieces for side in piece)
     return pieces if whole else [(old, new)]
 
 
 def _of_blocks(old: list[ast.stmt], new: list[ast.stmt]) -> list[Piece]:
     pieces: list[Piece] = []
-    matcher = SequenceMatcher(None, [_dumped(one) for one in old], [_dumped(one) for one in new], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [_dumped(statement) for statement in old], [_dumped(statement) for statement in new], autojunk=False
+    )
     for kind, first, last, begin, end in matcher.get_opcodes():
         if kind == "replace" and last - first == end - begin:
             pieces += [piece for pair in zip(old[first:last], new[begin:end]) for piece in _pieces(*pair)]
@@ -91,12 +93,12 @@ def _of_blocks(old: list[ast.stmt], new: list[ast.stmt]) -> list[Piece]:
 
 
 def _is_block(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, ast.stmt) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(statement, ast.stmt) for statement in value)
 
 
 def _dumped(node: Any) -> str:
     if isinstance(node, list):
-        return repr([_dumped(one) for one in node])
+        return repr([_dumped(element) for element in node])
     return ast.dump(node) if isinstance(node, ast.AST) else repr(node)
 
 
@@ -105,7 +107,7 @@ def _without_idle_pass(tree: Any) -> Any:
     for node in ast.walk(tree):
         for name, block in ast.iter_fields(node):
             if _is_block(block) and len(block) > 1:
-                rest = [one for one in block if not isinstance(one, ast.Pass)]
+                rest = [statement for statement in block if not isinstance(statement, ast.Pass)]
                 setattr(node, name, rest or block[:1])
     return tree
 
@@ -114,10 +116,10 @@ def _without_idle_pass(tree: Any) -> Any:
 # Below: the text. Columns are counted in bytes.
 
 
-def _written(found: Found, pieces: Sequence[Piece], lines: Sequence[str], bracketed: bool) -> list[str]:
+def _written(original: Found, pieces: Sequence[Piece], lines: Sequence[str], bracketed: bool) -> list[str]:
     changed = list(lines)
-    as_they_stand = {_dumped(node): node for node in ast.walk(found.node) if isinstance(node, ast.stmt)}
-    first, last = found.lineno - 1, found.lineno - 1 + len(found.text.splitlines())
+    as_they_stand = {_dumped(node): node for node in ast.walk(original.node) if isinstance(node, ast.stmt)}
+    first, last = original.lineno - 1, original.lineno - 1 + len(original.text.splitlines())
     for old, new in sorted(pieces, key=lambda piece: _position(piece[0]), reverse=True):
         if isinstance(old, ast.expr):
             _put_expression(changed, old, new, bracketed)
@@ -128,8 +130,8 @@ def _written(found: Found, pieces: Sequence[Piece], lines: Sequence[str], bracke
 
 
 def _position(node: Any) -> tuple[int, int]:
-    one = node[0] if isinstance(node, list) else node
-    return one.lineno, one.col_offset
+    first = node[0] if isinstance(node, list) else node
+    return first.lineno, first.col_offset
 
 
 def _put_expression(lines: list[str], old: Any, new: ast.expr, bracketed: bool) -> None:
@@ -146,12 +148,12 @@ def _put_block(
     first, last = old[0].lineno - 1, old[-1].end_lineno - 1
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     put: list[str] = []
-    for one in new:
-        same = as_they_stand.get(_dumped(one))
+    for statement in new:
+        same = as_they_stand.get(_dumped(statement))
         if same is not None:  # it moves, and stays as it was written
             put += _indented(text[same.lineno - 1 : same.end_lineno], indent)
         else:
-            put += textwrap.indent(ast.unparse(ast.fix_missing_locations(one)), indent).splitlines()
+            put += textwrap.indent(ast.unparse(ast.fix_missing_locations(statement)), indent).splitlines()
     lines[first : last + 1] = put
 
 

@@ -63,9 +63,9 @@ def python() -> Iterator[Answer]:
     if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
         yield Answer("ok", "Python", f"{version} at {sys.executable}")
     else:
-        first, last = (".".join(map(str, one)) for one in PYTHONS)
-        found = f"{version} is not among those that are tested"
-        yield Answer("warning", "Python", found, f"use Python {first} to {last}")
+        first, last = (".".join(map(str, numbers)) for numbers in PYTHONS)
+        sentence = f"{version} is not among those that are tested"
+        yield Answer("warning", "Python", sentence, f"use Python {first} to {last}")
     for flag, letter, loses in (
         ("no_site", "-S", "start-up files and site-packages are not looked at"),
         ("isolated", "-I", "PYTHONPATH is not looked at, so `hotfix run` does not reach it"),
@@ -76,8 +76,10 @@ def python() -> Iterator[Answer]:
             yield Answer("warning", f"python {letter}", f"this interpreter runs under {letter}: {loses}", advice)
     lazy = os.environ.get("PYTHON_LAZY_IMPORTS", "") or str(sys._xoptions.get("lazy_imports", ""))
     if lazy == "all":
-        found = "PYTHON_LAZY_IMPORTS=all: from Python 3.15 on, a bare `import hotfix.auto` never runs"
-        yield Answer("warning", "lazy imports", found, "put it in a try block, use the start-up file or `hotfix run`")
+        sentence = "PYTHON_LAZY_IMPORTS=all: from Python 3.15 on, a bare `import hotfix.auto` never runs"
+        yield Answer(
+            "warning", "lazy imports", sentence, "put it in a try block, use the start-up file or `hotfix run`"
+        )
 
 
 def injection() -> Iterator[Answer]:
@@ -90,8 +92,8 @@ def injection() -> Iterator[Answer]:
     missed = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if not live)
     ways = " and ".join(_ways())
     if armed[""]:
-        found = f"by {ways or 'something that is not known'}: {reached}" + (f"; not {missed}" if missed else "")
-        yield Answer("ok", "switched on", found)
+        sentence = f"by {ways or 'something that is not known'}: {reached}" + (f"; not {missed}" if missed else "")
+        yield Answer("ok", "switched on", sentence)
     elif ways:
         yield Answer(
             "problem",
@@ -110,8 +112,8 @@ def sitecustomize() -> Iterator[Answer]:
         spec = installed.find_spec(name)
         origin = spec.origin if spec else None
         if origin and Path(origin).resolve().parent not in (launch.FOLDER, launch.AUDIT_FOLDER):
-            found = f"{origin} is imported at every start"
-            yield Answer("note", name, found, "none needed: `hotfix run` arms hotfix and then imports it")
+            sentence = f"{origin} is imported at every start"
+            yield Answer("note", name, sentence, "none needed: `hotfix run` arms hotfix and then imports it")
 
 
 def environments() -> Iterator[Answer]:
@@ -122,8 +124,10 @@ def environments() -> Iterator[Answer]:
         said = re.search(r"^home\s*=\s*(.*)$", config.read_text(encoding="utf-8", errors="replace"), re.M)
         home = said[1].strip() if said else ""
     if home and (Path(home).parent / "pyvenv.cfg").is_file():
-        found = f"{sys.prefix} was made from the environment {Path(home).parent}"
-        yield Answer("note", "nested environment", found, "install hotfix in the inner one; the outer one is not seen")
+        sentence = f"{sys.prefix} was made from the environment {Path(home).parent}"
+        yield Answer(
+            "note", "nested environment", sentence, "install hotfix in the inner one; the outer one is not seen"
+        )
 
 
 def ourselves() -> Iterator[Answer]:
@@ -137,19 +141,19 @@ def ourselves() -> Iterator[Answer]:
         )
     for folder in _path():
         for entry in folder.glob("hotfix-*.*-info"):
-            found = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
+            sentence = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
             advice = "pip uninstall hotfix, then install transformers-hotfix again, with --force-reinstall"
-            yield Answer("problem", "hotfix", found, advice)
+            yield Answer("problem", "hotfix", sentence, advice)
     copies = [folder for folder in _path() if _has_hotfix(folder)]
     if len(copies) > 1:
-        found = f"there is more than one: in {', '.join(map(str, copies))}"
-        yield Answer("warning", "hotfix", found, "keep one; the first is imported")
+        sentence = f"there is more than one: in {', '.join(map(str, copies))}"
+        yield Answer("warning", "hotfix", sentence, "keep one; the first is imported")
     # A program that is started from its own folder finds what lies there first; the command `hotfix` does not.
     project = Path.cwd()
     if project not in copies and _has_hotfix(project) and (project / "hotfix").resolve() != here:
-        found = f"{project} has a `hotfix` of its own: programs that are started there import that one"
+        sentence = f"{project} has a `hotfix` of its own: programs that are started there import that one"
         advice = "rename it; until then nothing is repaired in those programs, which say so, or stop under a guard"
-        yield Answer("problem", "hotfix", found, advice)
+        yield Answer("problem", "hotfix", sentence, advice)
 
 
 def switches() -> Iterator[Answer]:
@@ -185,15 +189,15 @@ def transformers() -> Iterator[Answer]:
         halves = [entry for folder in _path() for entry in folder.glob("transformers-*.dist-info")]
         halves += [folder / "transformers" for folder in _path() if (folder / "transformers").is_dir()]
         if halves:
-            found = f"a broken installation: {halves[0]} is there, the code is not"
-            yield Answer("problem", "transformers", found, "pip install --force-reinstall transformers==...")
+            sentence = f"a broken installation: {halves[0]} is there, the code is not"
+            yield Answer("problem", "transformers", sentence, "pip install --force-reinstall transformers==...")
         else:
             yield Answer("note", "transformers", "not installed: there is nothing to repair")
         return
     first = copies[0]
     if len(copies) > 1:
-        found = f"{len(copies)} copies: {', '.join(map(str, copies))}"
-        yield Answer("warning", "transformers", found, f"keep one; the one in {first} is imported")
+        sentence = f"{len(copies)} copies: {', '.join(map(str, copies))}"
+        yield Answer("warning", "transformers", sentence, f"keep one; the one in {first} is imported")
     release = installed.version("transformers")
     if release is None:
         advice = "pip install --force-reinstall transformers==..."
@@ -203,15 +207,15 @@ def transformers() -> Iterator[Answer]:
         entry.name[len("transformers-") : -len(".dist-info")] for entry in first.glob("transformers-*.dist-info")
     }
     if recorded and recorded != {str(release)}:
-        found = f"the code says {release}, its metadata {' and '.join(sorted(recorded))}"
+        sentence = f"the code says {release}, its metadata {' and '.join(sorted(recorded))}"
         advice = f"pip install --force-reinstall transformers=={release}"
-        yield Answer("warning", "transformers", found, advice)
+        yield Answer("warning", "transformers", sentence, advice)
     if release in bugs.examined():
         yield Answer("ok", "transformers", f"{release}, one of {len(bugs.examined())} examined releases")
     else:
-        found = f"{release} is not among the {len(bugs.examined())} examined releases (up to {bugs.examined()[-1]})"
+        sentence = f"{release} is not among the {len(bugs.examined())} examined releases (up to {bugs.examined()[-1]})"
         advice = "where its functions are known sources they are judged as ever; others are left alone and named"
-        yield Answer("warning", "transformers", found, advice)
+        yield Answer("warning", "transformers", sentence, advice)
 
 
 def known_bugs() -> Iterator[Answer]:
@@ -219,11 +223,11 @@ def known_bugs() -> Iterator[Answer]:
     from ..scan import affected, formats
 
     here = affected.of_environment()
-    kinds = [one.bug.kind for one in here.findings if not one.bug.repaired]
+    kinds = [finding.bug.kind for finding in here.findings if not finding.bug.repaired]
     if kinds:
-        found = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong results silently"
+        sentence = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong results silently"
         upgrade = f"{formats.advice(here, here.steps[-1])} " if here.steps else ""
-        yield Answer("note", "known bugs", found, f"{upgrade}`pip freeze | hotfix scan -` lists them.")
+        yield Answer("note", "known bugs", sentence, f"{upgrade}`pip freeze | hotfix scan -` lists them.")
 
 
 def neighbours() -> Iterator[Answer]:
@@ -241,8 +245,8 @@ def neighbours() -> Iterator[Answer]:
         if here.keys() == bug.needs.keys() and all(
             needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()
         ):
-            found = " and ".join(f"{name} {version}" for name, version in here.items())
-            yield Answer("warning", "neighbours", f"{found} beside transformers {release}: {bug.error}", bug.why_not)
+            sentence = " and ".join(f"{name} {version}" for name, version in here.items())
+            yield Answer("warning", "neighbours", f"{sentence} beside transformers {release}: {bug.error}", bug.why_not)
 
 
 def flash_attention() -> Iterator[Answer]:
@@ -255,9 +259,9 @@ def flash_attention() -> Iterator[Answer]:
         yield Answer("warning", "flash-attn", f"importing it {done}", "import it by hand to see why")
     elif done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        found = f"{version} cannot be imported: {lines[-1] if lines else 'no message'}"
+        sentence = f"{version} cannot be imported: {lines[-1] if lines else 'no message'}"
         advice = "reinstall it for this torch (pip install --no-build-isolation), or uninstall it"
-        yield Answer("problem", "flash-attn", found, advice)
+        yield Answer("problem", "flash-attn", sentence, advice)
     else:
         yield Answer("ok", "flash-attn", f"{version} can be imported")
 
@@ -276,21 +280,23 @@ def sources() -> Iterator[Answer]:
             missing.append(module)
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        found = f"{missing[0]}{more} cannot be read as source"
-        yield Answer("problem", "sources", found, "install the release from its wheel, readable for this user")
+        sentence = f"{missing[0]}{more} cannot be read as source"
+        yield Answer("problem", "sources", sentence, "install the release from its wheel, readable for this user")
 
 
 def foreign() -> Iterator[Answer]:
     """Who else replaces functions of transformers."""
-    for one in session.current().ledger.outcomes().values():
-        if one.verdict is Verdict.FOREIGN:
-            yield Answer("warning", "replaced by others", f"{one.target}: {one.reason}", "see that their code is right")
+    for outcome in session.current().ledger.outcomes().values():
+        if outcome.verdict is Verdict.FOREIGN:
+            yield Answer(
+                "warning", "replaced by others", f"{outcome.target}: {outcome.reason}", "see that their code is right"
+            )
     for distribution, name in PATCHERS.items():
         version = installed.version(distribution)
         if version is not None:
-            found = f"{name} {version} replaces functions of transformers when a program asks it to"
+            sentence = f"{name} {version} replaces functions of transformers when a program asks it to"
             advice = "what it replaced first is left alone and called foreign: print hotfix.report() in the program"
-            yield Answer("note", "replaced by others", found, advice)
+            yield Answer("note", "replaced by others", sentence, advice)
 
 
 def extras() -> Iterator[Answer]:

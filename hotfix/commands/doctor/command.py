@@ -20,12 +20,15 @@ def run(chosen: argparse.Namespace) -> int:
     from . import checks
 
     findings = checks.examine(quick=chosen.quick)
-    problems = sum(one.level == "problem" for one in findings)
+    problems = sum(finding.level == "problem" for finding in findings)
     if chosen.json:
-        screen.print_json({"problems": problems, "findings": [one.to_dict() for one in findings]})
+        screen.print_json({"problems": problems, "findings": [finding.to_dict() for finding in findings]})
         return int(problems > 0)
     out = screen.Screen()
-    out.table(("", "what", "found", "to do"), [(one.level, one.subject, one.found, one.advice) for one in findings])
-    if not any(one.level in ("problem", "warning") for one in findings):
+    out.table(
+        ("", "what", "found", "to do"),
+        [(finding.level, finding.subject, finding.found, finding.advice) for finding in findings],
+    )
+    if not any(finding.level in ("problem", "warning") for finding in findings):
         out.line("Nothing stands in the way.")
     return int(problems > 0)

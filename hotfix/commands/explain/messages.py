@@ -596,6 +596,7 @@ def _fits(known: str, asked: str) -> bool:
 
 def _is_configuration(name: str) -> bool:
     """Whether the installed release, or else the newest one, has a configuration class of this name."""
+    from ...loading import forms
     from ...releases import by_release
     from ...versions import installed
     from .. import bugs
@@ -606,7 +607,7 @@ def _is_configuration(name: str) -> bool:
         return False
     release = installed.version(bugs.PACKAGE)
     read = by_release.reader(release if release in known else known[-1])
-    return read is not None and f"{name!r}" in (read(by_release.AUTO[0]) or "")
+    return read is not None and f"{name!r}" in (read(forms.AUTO[0]) or "")
 
 
 def _classes(bug: Bug) -> set[str]:

@@ -40,14 +40,14 @@ def find(folder: Path) -> list[Path]:
     """
     places = [folder, *(folder / name for name in FOLDERS)]
     there = sorted(file for place in places if place.is_dir() for file in place.iterdir() if not file.is_dir())
-    found = [file for pattern in NAMES for file in there if fnmatchcase(file.name.lower(), pattern)]
-    found += [file for file in there if file.parent.name == "requirements" and file.suffix in (".txt", ".in")]
-    if not found:
+    files = [file for pattern in NAMES for file in there if fnmatchcase(file.name.lower(), pattern)]
+    files += [file for file in there if file.parent.name == "requirements" and file.suffix in (".txt", ".in")]
+    if not files:
         raise CommandError(
             f"{folder}: no installed packages in this folder, and no file of a project that names any "
             "(requirements*.txt, pyproject.toml, a lock file, environment.yml, Pipfile, setup.cfg, Dockerfile)"
         )
-    return list(dict.fromkeys(found))[:_MOST]
+    return list(dict.fromkeys(files))[:_MOST]
 
 
 def is_pip_list(text: str) -> bool:
@@ -114,7 +114,7 @@ def of_dockerfile(text: str) -> Iterator[tuple[int, str]]:
         if not re.match(r"RUN\b", line, re.I):
             continue
         for command in re.split(r"&&|\|\||;", line[3:]):
-            yield from ((number, one) for one in _installed_by(command))
+            yield from ((number, requirement) for requirement in _installed_by(command))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -74,13 +74,17 @@ class Pin:
     def __post_init__(self) -> None:
         if len(self.specifier) > _ASKED:
             raise CommandError(f"{self.where}: more than {_ASKED} conditions on {_excerpt(self.name)}")
-        if any(len(one.version) > _VERSION for one in self.specifier):
+        if any(len(clause.version) > _VERSION for clause in self.specifier):
             raise CommandError(f"{self.where}: a version of more than {_VERSION} characters")
 
     @property
     def version(self) -> Optional[Version]:
         """The version, if exactly one is allowed."""
-        exact = [one.version for one in self.specifier if one.operator in ("==", "===") and "*" not in one.version]
+        exact = [
+            clause.version
+            for clause in self.specifier
+            if clause.operator in ("==", "===") and "*" not in clause.version
+        ]
         return _version(exact[0]) if exact else None
 
 
@@ -170,10 +174,10 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
         return _of_toml(source, text, markers)
     if name == "pipfile":
         pins = Pins(source)
-        return _of_lines(pins, ((0, one) for one in project_files.of_pipfile(toml(source, text))), markers)
+        return _of_lines(pins, ((0, line) for line in project_files.of_pipfile(toml(source, text))), markers)
     if name == "setup.cfg":
         pins = Pins(source)
-        return _of_lines(pins, ((0, one) for one in project_files.of_setup_cfg(text, source)), markers)
+        return _of_lines(pins, ((0, line) for line in project_files.of_setup_cfg(text, source)), markers)
     if re.fullmatch(r"dockerfile(\..*)?|.*\.dockerfile", name):
         return _of_lines(Pins(source), project_files.of_dockerfile(text), markers, lenient=True)
     if name == "pipfile.lock" or name.endswith(".json"):
@@ -220,18 +224,18 @@ def _of_lines(pins: Pins, lines: Iterable[tuple[int, str]], markers: dict[str, s
 
 def _with_lines(pins: Pins, text: str) -> Pins:
     """The same pins with the lines on which they stand, where the kind of file has not said them."""
-    for name, found in pins.packages.items():
-        if name != "transformers" or any(pin.where != pins.source for pin in found):
+    for name, entries in pins.packages.items():
+        if name != "transformers" or any(pin.where != pins.source for pin in entries):
             continue  # of nothing else a line is ever shown
         named = {number: line for number, line in enumerate(text.splitlines(), 1) if _names(line, name)}
         if named:
             lines = list(named)
             # A lock file has an entry of its own for each version, and names the package where others want it.
             own = [number for number, line in named.items() if re.search(r"^\s*-?\s*\"?name\"?\s*[=:]", line)]
-            places = own if len(own) >= len(found) else lines
+            places = own if len(own) >= len(entries) else lines
             pins.packages[name] = [
                 replace(pin, where=f"{pin.where}:{places[min(number, len(places) - 1)]}")
-                for number, pin in enumerate(found)
+                for number, pin in enumerate(entries)
             ]
     return pins
 
@@ -393,8 +397,8 @@ def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
     path = link.partition("#")[0].partition("?")[0].rstrip("/")
     file = path.rpartition("/")[2].replace("%2B", "+")
     try:
-        found = parse_wheel_filename(file)[:2] if file.endswith(".whl") else parse_sdist_filename(file)
-        return Pin(canonicalize_name(name or found[0]), SpecifierSet(f"=={found[1]}"), where)
+        parsed = parse_wheel_filename(file)[:2] if file.endswith(".whl") else parse_sdist_filename(file)
+        return Pin(canonicalize_name(name or parsed[0]), SpecifierSet(f"=={parsed[1]}"), where)
     except ValueError:
         pass  # not a file with a version in its name
     tag = re.search(r"@v?(\d+(?:\.\d+)+)$", path)
@@ -488,7 +492,7 @@ def _add_locked(pins: Pins, entry: Any, markers: dict[str, str]) -> None:
     conditions = [conditions] if isinstance(conditions, str) else conditions
     if not isinstance(conditions, list) or len(conditions) > _CONDITIONS:
         raise CommandError(f"{pins.source}: markers of {_excerpt(name)} that are none")
-    if conditions and not any(_holds_text(str(one), markers) for one in conditions):
+    if conditions and not any(_holds_text(str(condition), markers) for condition in conditions):
         return
     version = _version(entry.get("version"))
     if version:
@@ -526,25 +530,25 @@ def _of_bill(source: str, document: Mapping[str, Any]) -> Pins:
     """A bill of materials: what its package URLs name (``pkg:pypi/transformers@4.49.0``)."""
     compositions = document.get("compositions")
     whole = isinstance(compositions, list) and any(
-        isinstance(one, dict) and one.get("aggregate") == "complete" for one in compositions
+        isinstance(composition, dict) and composition.get("aggregate") == "complete" for composition in compositions
     )
     pins = Pins(source, complete=whole)
     metadata = document.get("metadata")
     described = metadata.get("component") if isinstance(metadata, dict) else None
     waiting, nameless = [described, document.get("components")], 0
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, list):
-            waiting += one
-        if not isinstance(one, dict):
+        component = waiting.pop()
+        if isinstance(component, list):
+            waiting += component
+        if not isinstance(component, dict):
             continue
-        waiting.append(one.get("components"))
-        url = one.get("purl")
-        nameless += not url and one.get("type") == "library"
-        found = _PACKAGE_URL.match(url) if isinstance(url, str) and len(url) < _LONG else None
-        if found:
+        waiting.append(component.get("components"))
+        url = component.get("purl")
+        nameless += not url and component.get("type") == "library"
+        match = _PACKAGE_URL.match(url) if isinstance(url, str) and len(url) < _LONG else None
+        if match:
             pins.count(source)
-            pins.add(_pin_of_url(canonicalize_name(unquote(found[1])), unquote(found[2] or ""), source))
+            pins.add(_pin_of_url(canonicalize_name(unquote(match[1])), unquote(match[2] or ""), source))
     if not pins.packages:
         raise CommandError(f"{source}: a bill of materials that names no package of Python")
     if nameless:
@@ -657,17 +661,17 @@ def _installed_in(folder: Path) -> tuple[list[Path], list[Path]]:
     tree = Tree(folder)
     places = [folder, *folder.glob("lib*/python3*/site-packages"), folder / "Lib" / "site-packages"]
     places = [place for place in places if place.is_dir() and tree.contains(place)]
-    found = [entry for place in places for entry in sorted(place.glob("*-*.*-info"))]
+    entries = [entry for place in places for entry in sorted(place.glob("*-*.*-info"))]
     conda = folder / "conda-meta"
-    return found, sorted(conda.glob("*-*-*.json")) if tree.contains(conda) else []
+    return entries, sorted(conda.glob("*-*-*.json")) if tree.contains(conda) else []
 
 
 def _of_folder(folder: Path) -> Pins:
-    found, conda = _installed_in(folder)
-    if not found and not conda:
+    entries, conda = _installed_in(folder)
+    if not entries and not conda:
         raise CommandError(f"{folder}: no installed packages in this folder; name an environment or its site-packages")
     pins = Pins(str(folder), complete=True)
-    named = [entry.name.rpartition(".")[0].split("-")[:2] for entry in found]
+    named = [entry.name.rpartition(".")[0].split("-")[:2] for entry in entries]
     named += [entry.stem.rsplit("-", 2)[:2] for entry in conda]
     for name, said in dict.fromkeys((canonicalize_name(name), version) for name, version in named):
         version = _version(said)
@@ -721,8 +725,8 @@ def _version(text: object) -> Optional[Version]:
 
 
 def _flat(lists: Iterable[Any]) -> Iterator[Any]:
-    for one in lists:
-        yield from one if isinstance(one, list) else [one]
+    for value in lists:
+        yield from value if isinstance(value, list) else [value]
 
 
 def _shown(link: str) -> str:

@@ -81,13 +81,15 @@ class Scan:
 
     def unrepaired(self) -> int:
         """How many of the findings hotfix does not repair."""
-        return sum(not one.bug.repaired for one in self.findings)
+        return sum(not finding.bug.repaired for finding in self.findings)
 
     def left(self) -> list[PinnedBug]:
         """The findings that stay in the environment that is described."""
-        repaired = {one.bug.id for one in self.findings if one.bug.repaired and not one.bug.optin}
+        repaired = {finding.bug.id for finding in self.findings if finding.bug.repaired and not finding.bug.optin}
         gone = repaired if self.with_hotfix else set()
-        return [one for one in self.findings if one.bug.id not in gone and one.bug.id not in self.ignored]
+        return [
+            finding for finding in self.findings if finding.bug.id not in gone and finding.bug.id not in self.ignored
+        ]
 
 
 def judge(pins: Pins) -> list[Scan]:
@@ -101,12 +103,12 @@ def judge(pins: Pins) -> list[Scan]:
 
 def of_environment() -> Scan:
     """Judge what is installed beside hotfix."""
-    found = Pins("this environment", complete=True)
+    pins = Pins("this environment", complete=True)
     for name in {PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
         version = installed.version(name)
         if version is not None:
-            found.add(Pin(name, SpecifierSet(f"=={version}"), found.source))
-    return judge(found)[0]
+            pins.add(Pin(name, SpecifierSet(f"=={version}"), pins.source))
+    return judge(pins)[0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -123,21 +125,26 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
     with_hotfix = "transformers-hotfix" in pins.packages
     if pin.opaque:
         return Scan(pins.source, asked, pin.where, with_hotfix=with_hotfix, notes=(*notes, f"{pin.opaque}: not judged"))
-    allowed = (release,) if release else tuple(one for one in releases if pin.specifier.contains(one))
+    allowed = (release,) if release else tuple(version for version in releases if pin.specifier.contains(version))
     examined = bool(allowed) and (release is None or releases[0] <= release <= releases[-1])
     if not allowed:
         notes.append(f"{asked}: none of the examined releases is allowed ({releases[0]} to {releases[-1]})")
     elif not examined:
         notes.append(f"{asked}: outside of the examined releases ({releases[0]} to {releases[-1]})")
-    found = []
+    findings = []
     for bug in bugs.known().values():
-        hit = tuple(one for one in allowed if bug.is_in(one))
+        hit = tuple(version for version in allowed if bug.is_in(version))
         condition = _condition(bug, pins) if hit else None
         if condition is not None:
-            found.append(PinnedBug(bug, hit, condition))
+            findings.append(PinnedBug(bug, hit, condition))
     kinds = ("security", "crash", "silent")
-    found.sort(key=lambda one: (kinds.index(one.bug.kind) if one.bug.kind in kinds else 3, not one.bug.repaired))
-    steps = _steps(found, allowed, releases)
+    findings.sort(
+        key=lambda finding: (
+            kinds.index(finding.bug.kind) if finding.bug.kind in kinds else 3,
+            not finding.bug.repaired,
+        )
+    )
+    steps = _steps(findings, allowed, releases)
     return Scan(
         pins.source,
         asked,
@@ -145,7 +152,7 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
         examined,
         release is not None,
         len(allowed),
-        tuple(found),
+        tuple(findings),
         steps,
         with_hotfix,
         notes=tuple(notes),
@@ -173,21 +180,21 @@ def _condition(bug: Bug, pins: Pins) -> Optional[str]:
 _WORST = ("security", "crash")
 
 
-def _steps(found: Sequence[PinnedBug], allowed: Sequence[Version], releases: Sequence[Version]) -> tuple[Step, ...]:
+def _steps(findings: Sequence[PinnedBug], allowed: Sequence[Version], releases: Sequence[Version]) -> tuple[Step, ...]:
     """The nearest releases without the worst of what hotfix does not repair, without silent bugs, without any.
 
     Bugs that the newest release has are left out: no upgrade ends them.
     """
-    rest = [one.bug for one in found if not one.bug.repaired and not one.bug.is_in(releases[-1])]
-    here = {one.bug.id for one in found}
+    rest = [finding.bug for finding in findings if not finding.bug.repaired and not finding.bug.is_in(releases[-1])]
+    here = {finding.bug.id for finding in findings}
     steps: list[Step] = []
     for ends, ending in (
         ("crashes", [bug for bug in rest if bug.kind in _WORST]),
         ("silent bugs", [bug for bug in rest if bug.kind in (*_WORST, "silent")]),
         ("all", rest),
     ):
-        later = (one for one in releases if ending and one > min(allowed))
-        release = next((one for one in later if not any(bug.is_in(one) for bug in ending)), None)
+        later = (version for version in releases if ending and version > min(allowed))
+        release = next((version for version in later if not any(bug.is_in(version) for bug in ending)), None)
         if release is None or (steps and steps[-1].release == release and ends != "all"):
             continue
         ended = sum(not bug.is_in(release) for bug in rest)
@@ -209,12 +216,12 @@ def to_dict(scan: Scan) -> dict[str, Any]:
         "names_hotfix": scan.with_hotfix,
         "findings": [
             {
-                **one.bug.to_dict(),
-                "releases": [str(release) for release in one.releases],
-                "condition": one.condition,
-                "ignored": scan.ignored.get(one.bug.id, ""),
+                **finding.bug.to_dict(),
+                "releases": [str(release) for release in finding.releases],
+                "condition": finding.condition,
+                "ignored": scan.ignored.get(finding.bug.id, ""),
             }
-            for one in scan.findings
+            for finding in scan.findings
         ],
         "upgrade": str(scan.steps[-1].release) if scan.steps else None,
         "new_bugs_in_upgrade": scan.steps[-1].new if scan.steps else 0,

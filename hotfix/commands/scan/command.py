@@ -58,18 +58,22 @@ def run(chosen: argparse.Namespace) -> int:
         formats.print_table(scans, chosen.all)
     else:
         getattr(formats, f"print_{chosen.format}")(scans)
-    kinds = {one.bug.kind for scan in scans for one in scan.left()}
+    kinds = {finding.bug.kind for scan in scans for finding in scan.left()}
     fail_on = chosen.fail_on or settings.fail_on
     return int(bool(kinds) if fail_on == "any" else fail_on in kinds)
 
 
 def _without(scan: Scan, settings: ProjectSettings) -> Scan:
     """The same, with what the project ignores marked; an entry that has expired is told."""
-    found = {one.bug.id for one in scan.findings}
+    ids = {finding.bug.id for finding in scan.findings}
     today = date.today()
-    mine = [one for one in settings.ignored if one.id in found]
-    notes = [f"{one.id} was ignored until {one.expires}, and counts again" for one in mine if not one.holds(today)]
-    ignored = {one.id: one.reason for one in mine if one.holds(today)}
+    mine = [exception for exception in settings.ignored if exception.id in ids]
+    notes = [
+        f"{exception.id} was ignored until {exception.expires}, and counts again"
+        for exception in mine
+        if not exception.holds(today)
+    ]
+    ignored = {exception.id: exception.reason for exception in mine if exception.holds(today)}
     return replace(scan, ignored=ignored, notes=(*scan.notes, *notes))
 
 
@@ -83,7 +87,7 @@ def _scans(source: str, python: str) -> list[Scan]:
     folder = Path(source)
     if source == "-" or not folder.is_dir() or readers.is_environment(folder):
         return affected.judge(readers.read(source, python))
-    found, silent, unread = [], [], []
+    named, silent, unread = [], [], []
     tree = Tree(folder)
     for file in project_files.find(folder):
         if reason := tree.refusal(file):
@@ -95,11 +99,11 @@ def _scans(source: str, python: str) -> list[Scan]:
             unread.append(str(error))
             continue
         if any(scan.asked for scan in scans):
-            found += scans
+            named += scans
         else:
             silent.append(file.name)
     notes = [f"not judged: {sentence}" for sentence in unread]
     notes += [f"{bugs.PACKAGE} is not named in {', '.join(silent)}"] if silent else []
-    if not found:
+    if not named:
         return [affected.Scan(source, notes=tuple(notes))]
-    return [*found[:-1], replace(found[-1], notes=(*found[-1].notes, *notes))]
+    return [*named[:-1], replace(named[-1], notes=(*named[-1].notes, *notes))]

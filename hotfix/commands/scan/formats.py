@@ -37,8 +37,10 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
     heights = [
         sum(_height(out, text) for text in (heading(scan), *conclusions(scan, most_steps))) + _FEWEST for scan in scans
     ]
-    full, named = (len(scans), len(scans)) if whole else _shares(heights, [_height(out, heading(one)) for one in scans])
-    room = _LINES - 1 - sum(heights[:full]) - sum(_height(out, heading(one)) for one in scans[full:named])
+    full, named = (
+        (len(scans), len(scans)) if whole else _shares(heights, [_height(out, heading(scan)) for scan in scans])
+    )
+    room = _LINES - 1 - sum(heights[:full]) - sum(_height(out, heading(scan)) for scan in scans[full:named])
     for number, scan in enumerate(scans[:named]):
         if 0 < number < full:
             out.line()
@@ -47,8 +49,8 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
             continue
         for sentence in conclusions(scan, most_steps):
             out.line(sentence)
-        listed = scan.findings if whole else [one for one in scan.findings if one.bug.kind != "removed-api"]
-        rows = [_cells(scan, one) for one in listed]
+        listed = scan.findings if whole else [finding for finding in scan.findings if finding.bug.kind != "removed-api"]
+        rows = [_cells(scan, finding) for finding in listed]
         most = len(rows)
         if not whole:
             share = min(_SHOWN, room // full)
@@ -85,9 +87,9 @@ def _print_rest(out: screen.Screen, scan: Scan, rest: Sequence[PinnedBug], whole
     """Print what is not listed, in one line."""
     parts = []
     if rest:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.bug.kind for one in rest).items())
+        kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(finding.bug.kind for finding in rest).items())
         parts.append(f"{len(rest)} more ({kinds})")
-    names = 0 if whole else sum(one.bug.kind == "removed-api" for one in scan.findings)
+    names = 0 if whole else sum(finding.bug.kind == "removed-api" for finding in scan.findings)
     if names:
         parts.append(f"{names} removed names (`hotfix scan-code .` finds those that your code uses)")
     if parts:
@@ -118,7 +120,7 @@ def print_markdown(scans: Sequence[Scan]) -> None:
     for scan in scans:
         lines += [f"### {escaped_markdown(heading(scan))}", ""]
         if scan.findings:
-            rows = [[escaped_markdown(cell) for cell in _cells(scan, one)] for one in scan.findings]
+            rows = [[escaped_markdown(cell) for cell in _cells(scan, finding)] for finding in scan.findings]
             lines += [markdown_table(COLUMNS, rows), ""]
         lines += [f"- {escaped_markdown(sentence)}" for sentence in conclusions(scan)] + [""]
     print(clean("\n".join(lines).rstrip()))
@@ -126,7 +128,7 @@ def print_markdown(scans: Sequence[Scan]) -> None:
 
 def print_sarif(scans: Sequence[Scan]) -> None:
     """Print SARIF 2.1.0, which code hosts show beside the pinned line."""
-    rules = {one.bug.id: one.bug for scan in scans for one in scan.findings}
+    rules = {finding.bug.id: finding.bug for scan in scans for finding in scan.findings}
     screen.print_json(
         {
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -140,7 +142,7 @@ def print_sarif(scans: Sequence[Scan]) -> None:
                             "rules": [_rule(bug) for bug in rules.values()],
                         }
                     },
-                    "results": [_result(scan, one) for scan in scans for one in scan.findings],
+                    "results": [_result(scan, finding) for scan in scans for finding in scan.findings],
                 }
             ],
         }
@@ -153,7 +155,7 @@ def heading(scan: Scan) -> str:
         return f"{scan.source}: nothing to judge"
     if not scan.examined:
         return f"{scan.where}: {scan.asked}: not judged"
-    repaired = sum(one.bug.repaired for one in scan.findings)
+    repaired = sum(finding.bug.repaired for finding in scan.findings)
     count = f"{len(scan.findings)} known bugs, {repaired} of them repaired by hotfix"
     breadth = "" if scan.pinned or not scan.allowed else f" (any of {scan.allowed} releases)"
     return f"{scan.where or scan.source}: {scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
@@ -167,15 +169,15 @@ def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
         most_steps: how many upgrades are named, the farthest first; all if None.
     """
     sentences = []
-    repaired = sum(one.bug.repaired and not one.bug.optin for one in scan.findings)
-    opt_in = sum(one.bug.repaired for one in scan.findings) - repaired
+    repaired = sum(finding.bug.repaired and not finding.bug.optin for finding in scan.findings)
+    opt_in = sum(finding.bug.repaired for finding in scan.findings) - repaired
     if repaired + opt_in and not scan.with_hotfix:
         more = f", and {opt_in} more if HOTFIX_OPTIN asks for them" if opt_in else ""
         sentences.append(f"Add transformers-hotfix to these pins: it repairs {repaired} without an upgrade{more}.")
     sentences += [advice(scan, step) for step in scan.steps[-(most_steps or len(scan.steps)) :]]
     if scan.ignored:
         sentences.append(f"Ignored by this project: {'; '.join(f'{id} ({why})' for id, why in scan.ignored.items())}.")
-    never = sum(one.bug.is_in(bugs.examined()[-1]) and not one.bug.repaired for one in scan.findings)
+    never = sum(finding.bug.is_in(bugs.examined()[-1]) and not finding.bug.repaired for finding in scan.findings)
     if never:
         sentences.append(f"{never} known bugs are fixed neither by hotfix nor by any release so far.")
     if scan.examined:
@@ -204,10 +206,16 @@ def advice(scan: Scan, step: Step) -> str:
 # Below: cells, rules and results.
 
 
-def _cells(scan: Scan, one: PinnedBug) -> tuple[str, ...]:
-    fixed = ", ".join(map(str, one.bug.fixed_in)) or "-"
-    extent = _extent(scan, one)
-    return one.bug.id, one.bug.kind, one.bug.cure(), fixed, one.bug.title + ("" if extent == "yes" else f" ({extent})")
+def _cells(scan: Scan, finding: PinnedBug) -> tuple[str, ...]:
+    fixed = ", ".join(map(str, finding.bug.fixed_in)) or "-"
+    extent = _extent(scan, finding)
+    return (
+        finding.bug.id,
+        finding.bug.kind,
+        finding.bug.cure(),
+        fixed,
+        finding.bug.title + ("" if extent == "yes" else f" ({extent})"),
+    )
 
 
 def _stacked(cells: tuple[str, ...]) -> tuple[str, ...]:
@@ -217,13 +225,13 @@ def _stacked(cells: tuple[str, ...]) -> tuple[str, ...]:
     return id, kind, cure, f"fixed in {'no release' if fixed == '-' else fixed}", what
 
 
-def _extent(scan: Scan, one: PinnedBug) -> str:
+def _extent(scan: Scan, finding: PinnedBug) -> str:
     words = []
     if not scan.pinned:
-        some = f"{len(one.releases)} of {scan.allowed}: {_span(one.releases)}"
-        words.append("every release" if len(one.releases) == scan.allowed else some)
-    if one.condition:
-        words.append(f"if {one.condition} is there")
+        some = f"{len(finding.releases)} of {scan.allowed}: {_span(finding.releases)}"
+        words.append("every release" if len(finding.releases) == scan.allowed else some)
+    if finding.condition:
+        words.append(f"if {finding.condition} is there")
     return ", ".join(words) or "yes"
 
 
@@ -253,8 +261,8 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     }
 
 
-def _suppression(scan: Scan, one: PinnedBug) -> dict[str, str]:
-    return {"kind": "external", "justification": scan.ignored[one.bug.id]}
+def _suppression(scan: Scan, finding: PinnedBug) -> dict[str, str]:
+    return {"kind": "external", "justification": scan.ignored[finding.bug.id]}
 
 
 def _thread(bug: bugs.Bug) -> str:
@@ -271,20 +279,20 @@ def _fingerprint(id: str, file: str) -> str:
     return hashlib.sha256(f"{id}\n{file}".encode()).hexdigest()[:32]
 
 
-def _result(scan: Scan, one: PinnedBug) -> dict[str, Any]:
+def _result(scan: Scan, finding: PinnedBug) -> dict[str, Any]:
     file, _, line = scan.where.rpartition(":")
     known = line.isdigit()
     place: dict[str, Any] = {"artifactLocation": {"uri": (file if known else scan.source).replace("\\", "/")}}
     if known:
         place["region"] = {"startLine": int(line)}
-    worst = one.bug.kind in ("security", "crash", "silent")
-    level = "note" if one.condition else ("error" if worst else "warning")
-    extent = _extent(scan, one)
+    worst = finding.bug.kind in ("security", "crash", "silent")
+    level = "note" if finding.condition else ("error" if worst else "warning")
+    extent = _extent(scan, finding)
     return {
-        "ruleId": one.bug.id,
+        "ruleId": finding.bug.id,
         "level": level,
-        "message": {"text": f"{scan.asked}: {one.bug.title}" + ("" if extent == "yes" else f" ({extent})")},
+        "message": {"text": f"{scan.asked}: {finding.bug.title}" + ("" if extent == "yes" else f" ({extent})")},
         "locations": [{"physicalLocation": place}],
-        **({"suppressions": [_suppression(scan, one)]} if one.bug.id in scan.ignored else {}),
-        "partialFingerprints": {"bugInPins/v1": _fingerprint(one.bug.id, place["artifactLocation"]["uri"])},
+        **({"suppressions": [_suppression(scan, finding)]} if finding.bug.id in scan.ignored else {}),
+        "partialFingerprints": {"bugInPins/v1": _fingerprint(finding.bug.id, place["artifactLocation"]["uri"])},
     }

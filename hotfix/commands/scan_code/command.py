@@ -35,7 +35,7 @@ def run(chosen: argparse.Namespace) -> int:
 
     scans = [missing.judge(path, chosen.release) for path in chosen.paths]
     getattr(formats, f"print_{chosen.format}")(scans)
-    lacking = [one for scan in scans for one in scan.lacking()]
+    lacking = [finding for scan in scans for finding in scan.lacking()]
     if chosen.fail_on == "left":
-        lacking = [one for one in lacking if one.fix is None]
+        lacking = [finding for finding in lacking if finding.fix is None]
     return int(bool(chosen.fail_on and lacking))

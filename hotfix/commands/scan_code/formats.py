@@ -22,7 +22,7 @@ def print_table(scans: Sequence[Scan]) -> None:
             out.line()
         out.line(heading(scan), "bold")
         if scan.findings:
-            out.table(COLUMNS, [_cells(one) for one in scan.findings])
+            out.table(COLUMNS, [_cells(finding) for finding in scan.findings])
         for sentence in conclusions(scan):
             out.line(sentence)
 
@@ -34,9 +34,9 @@ def print_json(scans: Sequence[Scan]) -> None:
 
 def print_sarif(scans: Sequence[Scan]) -> None:
     """Print SARIF 2.1.0, which code hosts show beside the line."""
-    rules = {one.name: one for scan in scans for one in scan.findings}
-    driver = {"name": "hotfix", "version": __version__, "rules": [_rule(one) for one in rules.values()]}
-    results = [_result(one, use) for scan in scans for one in scan.findings for use in one.uses]
+    rules = {finding.name: finding for scan in scans for finding in scan.findings}
+    driver = {"name": "hotfix", "version": __version__, "rules": [_rule(finding) for finding in rules.values()]}
+    results = [_result(finding, use) for scan in scans for finding in scan.findings for use in finding.uses]
     screen.print_json(
         {
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -48,7 +48,7 @@ def print_sarif(scans: Sequence[Scan]) -> None:
 
 def heading(scan: Scan) -> str:
     """What was read, in one line."""
-    needed = sum(one.is_needed for one in scan.findings)
+    needed = sum(finding.is_needed for finding in scan.findings)
     read = f"{scan.source}: {scan.files} files, {scan.taking} of them take {scan.taken} names from transformers"
     return f"{read}: {needed} that are needed are not in every release" if scan.findings else f"{read}, all known good"
 
@@ -61,7 +61,9 @@ def conclusions(scan: Scan) -> list[str]:
         sentences.append(_extent("As far as names go, this code runs unaided on", scan.runs_on, everywhere))
         if scan.imports_on != scan.runs_on:
             sentences.append(_extent("It can be imported on", scan.imports_on, everywhere))
-    asked = sorted({one.fix.id for one in scan.findings if one.fix and one.fix.optin and one.is_needed})
+    asked = sorted(
+        {finding.fix.id for finding in scan.findings if finding.fix and finding.fix.optin and finding.is_needed}
+    )
     if scan.repaired_on != scan.runs_on:
         switches = f" and HOTFIX_OPTIN={','.join(asked)}" if asked else ""
         sentences.append(_extent(f"With hotfix{switches}, on", scan.repaired_on, everywhere))
@@ -69,7 +71,7 @@ def conclusions(scan: Scan) -> list[str]:
         sentences.append(f"Note: transformers {scan.asked}, which is installed, is none of the examined releases.")
     elif scan.asked and scan.taking:
         lacking = scan.lacking()
-        left = sum(one.fix is None for one in lacking)
+        left = sum(finding.fix is None for finding in lacking)
         words = f"lacks {len(lacking)} names that are needed, {left} of which no fix gives back"
         sentences.append(f"transformers {scan.asked} {words if lacking else 'lacks none of them'}.")
     return sentences + [f"Note: {note}." for note in scan.notes]
@@ -88,37 +90,37 @@ def _extent(words: str, numbers: frozenset[int], everywhere: int) -> str:
     return f"{words} transformers {missing.text_of(numbers)}; the newest is {newest}."
 
 
-def _cure(one: MissingName) -> str:
-    if one.fix is None:
-        return f"- (known: {one.bug.id})" if one.bug else "-"
-    return f"{one.fix.id}{' (opt-in)' if one.fix.optin else ''}"
+def _cure(finding: MissingName) -> str:
+    if finding.fix is None:
+        return f"- (known: {finding.bug.id})" if finding.bug else "-"
+    return f"{finding.fix.id}{' (opt-in)' if finding.fix.optin else ''}"
 
 
-def _cells(one: MissingName) -> tuple[str, ...]:
-    needed = "at import" if one.is_needed_at_import else "when called" if one.is_needed else "no: guarded"
-    places = list(dict.fromkeys(use.place for use in one.uses))
+def _cells(finding: MissingName) -> tuple[str, ...]:
+    needed = "at import" if finding.is_needed_at_import else "when called" if finding.is_needed else "no: guarded"
+    places = list(dict.fromkeys(use.place for use in finding.uses))
     more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return one.name, missing.gone_in(one), _cure(one), needed, ", ".join(places[:_SHOWN]) + more
+    return finding.name, missing.gone_in(finding), _cure(finding), needed, ", ".join(places[:_SHOWN]) + more
 
 
-def _rule(one: MissingName) -> dict[str, Any]:
-    cure = f"hotfix gives it back: {_cure(one)}" if one.fix else "hotfix does not give it back"
-    gone = f"Gone {missing.gone_in(one)}; {cure}."
+def _rule(finding: MissingName) -> dict[str, Any]:
+    cure = f"hotfix gives it back: {_cure(finding)}" if finding.fix else "hotfix does not give it back"
+    gone = f"Gone {missing.gone_in(finding)}; {cure}."
     return {
-        "id": one.name,
-        "shortDescription": {"text": f"{one.name} is not in every release of transformers"},
-        "fullDescription": {"text": f"{one.name} is not in every release of transformers. {gone}"},
+        "id": finding.name,
+        "shortDescription": {"text": f"{finding.name} is not in every release of transformers"},
+        "fullDescription": {"text": f"{finding.name} is not in every release of transformers. {gone}"},
         "help": {"text": gone},
         "properties": {"tags": ["removed-api"]},
     }
 
 
-def _result(one: MissingName, use: Use) -> dict[str, Any]:
+def _result(finding: MissingName, use: Use) -> dict[str, Any]:
     guarded = use.taken.guarded or bool(use.taken.instead_of)
     place = {"artifactLocation": {"uri": use.file.replace("\\", "/")}, "region": {"startLine": use.taken.line}}
     return {
-        "ruleId": one.name,
-        "level": "note" if guarded else "warning" if one.fix else "error",
-        "message": {"text": f"{one.name} is gone {missing.gone_in(one)} ({_cure(one)})"},
+        "ruleId": finding.name,
+        "level": "note" if guarded else "warning" if finding.fix else "error",
+        "message": {"text": f"{finding.name} is gone {missing.gone_in(finding)} ({_cure(finding)})"},
         "locations": [{"physicalLocation": place}],
     }

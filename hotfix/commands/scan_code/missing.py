@@ -124,7 +124,7 @@ class Scan:
     def lacking(self) -> list[MissingName]:
         """What is needed and is not in the release to judge for; in the newest one, if there is none."""
         release = len(releases()) - 1 if self.release is None else self.release
-        return [one for one in self.findings if one.is_needed and release not in one.releases]
+        return [finding for finding in self.findings if finding.is_needed and release not in finding.releases]
 
 
 def judge(path: str, release: str = "") -> Scan:
@@ -144,12 +144,14 @@ def judge(path: str, release: str = "") -> Scan:
     unread: list[str] = []
     for file, data in sources_of(path, notes, unread):
         files += 1
-        for one in taken_by(file, data, unread):
-            uses.setdefault((one.module, one.name), []).append(Use(file, one))
+        for reference in taken_by(file, data, unread):
+            uses.setdefault((reference.module, reference.name), []).append(Use(file, reference))
             taking.add(file)
     notes += unread[:_NAMED]
     notes += [f"{len(unread) - _NAMED} more files were not read"] if len(unread) > _NAMED else []
-    findings = tuple(sorted(_findings(uses), key=lambda one: (not one.is_needed, one.fix is None, one.name)))
+    findings = tuple(
+        sorted(_findings(uses), key=lambda finding: (not finding.is_needed, finding.fix is None, finding.name))
+    )
     everywhere = frozenset(range(len(releases())))
     return Scan(
         path,
@@ -205,7 +207,7 @@ def to_dict(scan: Scan) -> dict[str, Any]:
     """The public form: what ``--format json`` prints for each path."""
 
     def listed(numbers: Iterable[int]) -> list[str]:
-        return [releases()[one] for one in sorted(numbers)]
+        return [releases()[number] for number in sorted(numbers)]
 
     everywhere = frozenset(range(len(releases())))
     return {
@@ -220,14 +222,14 @@ def to_dict(scan: Scan) -> dict[str, Any]:
         "newest_with_hotfix": _newest(listed(scan.repaired_on)),
         "findings": [
             {
-                "name": one.name,
-                "needed": one.is_needed,
-                "needed_at_import": one.is_needed_at_import,
-                "gone": gone_in(one),
-                "lacking": listed(everywhere - one.releases),
-                "fix": one.fix.id if one.fix else None,
-                "optin": one.fix.optin if one.fix else None,
-                "bug": one.bug.id if one.bug else None,
+                "name": finding.name,
+                "needed": finding.is_needed,
+                "needed_at_import": finding.is_needed_at_import,
+                "gone": gone_in(finding),
+                "lacking": listed(everywhere - finding.releases),
+                "fix": finding.fix.id if finding.fix else None,
+                "optin": finding.fix.optin if finding.fix else None,
+                "bug": finding.bug.id if finding.bug else None,
                 "uses": [
                     {
                         "file": use.file,
@@ -235,10 +237,10 @@ def to_dict(scan: Scan) -> dict[str, Any]:
                         "called": use.taken.called,
                         "guarded": use.taken.guarded or bool(use.taken.instead_of),
                     }
-                    for use in one.uses
+                    for use in finding.uses
                 ],
             }
-            for one in scan.findings
+            for finding in scan.findings
         ],
         "notes": list(scan.notes),
     }
@@ -263,7 +265,7 @@ def _release(text: str) -> tuple[Optional[int], str]:
             raise CommandError(f"{text[:60]!r} is not a release") from None
     else:
         version = installed.version(bugs.PACKAGE)
-    known = {Version(one): number for number, one in enumerate(releases())}
+    known = {Version(text): number for number, text in enumerate(releases())}
     if version is not None and version not in known and text:
         raise CommandError(f"{text} is none of the examined releases ({releases()[0]} to {releases()[-1]})")
     return (None, "") if version is None else (known.get(version), str(version))
@@ -297,14 +299,14 @@ def _known(module: str, name: str) -> Iterator[tuple[str, frozenset[int]]]:
             continue
         if "(" in last:
             called, _, keyword = last[: -len("=)")].partition("(")
-            found = _keyword(called, keyword)
+            having = _keyword(called, keyword)
         else:
-            found = _table().with_name(owner, last)
-        if found is None:
-            found = _from_fixes(full)
-        if found is None:
+            having = _table().with_name(owner, last)
+        if having is None:
+            having = _from_fixes(full)
+        if having is None:
             continue
-        without = (there if there is not None else everywhere) - found
+        without = (there if there is not None else everywhere) - having
         if without:
             yield full, everywhere - without
 
@@ -324,8 +326,9 @@ def _members(module: str, name: str) -> list[str]:
     if "[" in name:
         return [full for full in _targets() if full.partition(":")[2] == name][:1]
     owner, _, member = name.partition(".")
-    owners = {owner, *(one for end, above in _INHERITED.items() if owner.endswith(end) for one in above)}
-    return [full for full in _targets() if full.partition(":")[2] in {f"{one}.{member}" for one in owners}][:1]
+    owners = {owner, *(base for end, above in _INHERITED.items() if owner.endswith(end) for base in above)}
+    qualnames = {f"{base}.{member}" for base in owners}
+    return [full for full in _targets() if full.partition(":")[2] in qualnames][:1]
 
 
 @memo
@@ -333,7 +336,7 @@ def _targets() -> dict[str, tuple[Bug, SpecifierSet]]:
     """What the fixes add, and the releases that lack it, by ``module:name``."""
     from ... import session
 
-    found = {}
+    targets = {}
     for entry in session.current().catalogue.entries.values():
         if entry.kind != "removed-api" and "neighbours" not in entry.module:
             continue
@@ -341,43 +344,47 @@ def _targets() -> dict[str, tuple[Bug, SpecifierSet]]:
             if target.way.adds_name and target.module.partition(".")[0] == bugs.PACKAGE:
                 for module in (target.module, *_ALIASES.get(target.module, ())):
                     full = f"{module}:{target.qualname}"
-                    found[full] = bugs.known()[entry.id], SpecifierSet(target.releases)
-    return found
+                    targets[full] = bugs.known()[entry.id], SpecifierSet(target.releases)
+    return targets
 
 
 @memo
 def _bugs_by_place() -> dict[str, Bug]:
     """Known bugs that are not repaired, by the name that they are about."""
-    return {one.where[0]: one for one in bugs.known().values() if one.where and not one.repaired}
+    return {bug.where[0]: bug for bug in bugs.known().values() if bug.where and not bug.repaired}
 
 
 def _from_fixes(full: str) -> Optional[frozenset[int]]:
     if full not in _targets():
         return None
     lacking = _targets()[full][1]
-    return frozenset(number for number, one in enumerate(releases()) if not lacking.contains(one))
+    return frozenset(number for number, release in enumerate(releases()) if not lacking.contains(release))
 
 
 def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
     """The fix that gives a name back, and where it does."""
     bug = _refusing(full)
     if bug is not None:
-        return bug, frozenset(one for one in lacking if bug.is_in(Version(releases()[one])))
+        return bug, frozenset(number for number in lacking if bug.is_in(Version(releases()[number])))
     key = full if ":" in full else ":".join(full.rpartition(".")[::2])
     if key not in _targets():
         return _by_table(full, lacking)
     bug, broken = _targets()[key]
-    return bug, frozenset(one for one in lacking if broken.contains(releases()[one]))
+    return bug, frozenset(number for number in lacking if broken.contains(releases()[number]))
 
 
 def _by_table(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
     """The same for what the table of removed names restores."""
     module, _, name = full.partition(":")
-    kinds = tabled.kinds(module, name, (releases()[one] for one in lacking)) if name.isidentifier() or not name else {}
+    kinds = (
+        tabled.kinds(module, name, (releases()[number] for number in lacking))
+        if name.isidentifier() or not name
+        else {}
+    )
     if not kinds:
         return None, frozenset()
     bug = bugs.known()[tabled.FIXES[next(iter(kinds.values()))]]
-    return bug, frozenset(one for one in lacking if releases()[one] in kinds)
+    return bug, frozenset(number for number in lacking if releases()[number] in kinds)
 
 
 def _refusing(full: str) -> Optional[Bug]:
@@ -390,34 +397,37 @@ def _refusing(full: str) -> Optional[Bug]:
 
 
 def _raises(bug: Bug, message: str) -> bool:
-    return any(one.endswith(message) for one in bug.errors)
+    return any(error.endswith(message) for error in bug.errors)
 
 
 def _lacking(findings: Iterable[MissingName], at_import: bool, repaired: bool) -> frozenset[int]:
     """The releases in which something that is needed is missing."""
     everywhere = frozenset(range(len(releases())))
-    missing = {one.name: everywhere - one.releases - (one.restored if repaired else frozenset()) for one in findings}
-    found: set[int] = set()
+    missing = {
+        finding.name: everywhere - finding.releases - (finding.restored if repaired else frozenset())
+        for finding in findings
+    }
+    lacking: set[int] = set()
     first_choices: dict[int, frozenset[int]] = {}  # where one of them is missing, by the identity of what asks for them
-    for one in findings:
-        for use in one.uses:
+    for finding in findings:
+        for use in finding.uses:
             if use.taken.guarded or (at_import and use.taken.called):
                 continue
-            without = missing[one.name]
+            without = missing[finding.name]
             if use.taken.instead_of:  # it is asked for where the first choice is missing
                 key = id(use.taken.instead_of)
                 if key not in first_choices:
                     first = (name for other in use.taken.instead_of for name in _names_of(other))
                     first_choices[key] = frozenset().union(*(missing.get(name, frozenset()) for name in first))
                 without &= first_choices[key]
-            found |= without
-    return frozenset(found)
+            lacking |= without
+    return frozenset(lacking)
 
 
-def _names_of(one: Taken) -> Iterator[str]:
-    yield one.module
-    if one.name:
-        yield f"{one.module}:{one.name}"
+def _names_of(taken: Taken) -> Iterator[str]:
+    yield taken.module
+    if taken.name:
+        yield f"{taken.module}:{taken.name}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -491,5 +501,5 @@ def taken_by(file: str, data: bytes, unread: list[str]) -> list[Taken]:
     return []
 
 
-def _newest(found: Sequence[str]) -> Optional[str]:
-    return found[-1] if found else None
+def _newest(texts: Sequence[str]) -> Optional[str]:
+    return texts[-1] if texts else None

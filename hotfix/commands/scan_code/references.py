@@ -81,7 +81,7 @@ def taken(tree: ast.Module) -> list[Taken]:
     """
     reader = _Reader(tree)
     reader.block(tree.body, _Place())
-    return sorted(dict.fromkeys(reader.found), key=lambda one: one.line)
+    return sorted(dict.fromkeys(reader.found), key=lambda taken: taken.line)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,12 +98,16 @@ class _Reader:
 
     def __init__(self, tree: ast.Module) -> None:
         self.found: list[Taken] = []
-        self.classes = {one.name: one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)}
+        self.classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self.origins = _origins(tree)
         self._steps = 0
         self._own: dict[ast.ClassDef, frozenset[str]] = {}
-        futures = (one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "__future__")
-        self.lazy_annotations = any(alias.name == "annotations" for one in futures for alias in one.names)
+        futures = (
+            statement
+            for statement in tree.body
+            if isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        )
+        self.lazy_annotations = any(alias.name == "annotations" for statement in futures for alias in statement.names)
 
     def block(self, body: Iterable[ast.stmt], place: _Place) -> None:
         """Statements that are executed one after the other."""
@@ -127,13 +131,13 @@ class _Reader:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             self._function(node, place)
         elif isinstance(node, ast.ClassDef):
-            for one in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
-                self.expression(one, place)
+            for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
+                self.expression(expression, place)
             self.block(node.body, place)
             self._members(node, place)
         else:
             if isinstance(node, ast.AnnAssign) and self.lazy_annotations:
-                parts: Sequence[ast.AST] = [one for one in (node.target, node.value) if one is not None]
+                parts: Sequence[ast.AST] = [part for part in (node.target, node.value) if part is not None]
             else:
                 parts = list(ast.iter_child_nodes(node))
             for part in parts:
@@ -159,8 +163,8 @@ class _Reader:
             return
         if isinstance(node, ast.BoolOp):
             self.expression(node.values[0], place)
-            for one in node.values[1:]:
-                self.expression(one, _guarded(place))
+            for operand in node.values[1:]:
+                self.expression(operand, _guarded(place))
             return
         if isinstance(node, ast.Attribute):
             chain = self._chain(node)
@@ -192,15 +196,15 @@ class _Reader:
                 self._take(node.module or "", alias.name, getattr(alias, "lineno", node.lineno), place)
 
     def _try(self, node: ast.Try, place: _Place) -> None:
-        forgiving = [one for one in node.handlers if _forgives(one)]
+        forgiving = [handler for handler in node.handlers if _forgives(handler)]
         if not forgiving:
             self.block(node.body, place)
         else:
             before = len(self.found)
             self.block(node.body, _guarded(place))
-            asked = tuple(one for one in self.found[before:] if not one.called)
+            asked = tuple(taken for taken in self.found[before:] if not taken.called)
             for handler in node.handlers:
-                ends = any(isinstance(one, ast.Raise) for one in handler.body)
+                ends = any(isinstance(statement, ast.Raise) for statement in handler.body)
                 fallback = replace(place, instead_of=asked) if asked and not place.guarded else _guarded(place)
                 self.block(handler.body, fallback)
                 if ends and handler in forgiving:  # it does not go on without
@@ -225,11 +229,11 @@ class _Reader:
 
     def _function(self, node: Union[ast.FunctionDef, ast.AsyncFunctionDef], place: _Place) -> None:
         arguments = node.args
-        for one in (*node.decorator_list, *arguments.defaults, *arguments.kw_defaults):
-            self.expression(one, place)
+        for expression in (*node.decorator_list, *arguments.defaults, *arguments.kw_defaults):
+            self.expression(expression, place)
         if not self.lazy_annotations:
             every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
-            for annotation in (*(one.annotation for one in every if one), node.returns):
+            for annotation in (*(argument.annotation for argument in every if argument), node.returns):
                 self.expression(annotation, place)
         self.block(node.body, replace(place, called=True))
 
@@ -276,10 +280,10 @@ class _Reader:
 
     def _task(self, node: ast.Call, place: _Place) -> None:
         """What ``pipeline("summarization")`` looks up."""
-        said = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "task")]
-        for one in said:
-            if isinstance(one, ast.Constant) and isinstance(one.value, str):
-                task = "translation" if one.value.startswith("translation_") else one.value
+        said = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "task")]
+        for value in said:
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                task = "translation" if value.value.startswith("translation_") else value.value
                 self._take(f"{PACKAGE}.pipelines", f"SUPPORTED_TASKS[{task!r}]", node.lineno, place)
 
     def _origin_of(self, node: ast.AST) -> Optional[_Origin]:
@@ -299,38 +303,40 @@ class _Reader:
         bases, own = self._ancestors(node)
         if not bases:
             return
-        for function in (one for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))):
+        for function in (
+            statement for statement in node.body if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ):
             if not function.args.args:
                 continue
             me = function.args.args[0].arg
             guards = self._guards_of(function)
-            for one in self._walk(function):
-                if not isinstance(one, ast.Attribute) or not isinstance(one.ctx, ast.Load) or one.attr in own:
+            for child in self._walk(function):
+                if not isinstance(child, ast.Attribute) or not isinstance(child.ctx, ast.Load) or child.attr in own:
                     continue
-                mine = isinstance(one.value, ast.Name) and one.value.id == me
-                above = isinstance(one.value, ast.Call) and _last(one.value.func) == "super"
-                if (mine or above) and not one.attr.startswith("__"):
-                    there = replace(place, called=True, guarded=place.guarded or id(one) in guards)
+                mine = isinstance(child.value, ast.Name) and child.value.id == me
+                above = isinstance(child.value, ast.Call) and _last(child.value.func) == "super"
+                if (mine or above) and not child.attr.startswith("__"):
+                    there = replace(place, called=True, guarded=place.guarded or id(child) in guards)
                     for base in bases:
-                        self._take(base.module, f"{base.name}.{one.attr}", one.lineno, there)
+                        self._take(base.module, f"{base.name}.{child.attr}", child.lineno, there)
 
     def _ancestors(self, node: ast.ClassDef) -> tuple[list[_Origin], set[str]]:
         """The classes of the package among the bases of a class, and the members that the file gives it.
 
         There are none where a base is not known, or is the class itself.
         """
-        found: list[_Origin] = []
+        origins: list[_Origin] = []
         own: set[str] = set()
         done: set[str] = set()
 
-        def collect(one: ast.ClassDef, below: tuple[str, ...]) -> bool:
+        def collect(definition: ast.ClassDef, below: tuple[str, ...]) -> bool:
             self._step()
-            own.update(self._members_of(one))
-            for base in one.bases:
+            own.update(self._members_of(definition))
+            for base in definition.bases:
                 origin = self._origin_of(base)
                 name = base.id if isinstance(base, ast.Name) else ""
                 if origin is not None:
-                    found.append(origin)
+                    origins.append(origin)
                 elif name not in self.classes or name in below or len(done) == _ANCESTORS:
                     return False
                 elif name not in done:
@@ -339,19 +345,21 @@ class _Reader:
                         return False
             return True
 
-        return (found if collect(node, (node.name,)) else []), own
+        return (origins if collect(node, (node.name,)) else []), own
 
     def _members_of(self, node: ast.ClassDef) -> frozenset[str]:
         """What the body of a class, and its methods, give it."""
         if node not in self._own:
             own = {
-                one.name for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+                statement.name
+                for statement in node.body
+                if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
             }
-            for one in self._walk(node):
-                if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
-                    own.add(one.attr)
-                elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-                    own.add(one.id)
+            for child in self._walk(node):
+                if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
+                    own.add(child.attr)
+                elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                    own.add(child.id)
             self._own[node] = frozenset(own)
         return self._own[node]
 
@@ -386,7 +394,7 @@ class _Reader:
 
 
 def _origins(tree: ast.Module) -> dict[str, _Origin]:
-    found: dict[str, set[_Origin]] = {}
+    origins_of: dict[str, set[_Origin]] = {}
     others: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -394,13 +402,13 @@ def _origins(tree: ast.Module) -> dict[str, _Origin]:
                 name = alias.asname or alias.name.partition(".")[0]
                 origin = _Origin(alias.name if alias.asname else PACKAGE)
                 if _is_ours(alias.name):
-                    found.setdefault(name, set()).add(origin)
+                    origins_of.setdefault(name, set()).add(origin)
                 else:
                     others[name] += 1
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if not node.level and _is_ours(node.module or ""):
-                    found.setdefault(alias.asname or alias.name, set()).add(_Origin(node.module or "", alias.name))
+                    origins_of.setdefault(alias.asname or alias.name, set()).add(_Origin(node.module or "", alias.name))
                 else:
                     others[alias.asname or alias.name] += 1
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -411,7 +419,7 @@ def _origins(tree: ast.Module) -> dict[str, _Origin]:
             others[node.arg] += 1
         elif isinstance(node, ast.ExceptHandler) and node.name:
             others[node.name] += 1
-    return {name: origins.pop() for name, origins in found.items() if len(origins) == 1 and not others[name]}
+    return {name: origins.pop() for name, origins in origins_of.items() if len(origins) == 1 and not others[name]}
 
 
 def _guarded_parts(node: ast.AST) -> Sequence[ast.AST]:
@@ -422,7 +430,7 @@ def _guarded_parts(node: ast.AST) -> Sequence[ast.AST]:
         return [node.body, node.orelse]
     if isinstance(node, ast.BoolOp):
         return node.values[1:]
-    if isinstance(node, ast.Try) and any(_forgives(one) for one in node.handlers):
+    if isinstance(node, ast.Try) and any(_forgives(handler) for handler in node.handlers):
         return [*node.body, *node.handlers]
     return []
 

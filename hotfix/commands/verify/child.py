@@ -47,7 +47,7 @@ def _applied() -> list[str]:
         return []
     import hotfix
 
-    return [one.target for one in hotfix.report() if one.state is hotfix.State.APPLIED]
+    return [outcome.target for outcome in hotfix.report() if outcome.state is hotfix.State.APPLIED]
 
 
 def _machine() -> dict[str, Any]:

@@ -240,7 +240,7 @@ def _runs(
             error = f"took longer than {timeout:g} seconds"
         written = _written(folder, machine)
         results.update(written)
-        open_ones = [one for one in open_ones if ":".join(one) not in results]
+        open_ones = [names for names in open_ones if ":".join(names) not in results]
         if open_ones:  # the first of them is the one that the process died of
             results[":".join(open_ones.pop(0))] = {"error": ["ProcessDied", error], "applied": [], "tensors": None}
     return results
@@ -263,15 +263,15 @@ def _word(run: dict[str, Any]) -> str:
     return f"{run['error'][0]}: {' '.join(run['error'][1].split())[:160]}" if run["error"] else "ran"
 
 
-def _difference(fix: Fix, one: Any, other: Any) -> Optional[Difference]:
-    """How far the results of two runs are apart; None where one of them has none."""
-    if not one or not other or not one["tensors"] or not other["tensors"]:
+def _difference(fix: Fix, result: Any, other: Any) -> Optional[Difference]:
+    """The difference between the results of two runs; None if one of them has none."""
+    if not result or not other or not result["tensors"] or not other["tensors"]:
         return None
     import torch
 
     from ...proofs.compare import difference
 
-    left, right = (torch.load(run["tensors"], weights_only=True) for run in (one, other))
+    left, right = (torch.load(run["tensors"], weights_only=True) for run in (result, other))
     return difference(left, right, fix.case_spec.tolerance)
 
 
@@ -315,14 +315,24 @@ def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> No
         out.line("There is nothing to prove: no fix has anything to repair here.")
         return
     rows = [
-        (one.result, one.fix, _short(one.target), one.before, one.after, _number(one.changed), _number(one.oracle))
-        for one in proofs
+        (
+            proof.result,
+            proof.fix,
+            _short(proof.target),
+            proof.before,
+            proof.after,
+            _number(proof.changed),
+            _number(proof.oracle),
+        )
+        for proof in proofs
     ]
     columns = ("result", "fix", "function", "before", "after", "changed by", "to fixed release")
-    out.table(columns, rows, stacked=[(one.result, one.fix, _short(one.target), _in_words(one)) for one in proofs])
-    for reason in dict.fromkeys(f"{one.fix}: {one.reason}" for one in proofs if one.result != VERIFIED):
+    out.table(
+        columns, rows, stacked=[(proof.result, proof.fix, _short(proof.target), _in_words(proof)) for proof in proofs]
+    )
+    for reason in dict.fromkeys(f"{proof.fix}: {proof.reason}" for proof in proofs if proof.result != VERIFIED):
         out.line(reason)
-    if all(one.result == IMPOSSIBLE for one in proofs):
+    if all(proof.result == IMPOSSIBLE for proof in proofs):
         out.line("Nothing was proved here.")
 
 
