@@ -19,6 +19,7 @@ class CustomMetadataHook(MetadataHookInterface):
             metadata["readme"] = {"content-type": "text/markdown", "text": text}
             return
         # A picture is asked for as it is, a page as the host shows it.
+        text = re.sub(r'(\b(?:src|srcset)=")(?!\w+:)', rf"\g<1>{address}/raw/HEAD/", text)
         text = re.sub(r"(!\[[^\]]*\]\()(?!\w+:|#)", rf"\g<1>{address}/raw/HEAD/", text)
         text = re.sub(r"(?<!!)(\[(?:[^\[\]]|\[[^\]]*\])*\]\()(?!\w+:|#)", rf"\g<1>{address}/blob/HEAD/", text)
         metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -123,21 +123,26 @@ def _page(module: str, fix: Fix, source: Source) -> Iterator[str]:
     yield ""
     yield f"`{fix.id}` · {fix.kind} · broken in {broken_in(fix, source)} · [all fixes](../{FOLDER}.md)"
     yield ""
-    if text and text != "None.":
+    if text:
         yield f"**What you see.** {as_markdown(text)}"
         yield ""
-    messages = [message for message in (*fix.errors, *bug.names) if message not in _plain(text)]
+    messages = [message for message in fix.errors or bug.names[:1] if message not in _plain(text)]
     if messages:
-        yield "The messages:" if text else "**What you see.**"
+        yield "The message:" if text else "**What you see.**"
         yield ""
         yield from (f"- {_as_code(message)}" for message in messages)
         yield ""
-    for name, heading in (("Cause", "Why"), ("Here", "What hotfix does")):
+    # Each heading starts another entry of the search: the first has the words of the error, and few others.
+    for name, heading in (("Cause", "Cause"), ("Here", "What hotfix does")):
         if name in said:
-            yield f"**{heading}.** {as_markdown(said[name])}"
-            yield ""
+            yield from (f"## {heading}", "", as_markdown(said[name]), "")
+    if len(bug.names) > 1:
+        yield from ("## Messages by name", "")
+        yield from (f"- {message}" for message in _messages(bug.names))
+        yield ""
+    yield from _how_to_get_it(fix)
     facts = {
-        "Releases": as_markdown(said.get("Releases", "")) or f"{broken_in(fix, source)}",
+        "Releases": as_markdown(said.get("Releases", "")) or broken_in(fix, source),
         "Needs": ", ".join(f"{name}{specifier}" for name, specifier in fix.needs.items()),
         "Fixed upstream in": fix.fixed_in or "no release yet",
         "Upstream": ", ".join(map(linked, fix.upstream)),
@@ -145,15 +150,44 @@ def _page(module: str, fix: Fix, source: Source) -> Iterator[str]:
         "Source": f"`{module.replace('.', '/')}.py`",
         "Matrix": f"[each release](../matrix.html#{fix.id})",
     }
+    yield from ("## Facts { data-search-exclude }", "")
     yield from (f"- **{name}:** {value}" for name, value in facts.items() if value)
     yield ""
-    yield from _how_to_get_it(fix)
     yield from _functions(fix, source)
+
+
+_IMPORT = re.compile(r"ImportError: cannot import name '(.+)' from '(.+)'")
+_ATTRIBUTE = re.compile(r"AttributeError: '(.+)' object has no attribute '(.+)'")
+
+
+def _messages(messages: Iterable[str]) -> Iterator[str]:
+    """Messages as Markdown; of those that differ in a name only, the first, and the other names."""
+    modules: dict[str, list[str]] = {}  # by the name that cannot be imported
+    attributes: dict[str, list[str]] = {}  # by the class that lacks them
+    for message in messages:
+        if match := _IMPORT.fullmatch(message):
+            modules.setdefault(match[1], []).append(match[2])
+        elif match := _ATTRIBUTE.fullmatch(message):
+            attributes.setdefault(match[1], []).append(match[2])
+        else:
+            yield _as_code(message)
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, of_name in modules.items():
+        names.setdefault(tuple(of_name), []).append(name)
+    for of_names, together in names.items():
+        first = f"`ImportError: cannot import name '{together[0]}' from '{of_names[0]}'`"
+        yield first + _and(together[1:], "the same for") + _and(of_names[1:], "also from")
+    for owner, lacking in attributes.items():
+        yield f"`AttributeError: '{owner}' object has no attribute '{lacking[0]}'`" + _and(lacking[1:], "the same for")
+
+
+def _and(names: Sequence[str], words: str) -> str:
+    return f"; {words} {', '.join(f'`{name}`' for name in names)}" if names else ""
 
 
 def _how_to_get_it(fix: Fix) -> Iterator[str]:
     switch = f"HOTFIX_OPTIN={fix.group or fix.id} " if fix.optin else ""
-    yield "## Repair it"
+    yield "## Repair it { data-search-exclude }"
     yield ""
     yield "```console"
     yield f"$ {switch}hotfix run -- python train.py"
@@ -177,7 +211,7 @@ def _functions(fix: Fix, source: Source) -> Iterator[str]:
         if evidence.has_releases(target):
             broken = "; ".join(evidence.runs(evidence.declared(target, source.examined), source.examined))
         rows.append((f"`{target.key}`", broken.replace(" - ", " to ")))
-    yield "## Functions"
+    yield "## Functions { data-search-exclude }"
     yield ""
     yield markdown_table(("function", "broken in"), rows)
     yield ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _CATALOG = "<!-- catalog -->"
+_TABLES = ("names.md", "working.md", "deviations.md", "reading.md", "remote-code.md")
 _catalog: list[str] = []  # the HTML, for the page that is rendered later
 
 
@@ -33,6 +34,8 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Turn links to reports to the fixes' own pages, and the reports on one page to the list of bugs."""
     from tools import fix_pages
 
+    if page.file.src_uri in _TABLES:  # they have the words of many errors, and nothing about any
+        page.meta.setdefault("search", {"boost": 0.3})
     if page.file.src_uri == "fixes.md":
         return re.sub(r"<!-- generated: reports -->.*<!-- end: reports -->", _CATALOG, markdown, flags=re.S)
     return markdown if page.file.src_uri.startswith("fixes/") else fix_pages.with_links_to_pages(markdown)

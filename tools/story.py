@@ -49,7 +49,7 @@ RUNS = (
     Run("4.48.0, repaired", "4.48.0", {}, "#1565c0", ""),
     Run("4.49.0, without hotfix", "4.49.0", None, "#2e7d32", "2 6"),
 )
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 300, 56, 44, 16, 200
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 400, 340, 56, 116, 16, 16  # a phone shows it in its own size
 STYLE = "font-family:sans-serif;font-size:13px"
 
 
@@ -78,7 +78,7 @@ def draw(curves: Sequence[tuple[Run, Sequence[float]]]) -> str:
         return f"{LEFT + width * (step - 1) / (steps - 1):.1f},{TOP + height * (1 - loss / highest):.1f}"
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="Loss of the same script: {", ".join(run.name for run, _ in curves)}">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
     ]
@@ -88,15 +88,15 @@ def draw(curves: Sequence[tuple[Run, Sequence[float]]]) -> str:
         parts.append(f'<text x="{LEFT - 8}" y="{float(y) + 4:.1f}" text-anchor="end" style="{STYLE}">{loss}</text>')
     for step in range(2, steps + 1, 2):
         x = place(step, 0).partition(",")[0]
-        parts.append(f'<text x="{x}" y="{HEIGHT - 24}" text-anchor="middle" style="{STYLE}">{step}</text>')
+        parts.append(f'<text x="{x}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle" style="{STYLE}">{step}</text>')
     middle = LEFT + width / 2
-    parts.append(f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle" style="{STYLE}">step</text>')
+    parts.append(f'<text x="{middle}" y="{HEIGHT - BOTTOM + 38}" text-anchor="middle" style="{STYLE}">step</text>')
     parts.append(f'<text x="14" y="{TOP + height / 2}" style="{STYLE}">loss</text>')
     for number, (run, values) in enumerate(curves):
         points = " ".join(place(step, loss) for step, loss in enumerate(values, 1))
         line = f'fill="none" stroke="{run.colour}" stroke-width="2" stroke-dasharray="{run.dashes or "none"}"'
         parts.append(f'<polyline points="{points}" {line}/>')
-        beside, row = LEFT + width + 16, TOP + 24 + 24 * number
+        beside, row = LEFT, HEIGHT - BOTTOM + 64 + 20 * number
         parts.append(f'<polyline points="{beside},{row - 4} {beside + 24},{row - 4}" {line}/>')
         parts.append(f'<text x="{beside + 32}" y="{row}" style="{STYLE}">{run.name}</text>')
     return "\n".join([*parts, "</svg>", ""])

@@ -1,10 +1,12 @@
-"""The page of transcripts: the output of the command, run on releases, on screens of two widths.
+"""The page of transcripts: five stories of a new user, with the output and the seconds of each command.
 
     python -m tools.transcripts             writes docs/transcripts.md
-    python -m tools.transcripts --check     only checks that every screen fits: 40 lines, no line too wide
+    python -m tools.transcripts --check     only checks that every screen of the command fits: 40 lines, no line too wide
 
-Each command runs in a pseudo-terminal like a user's, with the releases of `tools.testbed` on the path, once more for
-`hotfix status` without the extra. Only colors, trailing spaces and the folders of this machine are edited.
+Each command runs in a pseudo-terminal of 80 columns, in an environment made for the story: a virtual environment with
+torch and a release of transformers, in which hotfix is installed from a clone of the last commit. Only colors, trailing
+spaces and the folders of this machine are edited, and `...` stands for lines that are left out. `--check` runs the words
+of the command on the releases of `tools.testbed` in terminals of two widths, and `hotfix status` without the extra.
 """
 
 from __future__ import annotations
@@ -17,10 +19,14 @@ import re
 import struct
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import termios
-from collections.abc import Iterator, Sequence
+import time
+import venv
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tools.testbed import overlay
 
@@ -44,32 +50,214 @@ COMMANDS = (
     ("scan", "requirements.txt"),
     ("config",),
 )
+
+
+class Step(NamedTuple):
+    """One command of a story.
+
+    Attributes:
+        command: as it is typed.
+        before: a sentence above it.
+        last: how many of its last lines are shown; 0: all.
+    """
+
+    command: str
+    before: str = ""
+    last: int = 0
+
+
+class Story(NamedTuple):
+    """What a user does for one purpose.
+
+    Attributes:
+        title: the heading.
+        about: a paragraph below it.
+        packages: transformers, and what is installed with it.
+        files: by name, and their text; the user's own.
+        steps: the commands, in order.
+        installed: whether hotfix is there from the start.
+    """
+
+    title: str
+    about: str
+    packages: tuple[str, ...]
+    files: Mapping[str, str]
+    steps: tuple[Step, ...]
+    installed: bool = True
+
+
+_TRAIN = """from transformers import TrainingArguments
+
+arguments = TrainingArguments("run", eval_strategy="epoch", use_cpu=True, report_to=[])
+print("evaluation after each", arguments.evaluation_strategy.value)
+"""
+_LOCK = "version = 1\nrequires-python = \">=3.10\"\n" + "".join(
+    f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ registry = "https://pypi.org/simple" }}\n'
+    for name, version in (("accelerate", "1.9.0"), ("torch", "2.7.1"), ("transformers", "4.54.0"), ("trl", "0.20.0"))
+)
+_REVERT = """import hotfix.auto
+import hotfix
+from transformers.generation.utils import GenerationMixin
+
+repaired = GenerationMixin._prepare_generated_length.__code__
+hotfix.revert()
+print("the release's own code:", GenerationMixin._prepare_generated_length.__code__ is not repaired)
+"""
+STORIES = (
+    Story(
+        "From the top of README to a repaired run",
+        "The environment has torch and transformers 5.2.0; the folder has the clone, `hotfix`.",
+        ("transformers==5.2.0",),
+        {},
+        (
+            Step("pip install './hotfix[cli]'", last=1),
+            Step("hotfix status"),
+            Step("python hotfix/examples/first_run.py", "The program, without hotfix: six tokens too many."),
+            Step(
+                "hotfix run -- python hotfix/examples/first_run.py",
+                "The same program with hotfix. The last line is printed on stderr when a process exits, so a process that "
+                "is killed prints none.",
+            ),
+            Step(
+                "HOTFIX_LOG=info hotfix run -- python hotfix/examples/first_run.py 2>&1 | tail -n 5",
+                "Each repair has a line of its own in the log, at the moment it is made.",
+            ),
+        ),
+        installed=False,
+    ),
+    Story(
+        "I have this error message",
+        "`train.py` was written for a later release than transformers 4.40.2:\n\n```python\n" + _TRAIN + "```",
+        ("transformers==4.40.2", "accelerate==0.30.1"),
+        {"train.py": _TRAIN},
+        (
+            Step("python train.py", last=1),
+            Step("python train.py 2>&1 | hotfix explain -"),
+            Step("hotfix run -- python train.py"),
+        ),
+    ),
+    Story(
+        "I have this lock file",
+        "`uv.lock` pins transformers 4.54.0, torch 2.7.1, accelerate 1.9.0 and trl 0.20.0. Nothing of it has to be "
+        "installed.",
+        (),
+        {"uv.lock": _LOCK},
+        (
+            Step("hotfix scan uv.lock"),
+            Step("hotfix explain decoder-text-config-cache", "One of the crashes that hotfix does not repair:"),
+            Step(
+                "hotfix scan uv.lock --fail-on silent > /dev/null; echo $?",
+                "In a continuous integration job, the exit status is what counts.",
+            ),
+        ),
+    ),
+    Story(
+        "Was my run affected?",
+        "`examples/sft.py` fine-tunes a small model on transformers 4.48.0. [Was my run affected?](audit.md) explains the "
+        "answer.",
+        ("transformers==4.48.0", "accelerate==1.15.0"),
+        {"sft.py": (ROOT / "examples" / "sft.py").read_text(encoding="utf-8")},
+        (
+            Step("hotfix audit -- python sft.py"),
+            Step("hotfix run -- python sft.py", "The same run, repaired:"),
+        ),
+    ),
+    Story(
+        "I want it off",
+        "The environment has transformers 5.2.0 and hotfix. `revert.py` calls `hotfix.revert()`:\n\n```python\n"
+        + _REVERT
+        + "```",
+        ("transformers==5.2.0",),
+        {"revert.py": _REVERT},
+        (
+            Step("HOTFIX=0 hotfix run -- python hotfix/examples/first_run.py", "For one run:"),
+            Step(
+                "HOTFIX_SKIP=v5-model-max-length-extended hotfix run -- python hotfix/examples/first_run.py",
+                "One fix alone:",
+            ),
+            Step("python revert.py", "Inside a program:"),
+            Step("pip uninstall -y transformers-hotfix", "For good:", last=1),
+            Step("python hotfix/examples/first_run.py"),
+        ),
+    ),
+)
 _INTRO = """---
-search: { exclude: true }  # the same reports as on the page of the fixes, cut to a screen
+search: { exclude: true }  # the same reports as on the pages of the fixes, cut to a screen
 ---
 
 # What it looks like
 
-Every screen below was printed by the command, on the release that stands above it, in terminals of 80 and of 60
-columns; `python -m tools.transcripts` makes this page. `requirements.txt` pins transformers 4.54.0.
+Five things that a new user does, from a clone: each screen is what the command printed in a terminal of 80 columns, with the
+seconds that it took on two busy cores. `python -m tools.transcripts` runs them again and writes this page; `...` stands for
+lines that are left out.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.transcripts", description="Write the page of transcripts.")
-    parser.add_argument("--check", action="store_true", help="only say whether every screen fits")
+    parser.add_argument("--check", action="store_true", help="only check that every screen of the command fits")
     options = parser.parse_args(arguments)
-    parts, problems = [_INTRO], []
-    for heading, screens in transcripts():
-        parts.append(f"## {heading}\n")
-        for command, width, text in screens:
-            parts.append(f"{width} columns:\n\n```console\n$ {command}\n{text}\n```\n")
-            problems += [f"{heading}: {command}: {problem}" for problem in does_not_fit(text, width)]
-    if not options.check:
-        PAGE.write_text("\n".join(parts), encoding="utf-8")
-    print("\n".join(problems) or f"{len(parts) - 1} screens, all of them fit")
-    return int(bool(problems))
+    if options.check:
+        screens = [(heading, *screen) for heading, all_of_it in transcripts() for screen in all_of_it]
+        problems = [
+            f"{heading}: {command}: {problem}"
+            for heading, command, width, text in screens
+            for problem in does_not_fit(text, width)
+        ]
+        print("\n".join(problems) or f"{len(screens)} screens, all of them fit")
+        return int(bool(problems))
+    PAGE.write_text("\n".join([_INTRO, *map(told, STORIES)]), encoding="utf-8")
+    return 0
+
+
+def told(story: Story) -> str:
+    """The part of the page about one story: its commands are run now."""
+    parts = [f"## {story.title}\n\n{story.about}\n"]
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        environment = _environment(here, story)
+        for step in story.steps:
+            started = time.monotonic()
+            text = _screen(["bash", "-c", step.command], here / "work", environment, WIDTHS[0])
+            seconds = time.monotonic() - started
+            text = text.replace(str(here / "work"), ".").replace(str(here / "env"), "env")
+            lines = text.split("\n")
+            shown = ["...", *lines[-step.last :]] if 0 < step.last < len(lines) else lines
+            before = f"{step.before}\n\n" if step.before else ""
+            parts.append(f"{before}```console\n$ {step.command}\n" + "\n".join(filter(None, [*shown, "```"])) + "\n")
+            parts.append(f"*{seconds:.1f} s*\n")
+    return "\n".join(parts)
+
+
+def _environment(here: Path, story: Story) -> dict[str, str]:
+    """An environment with the packages of a story, in the folder `env`; its working folder is `work`."""
+    (here / "work").mkdir()
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(here / "work" / "hotfix")], check=True)
+    for name, text in story.files.items():
+        (here / "work" / name).write_text(text, encoding="utf-8")
+    venv.create(here / "env", with_pip=True)
+    # What the user has installed: this interpreter's packages, without hotfix.
+    packages = here / "packages"
+    packages.mkdir()
+    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if "hotfix" not in entry.name and not entry.name.startswith(("pip", "setuptools")):
+            (packages / entry.name).symlink_to(entry)
+    release = next((one.partition("==")[2] for one in story.packages if one.startswith("transformers==")), "")
+    extras = [one for one in story.packages if not one.startswith("transformers==")]
+    path = [overlay.overlay(release, extras)] if release else []
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX") and name != "COLUMNS"}
+    environment = {
+        **kept,
+        "PATH": os.pathsep.join([str(here / "env" / "bin"), kept.get("PATH", "")]),
+        "PYTHONPATH": os.pathsep.join(map(str, [*path, packages])),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "TERM": "xterm-256color",
+    }
+    if story.installed:
+        command = ["pip", "install", "--quiet", "./hotfix[cli]"]
+        subprocess.run(command, cwd=here / "work", env=environment, check=True)
+    return environment
 
 
 def transcripts() -> Iterator[tuple[str, list[tuple[str, int, str]]]]:
@@ -112,12 +300,18 @@ def run(words: Sequence[str], path: Sequence[Path], width: int, cwd: Path, bare:
                 (needed / folder.name).symlink_to(folder)
         flags, folders = ["-S"], [*folders, str(needed)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX") and name != "COLUMNS"}
+    environment = {**kept, "PYTHONPATH": os.pathsep.join(folders), "TERM": "xterm-256color"}
+    return _screen([sys.executable, *flags, "-m", "hotfix", *words], cwd, environment, width)
+
+
+def _screen(command: Sequence[str], cwd: Path, environment: Mapping[str, str], width: int) -> str:
+    """What a command prints on a screen, without colors and without the folders of this machine."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, *flags, "-m", "hotfix", *words],
+        command,
         cwd=cwd,
-        env={**kept, "PYTHONPATH": os.pathsep.join(folders), "TERM": "xterm-256color"},
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=theirs,

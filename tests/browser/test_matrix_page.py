@@ -145,6 +145,33 @@ def test_the_page_can_be_narrowed_to_a_release(opened):
     assert shown(tab) == ["rotary", "var"]
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_reader_chooses_the_columns(opened, width):
+    tab = opened(viewport={"width": width, "height": 800})
+    tab.locator("#from").select_option("4.50.0")
+    tab.locator("#to").select_option("4.51.2")
+    heads = [head.inner_text() for head in tab.locator("thead th.release:visible").all()]
+    assert heads == ["4.50.0", "4.50.1", "4.50.2", "4.51.0", "4.51.1", "4.51.2"]
+    assert shown(tab) == ["rotary"], "what is broken in none of them is hidden"
+    assert [one.inner_text() for one in tab.locator("tbody tr.whole td:visible").all()] == ["B"] * 6
+    assert cell(tab, 0, "4.50.0").bounding_box()["x"] < width, "the first column is in sight"
+    cell(tab, 0, "4.50.1").click()
+    tab.keyboard.press("End")
+    assert "rotary in 4.51.2" in tab.locator("#detail h2").inner_text()
+    tab.keyboard.press("ArrowRight")
+    assert "rotary in 4.51.2" in tab.locator("#detail h2").inner_text(), "the keyboard stays in the chosen columns"
+    tab.keyboard.press("Home")
+    assert "rotary in 4.50.0" in tab.locator("#detail h2").inner_text()
+    tab.locator("#from").select_option("4.36.0")
+    tab.locator("#to").select_option("4.36.2")
+    assert shown(tab) == []
+    tab.locator("#release").select_option("4.40.1")
+    assert shown(tab) == ["rotary"], "a release that is not among them brings every column back"
+    tab.locator("#release").select_option("")
+    assert shown(tab) == ["rotary", "var"]
+    assert tab.locator("thead th.release:visible").count() == len(EXAMINED)
+
+
 def test_a_link_opens_a_fix_and_a_fix_makes_the_link(opened):
     tab = opened()
     tab.evaluate("location.hash = '#rotary'")

@@ -16,6 +16,10 @@ import pytest
 
 pytest.importorskip("material", reason="mkdocs-material is missing; `nox -s browser` has it")
 
+from packaging.version import Version
+
+from hotfix.commands import bugs
+
 from .test_matrix_page import luminance, outline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,10 +175,118 @@ def test_the_search_finds_a_pasted_message(site, visit, id):
     tab.locator(".md-search__input").click()
     tab.keyboard.insert_text(MESSAGES[id])
     tab.keyboard.press("End")
-    first = tab.locator(".md-search-result__link").nth(1)  # the page stands above its parts
+    first = tab.locator(".md-search-result__link").first
     first.wait_for(timeout=10_000)
-    found = urlsplit(first.get_attribute("href"))
-    assert (found.path, found.fragment) == ("/fixes/", id)
+    assert urlsplit(first.get_attribute("href")).path == f"/fixes/{id}/"
     first.click()
-    tab.wait_for_url(re.compile(f"/fixes/.*#{id}$"))
-    assert tab.locator(f"[id='{id}']").is_visible()
+    tab.wait_for_url(re.compile(f"/fixes/{id}/"))
+    assert tab.locator("article").get_by_text(id, exact=True).first.is_visible()
+
+
+def listed(tab) -> dict[str, str]:
+    """The bugs that can be seen on the page of the fixes: id, and who repairs them."""
+    pairs = tab.locator("#catalog > li").evaluate_all(
+        "all => all.filter(one => one.checkVisibility()).map(one => [one.id.slice(4), one.dataset.repair])"
+    )
+    return dict(pairs)
+
+
+SCREENS = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_a_release_has_the_bugs_that_scan_counts(site, visit, width, scheme):
+    tab = visit(site + "fixes/", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    every = listed(tab)
+    assert every == {bug.id: _repair(bug) for bug in bugs.known().values()}
+    for release in ("4.49.0", "5.2.0"):
+        tab.get_by_label("I am on").select_option(release)
+        here = [bug for bug in bugs.known().values() if bug.is_in(Version(release))]
+        assert listed(tab) == {bug.id: _repair(bug) for bug in here}
+        summary = tab.locator("#catalog-summary").inner_text()
+        counts = [_repair(bug) for bug in here]
+        numbers = [len(here), *(counts.count(one) for one in ("on", "opt-in", "none"))]
+        assert re.findall(r"(?<![\w.])\d+(?![\w.])", summary) == list(map(str, numbers))
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    text, back = (luminance(tab.evaluate(f"getComputedStyle({part}")) for part in _COLOURS)
+    assert (back < 0.2) is (scheme == "dark")
+    assert (max(text, back) + 0.05) / (min(text, back) + 0.05) >= 4.5
+
+
+def test_the_list_of_bugs_is_filtered_by_kind_repair_model_and_words(site, visit):
+    tab = visit(site + "fixes/")
+    known, every = bugs.known(), listed(tab)
+    tab.get_by_label("Kind").select_option("silent")
+    assert {known[id].kind for id in listed(tab)} == {"silent"}
+    tab.get_by_label("Repair").select_option("opt-in")
+    assert listed(tab)
+    assert all(known[id].kind == "silent" and known[id].optin for id in listed(tab))
+    tab.get_by_label("Repair").select_option("none")
+    assert listed(tab)
+    assert not any(known[id].repaired for id in listed(tab))
+    tab.get_by_label("Kind").select_option("")
+    tab.get_by_label("Repair").select_option("")
+    tab.get_by_label("Model").fill("Qwen2.5-VL")
+    assert "flash-rotary-dtype" in listed(tab)
+    assert all(any(".qwen2_5_vl." in place for place in known[id].where) for id in listed(tab))
+    tab.get_by_label("Model").fill("")
+    tab.get_by_label("Words").fill("cos/sin SAME dtype")
+    assert list(listed(tab)) == ["flash-rotary-dtype"]
+    tab.get_by_label("Words").fill("no bug has these words")
+    assert listed(tab) == {}
+    tab.get_by_label("Words").fill(MESSAGES["llama-flash-attention2-removed"])
+    assert listed(tab) == {}
+    tab.get_by_role("link", name="Search all pages").click()
+    first = tab.locator(".md-search-result__link").first
+    first.wait_for(timeout=10_000)
+    assert urlsplit(first.get_attribute("href")).path == "/fixes/llama-flash-attention2-removed/"
+    tab.goto(site + "fixes/")
+    assert listed(tab) == every
+
+
+def test_a_choice_of_filters_is_a_link(site, visit):
+    tab = visit(site + "fixes/#release=4.49.0&kind=crash")
+    first = listed(tab)
+    assert "flash-rotary-dtype" in first
+    assert tab.get_by_label("I am on").input_value() == "4.49.0"
+    tab.get_by_label("Kind").select_option("silent")
+    assert "kind=silent" in tab.url
+    tab.reload()
+    assert tab.get_by_label("Kind").input_value() == "silent"
+    assert not first.keys() & listed(tab).keys()
+
+
+def test_each_fix_has_a_page_with_its_messages(site, visit):
+    tab = visit(site + "fixes/#fa2-right-padding-check")  # a link to the report, as GitHub shows it
+    tab.wait_for_url(re.compile("/fixes/fa2-right-padding-check/$"))
+    assert tab.title().startswith("FlashAttention-2 forwards refuse right-padded batches")
+    description = tab.locator("meta[name=description]").get_attribute("content")
+    assert "You are attempting to perform batched generation with padding_side='right'" in description
+    assert "4.36.0 to 5.1.0" in description
+    article = tab.locator("article").inner_text()
+    assert "transformers.models.qwen2.modeling_qwen2:Qwen2Model" in article
+    assert "4.53.0" in article
+    assert tab.get_by_role("link", name="transformers#37866").is_visible()
+    tab.get_by_role("link", name="all fixes").click()
+    tab.locator("#catalog a[href='flash-rotary-dtype/']").click()
+    tab.wait_for_url(re.compile("/fixes/flash-rotary-dtype/$"))
+    assert "Input and cos/sin must have the same dtype" in tab.locator("article").inner_text()
+
+
+def test_the_pages_of_fixes_fit_a_phone(site, visit):
+    tab = visit(site, viewport={"width": 390, "height": 740}, has_touch=True, is_mobile=True)
+    wide = {}
+    for id in ("fa2-right-padding-check", "hybrid-cache-removed", "names-elsewhere", "v5-generate-position-ids"):
+        tab.goto(f"{site}fixes/{id}/")
+        wide[id] = tab.evaluate("document.documentElement.scrollWidth")
+    assert {id: width for id, width in wide.items() if width > 390} == {}
+
+
+def _repair(bug) -> str:
+    return "none" if not bug.repaired else "opt-in" if bug.optin else "on"
+
+
+_COLOURS = (
+    "document.querySelector('#catalog-tools select')).color",
+    "document.body).backgroundColor",
+)

@@ -667,7 +667,10 @@ def test_the_readme_of_a_package_index_has_absolute_links_once_the_repository_ha
     hook.update(later)
     assert without["readme"]["text"] == (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]*)\)", later["readme"]["text"])
+    pictures = re.findall(r'\bsrc(?:set)?="([^"]*)"', later["readme"]["text"])
     assert links
+    assert pictures
+    links += pictures
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
 
 
