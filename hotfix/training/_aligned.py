@@ -12,8 +12,9 @@ def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any =
 
     Args:
         loss_function: of a model.
-        decoder_input_ids: what the decoder has read, int64 of shape ``(batch, tokens)``, where the user may have given
-            it. If it is the labels themselves and not the labels moved to the right, they have yet to be moved.
+        decoder_input_ids: what the model has read, int64 of shape ``(batch, tokens)``, if the user gave it. It shows
+            whether the labels have yet to be moved: labels of an encoder-decoder that are the tokens at their place,
+            and flat labels of a decoder that the user has moved the other way, to make up for the bug.
         embeddings: of what the decoder has read, where the user has given them in its place: where the labels stand is
             known to him alone, and the loss stays as it is.
 
@@ -27,6 +28,7 @@ def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any =
         return loss_function  # type: ignore[no-any-return]
 
     def loss(logits: Any, labels: Any, **others: Any) -> Any:
+        from torch.compiler import is_compiling
         from torch.nn.functional import pad
 
         is_moved = _have_to_be_moved(labels, decoder_input_ids)
@@ -35,22 +37,31 @@ def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any =
             if is_moved is not None:  # no branch: nothing waits for a device, and no graph breaks
                 moved = pad(labels[..., 1:], (0, 1), value=-100).where(is_moved, labels)
             return loss_function(logits=logits, labels=labels, **{"shift_labels": moved.contiguous(), **others})
-        if is_moved is not None and bool(is_moved):
-            return loss_function(logits=logits, labels=labels, **others)
         # Up to 4.50.3 it cannot be told: one more place at the end of one and at the front of the other undoes it.
-        return loss_function(logits=pad(logits, (0, 0, 0, 1)), labels=pad(labels, (1, 0), value=-100), **others)
+        undone = pad(labels, (1, 0), value=-100)
+        if is_moved is not None and is_compiling():
+            undone = pad(labels, (0, 1), value=-100).where(is_moved, undone)
+        elif is_moved is not None and bool(is_moved):
+            return loss_function(logits=logits, labels=labels, **others)
+        return loss_function(logits=pad(logits, (0, 0, 0, 1)), labels=undone, **others)
 
     return loss
 
 
 def _have_to_be_moved(labels: Any, ids: Any) -> Any:
-    """Whether more labels are equal to the token at their place than to the token after it: a bool tensor, or None."""
-    if ids is None or ids.shape != labels.shape or ids.is_meta or labels.is_meta or ids.device != labels.device:
+    """Whether the tokens that were read show that a loss has to move the labels: a bool tensor, or None."""
+    if ids is None or ids.is_meta or labels.is_meta or ids.device != labels.device:
         return None
     is_label = labels != -100
-    at_their_place = ((ids == labels) & is_label).sum()
-    one_later = ((ids[..., 1:] == labels[..., :-1]) & is_label[..., :-1]).sum()
-    return at_their_place > one_later
+    if ids.shape == labels.shape:  # more of them are the token at their place than the token before it
+        at_their_place = ((ids == labels) & is_label).sum()
+        one_later = ((ids[..., 1:] == labels[..., :-1]) & is_label[..., :-1]).sum()
+        return at_their_place > one_later
+    read, after = ids[..., :-1].flatten(), ids[..., 1:].flatten()
+    if labels.shape != read.shape:
+        return None
+    # The model has moved them: more of them are the token that was read than the token after it.
+    return ((read == labels) & is_label).sum() > ((after == labels) & is_label).sum()
 
 
 @cache

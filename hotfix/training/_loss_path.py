@@ -18,6 +18,7 @@ MEAN = "mean"  # over its own micro-batch: it has yet to be divided by the numbe
 BY_NUMBER = "number"  # divided by the number of labels in the step
 BY_STEPS = "steps"  # divided by the number of micro-batches
 SUM = "sum"  # not divided at all
+MIXED = "mixed"  # an average of losses some of which were divided
 UNKNOWN = ""
 
 _IS_NORMALISED = (BY_NUMBER, BY_STEPS)
@@ -69,6 +70,8 @@ def _kind_of_result(fix: str, trainer: Any, node: Any, number: Any) -> str:
     if trainer.args.n_gpu > 1 and type(node).__name__.startswith("Mean"):  # of DataParallel's replicas
         node = node.next_functions[0][0]
     kind, scale = _kind_of_node(node, number, steps)
+    if kind == MEAN and _has_neutral_factor(node) and not _passed_on.is_number_passed_on(fix, trainer, "compute_loss"):
+        return UNKNOWN  # the micro-batch has all labels of the step: ``mean * (labels / num_items_in_batch)``
     if kind in (MEAN, SUM, BY_NUMBER) and scale == 1:
         return kind
     if kind == BY_NUMBER and not _undoes_a_division(trainer, scale, steps):  # such as by the number of processes
@@ -106,6 +109,16 @@ def backward(trainer: Any, loss: Any, number: Any, fix: str, **kwargs: Any) -> N
         accelerator.backward(loss, **kwargs)
     finally:
         accelerator.gradient_accumulation_steps = steps
+
+
+def micro_batches(trainer: Any) -> int:
+    """How many micro-batches an optimizer step has; fewer than ``gradient_accumulation_steps`` in a short epoch."""
+    steps = int(trainer.args.gradient_accumulation_steps)
+    loader = getattr(trainer.callback_handler, "train_dataloader", None)
+    try:
+        return min(steps, max(len(loader), 1))
+    except TypeError:  # it has no length
+        return steps
 
 
 def model_of(trainer: Any) -> Any:
@@ -178,6 +191,24 @@ def _steps(trainer: Any) -> tuple[int, ...]:
     """The numbers of micro-batches that somebody may have divided by."""
     steps = trainer.args.gradient_accumulation_steps
     return tuple({steps, getattr(trainer, "current_gradient_accumulation_steps", steps) or steps} - {1})
+
+
+def _has_neutral_factor(node: Any) -> bool:
+    """Whether a loss was at last multiplied or divided by a number that happens to be 1."""
+    for _ in range(_DEPTH):
+        name = type(node).__name__
+        if name.startswith(("Div", "Mul")):
+            constant, below = _constant_of(node)
+            if constant is None or constant.dim() or constant.device.type != "cpu":
+                return False
+            if float(constant) == 1:
+                return True
+            node = below
+        elif name.startswith(_SAME):
+            node = node.next_functions[0][0]
+        else:
+            return False
+    return False
 
 
 def _below_the_division(trainer: Any, loss: Any) -> Any:
@@ -270,6 +301,9 @@ def _kind_inside(node: Any, number: Any, steps: tuple[int, ...]) -> str:
             if kind or constant is None:
                 return kind
             node = below
+        elif name.startswith(("Stack", "Cat")):
+            kinds = {_kind_of_node(part, number, steps)[0] for part, _ in node.next_functions if part}
+            return UNKNOWN if kinds.isdisjoint(_IS_NORMALISED) else kinds.pop() if len(kinds) == 1 else MIXED
         elif name.startswith((*_SAME, "Permute", "Transpose", "Sum", "Index", "Slice")):
             node = node.next_functions[0][0]
         else:

@@ -127,10 +127,19 @@ def _parameters_of(method: Any) -> tuple[inspect.Parameter, ...]:
     return _parameters(getattr(method, "__func__", method), hasattr(method, "__self__"))
 
 
+_ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 @cache
 def _parameters(function: Any, bound: bool) -> tuple[inspect.Parameter, ...]:
-    parameters = tuple(inspect.signature(function).parameters.values())
-    return parameters[1:] if bound else parameters
+    parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
+    inner = getattr(function, "__wrapped__", None)
+    kinds = {one.kind for one in parameters}
+    passes_on = set(_ANY_NUMBER) <= kinds
+    # A decorator that names the number itself takes it; one that names nothing hands on what it is given.
+    if inner is not None and passes_on and "num_items_in_batch" not in _words(function):
+        return _parameters(inner, bound)
+    return parameters[1:] if bound and parameters and parameters[0].kind not in _ANY_NUMBER else parameters
 
 
 def _names(method: Any) -> set[str]:
@@ -144,3 +153,9 @@ def _names(method: Any) -> set[str]:
 
     code = getattr(method, "__code__", None)
     return set(of(code)) if code is not None else set()
+
+
+def _words(function: Any) -> set[str]:
+    """The arguments, variables and texts of a function."""
+    code = getattr(function, "__code__", None)
+    return {*code.co_varnames, *(word for word in code.co_consts if isinstance(word, str))} if code else set()

@@ -24,6 +24,7 @@ from hotfix.versions import source
 _NUMBER = "num_items_in_batch"
 _OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
 _OF_GRADIENTS = re.compile("^grad$")
+_EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
 # Packages that put a forward of theirs in place of the library's which does with labels and number what that does.
 _LIKE_THE_LIBRARY = ("liger_kernel",)
 
@@ -127,20 +128,34 @@ def is_output_passed_on(fix: str, model: Any) -> bool:
 
 
 def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) -> bool:
-    """Whether a callback of the user's changes gradients by the number of micro-batches.
+    """Whether code of the user's changes gradients by the number of micro-batches.
+
+    Such code is a callback, a method of the Trainer, a hook of the optimizer, or a hook of a parameter.
 
     Args:
         fix: id of the fix that asks, for the report.
-        trainer: with its callbacks.
+        trainer: with its callbacks, its optimizer and its model, as far as it has them yet.
         callbacks: further ones, of a Trainer that has none yet.
     """
-    for callback in (*callbacks, *getattr(getattr(trainer, "callback_handler", None), "callbacks", ())):
-        for event in ("on_pre_optimizer_step", "on_substep_end"):
-            method = getattr(callback, event, None)
-            if method is None or not _reason(method, "", "transformers"):
-                continue
-            if says(method, _OF_STEPS) and says(method, _OF_GRADIENTS):
-                scope.leave_alone(fix, f"{_name_of(method)} is your own, and changes gradients")
+    handler, optimizer = getattr(trainer, "callback_handler", None), getattr(trainer, "optimizer", None)
+    of_callbacks = (
+        getattr(callback, event, None)
+        for callback in (*callbacks, *getattr(handler, "callbacks", ()))
+        for event in ("on_pre_optimizer_step", "on_substep_end")
+    )
+    of_trainer = (getattr(trainer, name, None) for name in ("training_step", "create_optimizer", "optimizer_step"))
+    inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
+    of_optimizer = (getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values()
+    for function in (*of_callbacks, *of_trainer, *of_optimizer):
+        if function is None or not _reason(function, "", "transformers"):
+            continue
+        if says(function, _OF_STEPS) and says(function, _OF_GRADIENTS):
+            scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
+            return True
+    for parameter in getattr(getattr(trainer, "model", None), "parameters", tuple)():
+        for hook in (getattr(parameter, "_backward_hooks", None) or {}).values():
+            if _reason(hook, "", "transformers") and says(hook, _OF_STEPS):
+                scope.leave_alone(fix, f"{_name_of(hook)}, a hook of a parameter, is your own")
                 return True
     return False
 
@@ -168,6 +183,31 @@ def may_move_labels(function: Any, owner: Any = None) -> bool:
 def _code_moves_labels(code: types.CodeType) -> bool:
     definition = _definition(code)
     return definition is not None and any(_leaves_out_the_first(node) for node in ast.walk(definition))
+
+
+def may_extend_labels(function: Any, owner: Any = None) -> bool:
+    """Whether a function of the user's, or one that it calls, puts labels together with others: ``cat([…, labels])``.
+
+    Args:
+        function: such as the forward of a model that puts a prompt of its own in front of each text. Functions of the
+            library are not looked into.
+        owner: has the methods that it may call.
+    """
+    if function is None or not _reason(function, "", "transformers"):
+        return False
+    definitions = filter(None, map(_definition, _codes(function, owner)))
+    return any(_extends_labels(node) for definition in definitions for node in ast.walk(definition))
+
+
+def is_number_as_counted(fix: str, trainer: Any, name: str) -> bool:
+    """Whether an override of the method that counts labels returns the number of the library's own method unchanged.
+
+    Args:
+        fix: id of the fix that asks, for the report.
+        trainer: of the step.
+        name: of the method.
+    """
+    return _below_overrides(fix, trainer, name, _returns_the_number)
 
 
 def says(function: Any, pattern: re.Pattern[str]) -> bool:
@@ -235,6 +275,41 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+
+
+def _extends_labels(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return called in _EXTENDING and "label" in ast.unparse(node)
+
+
+def _returns_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
+    """Whether a method returns what ``super()`` does, or its parts under the names that they were given, in order."""
+    definition = _definition(function.__code__)
+    if definition is None:
+        return False
+    calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
+    if not any(isinstance(called, ast.Attribute) and called.attr == name for called in calls):
+        return True  # it does something else under this name, and somebody else has called the library's method
+    parts = {
+        ast.unparse(target)
+        for node in ast.walk(definition)
+        if isinstance(node, ast.Assign) and _is_super(node.value, name)
+        for target in node.targets
+    }
+    names = {part.strip() for whole in parts for part in whole.strip("()").split(",")}
+    stored = [
+        node.id
+        for node in ast.walk(definition)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names
+    ]
+    returned = [node.value for node in ast.walk(definition) if isinstance(node, ast.Return)]
+    return (
+        bool(returned)
+        and len(stored) == len(set(stored))
+        and all(_is_super(value, name) or (value is not None and ast.unparse(value) in parts) for value in returned)
+    )
 
 
 def _only_reads(hook: Any) -> bool:

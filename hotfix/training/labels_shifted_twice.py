@@ -15,8 +15,8 @@ Here      The loss is told that the labels have been moved; up to 4.50.3, where 
           more at either end. The number of labels of a step goes to the loss as before. A ``loss_function`` that the
           user has set is called as before. Where the user hands over ``decoder_input_ids`` that are the labels, and not
           the labels moved to the right, the loss moves them, as in stock; so it does with ``decoder_inputs_embeds``, of
-          which nobody can tell. Who gave these models labels that were moved
-          the other way, to make up for the bug, has to stop doing so, as with the releases that are fixed.
+          which nobody can tell. Labels that the user has moved the other way, to make up for
+          the bug, are recognised by ``input_ids`` (GIT, JetMoe, Moshi) and moved as in stock.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ FIX.edits(
     new=_told(_CALLS, ", decoder_input_ids, decoder_inputs_embeds"),
     alternatives=True,
 )
-FIX.edits(*(_place(*one) for one in _MOVED_BY_HAND), old=_CALLS_BY_HAND, new=_told(_CALLS_BY_HAND), alternatives=True)
+FIX.edits(*(_place(*one) for one in _MOVED_BY_HAND), old=_CALLS_BY_HAND, new=_told(_CALLS_BY_HAND, ", input_ids"), alternatives=True)
 
 
 @FIX.recognises

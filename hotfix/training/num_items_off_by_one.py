@@ -81,6 +81,11 @@ def _moves_labels(trainer: Any) -> Any:
     mapping = sys.modules.get("transformers.models.auto.modeling_auto")
     if losses is None or mapping is None:
         return None
+    for name in ("get_batch_samples", "_get_num_items_in_batch"):
+        if hasattr(trainer, name) and not _passed_on.is_number_as_counted(FIX.id, trainer, name):
+            return None
+    if _has_a_prefix(trainer):
+        return None
     function = trainer.compute_loss_func
     if function is not None:
         moves = _is_causal(function, losses) or _passed_on.moves_labels(function)
@@ -93,6 +98,21 @@ def _moves_labels(trainer: Any) -> Any:
         return losses.ForCausalLMLoss if _passed_on.moves_labels(compute_loss) else None
     moves = _model_moves_labels(_loss_path.model_of(trainer), losses, mapping.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
     return losses.ForCausalLMLoss if moves else None
+
+
+def _has_a_prefix(trainer: Any) -> bool:
+    """Whether something stands before the first label of each text that predicts it, such as a trained prompt."""
+    adapted = trainer.accelerator.unwrap_model(trainer.model)
+    settings = getattr(getattr(adapted, "_orig_mod", adapted), "active_peft_config", None)
+    if getattr(settings, "is_prompt_learning", False):  # of PEFT
+        kind = getattr(settings, "peft_type", None)
+        return getattr(kind, "value", kind) not in ("PREFIX_TUNING", "CARTRIDGE")  # these are in the cache
+    model = _loss_path.model_of(trainer)
+    for owner, name in ((model, "forward"), (trainer, "compute_loss"), (trainer, "training_step")):
+        if _passed_on.may_extend_labels(getattr(owner, name, None), owner):
+            scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and adds to the labels")
+            return True
+    return False
 
 
 def _is_causal(function: Any, losses: Any) -> bool:

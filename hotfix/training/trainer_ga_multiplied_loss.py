@@ -56,13 +56,14 @@ FIX.edits(
     new=(
         f"""
         {_IMPORT}
-        if not {_IS_MEAN}:
-            loss *= self.args.gradient_accumulation_steps
+        is_mean = {_IS_MEAN}
+        loss *= self.args.gradient_accumulation_steps / (_loss_path.micro_batches(self) if is_mean else 1)
         """,
         f"""
         {_IMPORT}
         is_mean = {_IS_MEAN}
-        share = loss / self.args.gradient_accumulation_steps if is_mean or num_items_in_batch is None else loss
+        steps = _loss_path.micro_batches(self) if is_mean else self.args.gradient_accumulation_steps
+        share = loss / steps if is_mean or num_items_in_batch is None else loss
         loss = share if is_mean and not ({IS_DIVIDED_LATER}) else loss
         self.accelerator.backward(loss, **kwargs)
         return share.detach()

@@ -71,7 +71,9 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
     if _takes_the_number(trainer):
         return trainer.compute_loss(model, inputs, num_items_in_batch=number)
     loss = _without(trainer, model, inputs, number)
-    return loss / steps if steps > 1 and _loss_path.is_mean(FIX.id, trainer, loss, None) else loss
+    if steps <= 1 or not _loss_path.is_mean(FIX.id, trainer, loss, None):
+        return loss
+    return loss / _loss_path.micro_batches(trainer)
 
 
 def _is_composed(trainer: Any) -> bool:
