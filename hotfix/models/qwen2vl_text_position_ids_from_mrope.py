@@ -61,9 +61,7 @@ FIX.edits(
             *__FIRST_OF_FOUR
         else:
             import hotfix.models._text_positions as _text_positions
-            text_position_ids = _text_positions.of(
-                {FIX.id!r}, position_ids, self.config, globals().get("eager_attention_forward")
-            )
+            text_position_ids = _text_positions.of({FIX.id!r}, position_ids, self.config, __name__)
         """,
     beside="position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)",
 )
