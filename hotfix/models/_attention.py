@@ -1,4 +1,4 @@
-"""What several fixes of attention share: whose attention runs, and which lengths are those of a call."""
+"""Shared by several attention fixes: whose attention runs, and which sequence lengths belong to a call."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hotfix.patching import scope
 if TYPE_CHECKING:
     import torch
 
-# The arguments by which lengths of packed sequences are passed on, and which module of a model's names them.
+# The arguments that pass on the lengths of packed sequences, and for each model the module that names them.
 _LENGTHS = frozenset({"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k"})
 _readers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 COMMON = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
 
 
 def is_flash_of_library(fix: str, implementation: str, attentions: Any) -> bool:
-    """Whether a name stands for the library's own flash attention.
+    """Whether a name refers to the library's own flash attention.
 
     Args:
         fix: id of the fix that asks.
@@ -36,7 +36,7 @@ def is_flash_of_library(fix: str, implementation: str, attentions: Any) -> bool:
 
 
 def is_repaired_flash(fix: str, implementation: str) -> bool:
-    """Whether a name stands for the library's own flash attention, which runs the repaired function of all models.
+    """Whether a name refers to the library's own flash attention, which runs the repaired function of all models.
 
     Args:
         fix: id of the fix that asks, and that repairs the function.
@@ -58,14 +58,14 @@ def are_read_in_layers(fix: str, model: Any, positions: Any) -> bool:
 
     Args:
         fix: id of the fix that asks.
-        model: what generates; its modules are looked at in the first step with several tokens, and then remembered.
+        model: the model that generates; its modules are examined in each step with several tokens, and remembered.
         positions: of the tokens of this step, or None.
     """
     if not hasattr(model, "modules"):
         return False
     if model not in _readers or getattr(positions, "shape", (2,))[-1] > 1:
-        own = (one for one in model.modules() if scope._reason(one, "forward", "transformers"))
-        _readers[model] = next((type(one).__qualname__ for one in own if _names_lengths(one.forward)), "")
+        own = (module for module in model.modules() if scope._reason(module, "forward", "transformers"))
+        _readers[model] = next((type(module).__qualname__ for module in own if _names_lengths(module.forward)), "")
     return bool(_readers[model]) and not scope.leave_alone(fix, f"{_readers[model]} is your own, and reads lengths")
 
 
@@ -87,12 +87,12 @@ def are_all_tokens(positions: Any, mask: Any) -> bool:
 
 
 def are_lengths_of(states: torch.Tensor, ends: torch.Tensor, longest: Any) -> bool:
-    """Whether lengths of packed sequences can be those of these tokens; False for those of an earlier step.
+    """Whether lengths of packed sequences can belong to these tokens; False for lengths of an earlier step.
 
     Args:
         states: queries or keys, of shape (batch, tokens, heads, head width).
         ends: cumulative lengths, of shape (sequences + 1,).
-        longest: the longest length. A tensor is read, as the kernel does; it is not while code is compiled, which
+        longest: the longest length. A tensor is read, as the kernel does, but not while code is compiled, which
             cannot pass it to the kernel.
     """
     if not isinstance(longest, int):

@@ -1,4 +1,4 @@
-"""What the fixes of Gemma 3 share: which image a token is of."""
+"""Shared by the fixes of Gemma 3: the image that each token belongs to."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MODELING = "transformers.models.gemma3.modeling_gemma3"
 
 
 def image_numbers(token_type_ids: torch.Tensor) -> torch.Tensor:
-    """The number of the image that each token is of, from 1; 0 for text. int64, of shape (batch, tokens).
+    """The number of each token's image, from 1; 0 for text. int64, of shape (batch, tokens).
 
     Args:
-        token_type_ids: 1 for tokens of images, of the same shape. Each run of them is an image.
+        token_type_ids: 1 for image tokens, of the same shape. Each run of them is an image.
     """
     import torch
 

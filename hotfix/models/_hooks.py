@@ -1,4 +1,4 @@
-"""Whether hooks may change what a module is given, or what it returns."""
+"""Whether hooks may change the inputs or the outputs of a module."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _codes: dict[types.CodeType, bool] = {}
 
 
 def only_read(module: Any, fix: str = "") -> bool:
-    """Whether a module is given what its caller has, and returns what its forward does, as far as hooks go.
+    """Whether hooks leave the inputs and outputs of a module as they are.
 
-    Hooks that return nothing leave both as they are. So do those of packages that pass calls through: DeepSpeed's
-    engine at stage 3 has two on every module, which return its output with a node for the backward pass, and
-    accelerate has hooks of another kind, which move them.
+    Hooks that return nothing do, and so do the hooks of packages that pass calls through: DeepSpeed's engine at stage
+    3 has two on every module, which add a node for the backward pass to the output; accelerate's own kind of hooks
+    move tensors.
 
     Args:
         module: a ``torch.nn.Module``.
@@ -33,7 +33,7 @@ def only_read(module: Any, fix: str = "") -> bool:
         if hooks and not all(_returns_nothing(hook) or scope.is_own(fix, hook) for hook in hooks.values()):
             return False
     moves = module.__dict__.get("_hf_hook")
-    return all(scope.is_class_of(fix, one, "accelerate") for one in (moves, *getattr(moves, "hooks", ())))
+    return all(scope.is_class_of(fix, hook, "accelerate") for hook in (moves, *getattr(moves, "hooks", ())))
 
 
 def _returns_nothing(hook: Any) -> bool:

@@ -22,7 +22,7 @@ def are_own(fix: str, *functions: Any) -> bool:
 
     Args:
         fix: id of the fix that asks.
-        functions: what a module has under the names of kernels; None is nobody's.
+        functions: the module's attributes with the names of kernels; None is ignored.
     """
     for function in functions:
         # torch.compiler.disable and torch.compile call the same kernel from a function of torch.
@@ -41,14 +41,14 @@ def _is_home(module: str) -> bool:
 
 
 def are_own_in(fix: str, module: str) -> bool:
-    """The same for all kernels that a module of the library calls.
+    """Whether all kernels that a module of the library calls are those of flash-attn or of the library.
 
     Args:
         fix: id of the fix that asks.
         module: its name; if it has no kernels yet, it will take those of flash-attn.
     """
-    found = _of(module, _NAMES) or _of("flash_attn", _KINDS)
-    return are_own(fix, *found)
+    kernels = _of(module, _NAMES) or _of("flash_attn", _KINDS)
+    return are_own(fix, *kernels)
 
 
 def _of(module: str, names: tuple[str, ...]) -> list[Any]:

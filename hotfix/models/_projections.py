@@ -1,4 +1,4 @@
-"""Whether a projection is computed by code that is known, or by a class, a function or a hook of the program's own."""
+"""Whether a projection is computed by known code, or by a class, a function or a hook of the program's own."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ def _is_known(fix: str, module: Any) -> bool:
     parametrized = module._modules.get("parametrizations")
     if parametrized is None:
         return True
-    return all(scope.is_class_of(fix, one, "torch") for of_one in parametrized.values() for one in of_one)
+    return all(scope.is_class_of(fix, step, "torch") for steps in parametrized.values() for step in steps)

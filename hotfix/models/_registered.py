@@ -1,4 +1,4 @@
-"""Whether a model's attention is the library's own function, and which of its own functions it is."""
+"""Whether a model's attention is the library's own function, and which one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ def is_own(fix: str, config: Any, eager: Any) -> bool:
     Args:
         fix: id of the fix that asks.
         config: has ``_attn_implementation``; a function that the program has registered under that name counts.
-        eager: what the model's module has as ``eager_attention_forward``; a function that the program has put there
-            counts.
+        eager: ``eager_attention_forward`` of the model's module; a function that the program has put there counts.
     """
     function = registered(config)
     if config._attn_implementation == "eager":

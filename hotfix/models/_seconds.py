@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def product(numbers: Any, factor: Any) -> Any:
-    """What ``numbers * factor`` is, in float32 where it would be an integer or in half precision.
+    """``numbers * factor``, in float32 where the product would be an integer or in half precision.
 
     Args:
         numbers: a tensor, or a number: then it is plain multiplication.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from hotfix.models import _registered
@@ -10,23 +11,25 @@ if TYPE_CHECKING:
     import torch
 
 
-def of(fix: str, positions: torch.Tensor, config: Any, eager: Any = None) -> torch.Tensor:
-    """The positions that decide which tokens are of one sequence, of shape (batch, tokens).
+def of(fix: str, positions: torch.Tensor, config: Any, module: str) -> torch.Tensor:
+    """The positions that decide which tokens belong to one sequence, of shape (batch, tokens).
 
-    They are the temporal ones, as in the release, for every row of tokens in which those say where sequences begin: for
-    texts, packed or not, and under FlashAttention, which looks for a position of 0 only, for most texts with images.
-    For the other rows they are counted anew from each token whose three positions are 0. Nothing is read from the
-    device. An attention of the user's own may read them for another purpose: it gets the temporal ones.
+    They are the temporal ones, as in the release, for every row in which these show where sequences begin: for texts,
+    packed or not, and under FlashAttention, which looks for a position of 0 only, for most texts with images. In other
+    rows they are counted from each token whose three positions are 0. Nothing is read from the device. A custom
+    attention may read them for another purpose, and gets the temporal ones.
 
     Args:
         fix: id of the fix that asks.
         positions: time, row and column, of shape (3, batch, tokens).
         config: of the decoder.
-        eager: its eager attention.
+        module: name of the decoder's module, which may have an eager attention.
     """
     import torch
 
     temporal = positions[0]
+    # Not globals(), which torch.compile cannot trace.
+    eager = getattr(sys.modules.get(module), "eager_attention_forward", None)
     if not _registered.is_own(fix, config, eager):
         return temporal
     begins = (positions == 0).all(0)

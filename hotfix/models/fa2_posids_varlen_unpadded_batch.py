@@ -1,23 +1,22 @@
 """FlashAttention-2 computes garbage for every sample but the first of a batch without padding, and cannot decode.
 
-Symptom   Silent in training and in forwards: where a batch has no padding, the outputs of the attention are memory that
-          nobody has written, for all samples but the first. With a cache, or with positions that do not start at 0:
+Symptom   Silent in training and in forwards: in a batch without padding, the attention returns uninitialized memory for
+          all samples but the first. With a cache, or with positions that do not start at 0:
           ``RuntimeError: max(): Expected reduction dim to be specified for input.numel() == 0. …``. `generate` does not
           crash, and continues every prompt but the first from wrong numbers.
-Cause     Every call that has position ids and no attention mask is taken for a packed one, and the sequences that it
-          holds are counted by the zeros in the position ids. Those that a model makes itself have one row for the
-          whole batch, hence one zero, hence one sequence; those of a later step have none. `generate` computes the
-          lengths of the sequences itself, and those of the keys are one short for all samples but the first.
+Cause     Every call with position ids and without an attention mask counts as packed, with one sequence for each zero in
+          the position ids. Position ids that a model makes itself have one row for the whole batch, hence one zero and
+          one sequence; those of a later step have none. `generate` computes the lengths itself, and the lengths of the
+          keys are one short for all samples but the first.
 Releases  4.54.0 to 4.55.0
 Upstream  transformers#39474, transformers#39653, transformers#39814, transformers#40002 (fixed in 4.55.1), and for
           `generate` transformers#40029, transformers#40161 (fixed in 4.55.3)
 Here      The zeros are counted only where there is a position for each query and key, and every row starts at 0: then
-          the release is right. `generate` computes no lengths, except for a batch of one in which they are right. What
-          else computes or reads them is left alone: an attention of your own under a name with "flash" in it, modules
-          of your own that name them, or a copy of the common function, which would be without lengths here. Bitwise
-          equal to 4.55.1 and, for `generate`, to 4.55.3. Packed rows are kept apart in a batch of several, too, as in
-          the releases that are repaired; and three rows of positions, as Qwen2-VL has them, are not taken for packed
-          sequences.
+          the release is right. `generate` computes no lengths, except for a batch of one, where they are right. It
+          still computes them for a custom attention with "flash" in its name, for modules of your own that name them,
+          and for a copy of the common function. Bitwise equal to 4.55.1 and, for `generate`, to 4.55.3. Packed rows
+          stay apart in a batch of several, as in the repaired releases; the three rows of positions of Qwen2-VL do not
+          count as packed sequences.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from hotfix.fix import Fix
 from hotfix.models import _attention
 
 FIX = Fix(
-    title="FlashAttention-2 attends only within the first sample of a batch without padding; decoding crashes",
+    title="FlashAttention-2 returns garbage for all samples but the first in a batch without padding",
     kind="silent",
     upstream=(
         "transformers#39474",
@@ -64,8 +63,8 @@ FIX.edits(
     """,
 )
 
-# Without what `generate` computes for all of them, each layer decides by itself, and that has to be right: both
-# definitions are judged.
+# Without the lengths from `generate`, each layer decides by itself, and has to decide rightly: both functions are
+# judged.
 FIX.edits(
     (PREPARE, ">=4.54.0,<=4.55.0"),
     old="""
@@ -92,7 +91,7 @@ def are_left(model: Any, positions: Any, mask: Any) -> bool:
     """Whether `generate` computes lengths: they are right, or something other than the repaired function reads them.
 
     Args:
-        model: what generates.
+        model: the model that generates.
         positions: of the tokens of this step; None where the model takes none, which stops the release.
         mask: attention mask of all tokens.
     """

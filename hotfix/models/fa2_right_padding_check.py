@@ -9,12 +9,12 @@ Cause     A check that is meant for `generate` is part of the forward. There it 
 Releases  21 classes in 17 models, 4.36.0 to 5.1.0: the table below.
 Upstream  transformers#37866 (dropped in 4.53.0). It stayed in JetMoe to 4.56.1, in Qwen2-MoE and PhiMoE to 4.57.6, in
           Moshi and Kyutai's speech-to-text to 5.1.0.
-Here      Where a forward raises this error, it runs again without the check. What it computes is bitwise equal to the
-          same release without a cache, and to the first fixed release (except for the gradients of grouped keys and
-          values in Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and the Mistral of 4.41, which 4.53.0 sums elsewhere; and except
-          for PhiMoE, which 5.0.0 turned into another model).
-          Inside of `generate` the error stays: it refuses exactly the calls that the release refuses, and
-          ``HOTFIX_PADDING=warn`` turns that into a warning.
+Here      Where a forward raises this error, it runs again without the check. The result is bitwise equal to the same
+          release without a cache, and to the first fixed release (except for the gradients of grouped keys and values
+          in Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and the Mistral of 4.41, which 4.53.0 sums elsewhere; and except for
+          PhiMoE, which 5.0.0 turned into another model).
+          Inside `generate` the error stays, for exactly the calls that the release refuses; ``HOTFIX_PADDING=warn``
+          turns it into a warning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hotfix import session
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="FlashAttention-2 forwards refuse right-padded batches (padding_side='right') outside of generation",
+    title="FlashAttention-2: forward outside generate() refuses batches with padding_side='right'",
     kind="crash",
     upstream=("transformers#37866",),
     fixed_in="4.53.0, 4.56.2, 5.0.0, 5.2.0",
@@ -90,7 +90,7 @@ from {__name__} import refuse_in_generation
 refuse_in_generation(self, __SENTENCE)
 """
 
-# Mimi encodes sound inside of other models; nothing is generated from its last position.
+# Mimi encodes sound inside other models; nothing is generated from its last position.
 _SOUND = [target for target in TABLE if "Mimi" in target[0]]
 _TEXT = [target for target in TABLE if "Mimi" not in target[0]]
 FIX.edits(*_SOUND, old=_CHECK, new="")
@@ -98,11 +98,11 @@ FIX.edits(*_TEXT, old=(_CHECK, _CHECK_OF_JETMOE), new=(_REFUSE, _REFUSE), altern
 
 
 def refuse_in_generation(decoder: Any, sentence: str) -> None:
-    """Keep the error of a right-padded forward that a generation would continue from padding.
+    """Keep the error of a right-padded forward from which `generate` would continue.
 
     Args:
-        decoder: the module that has refused the batch.
-        sentence: its error.
+        decoder: the module that refused the batch.
+        sentence: its error message.
 
     Raises:
         ValueError: a method of `GenerationMixin` is running, for a model that `decoder` is part of.

@@ -4,16 +4,15 @@ Symptom   Silent: with padding and a cache, all logits past ``config.sliding_win
           without padding. A step with several tokens may raise, with padding and without: ``ValueError: past key must
           have a shape of (`batch_size, num_heads, self.config.sliding_window-1, head_dim`), …``. In 4.36.0 and 4.36.1
           every forward past the window with a cache raises ``KeyError: 'Cache only has 0 layers, …'``.
-Cause     The padding mask is cut to the window, and so is a copy of the cache that nothing is done with. Keys and
-          values come whole from the cache: the columns of the mask are then those of other keys, of other samples even.
+Cause     The padding mask is cut to the window, and so is a copy of the cache that is not used. The cache returns all
+          keys and values, so the columns of the mask belong to other keys, even of other samples.
           Qwen2 and Qwen2-MoE up to 4.42.4 and Qwen2-VL do it where ``use_sliding_window`` is off, too.
 Releases  4.36.0 to 4.45.2, in eight models: the table below
 Upstream  transformers#34093 (fixed in 4.46.0); the crash of 4.36.0 in 4.36.2
-Here      Nothing is cut. The window is kept by the kernel, which is told of it, as in a forward without a cache, and
-          what is computed is bitwise the same. Bitwise equal to 4.46.1. A cache that keeps fewer keys than it was given
-          (`SinkCache`, or one of your own) is left alone, and so is one that the program itself has cut: there the
-          columns that are cut may be those of its keys; and so is a function of your own in place of that which calls
-          the kernel, which may cut the keys to the mask.
+Here      Nothing is cut. The kernel gets the window and applies it, as in a forward without a cache, whose result is
+          bitwise the same. Bitwise equal to 4.46.1. The release's own code runs with a cache that keeps fewer keys than
+          it was given (`SinkCache`, or one of your own) or that the program has cut, since the columns that are cut may
+          belong to its keys, and with a replacement for the function that calls the kernel, which may cut the keys.
 
 Not here  Idefics2's perceiver has a block like this one, and has neither a cache nor a sliding window. Jamba cuts the
           mask in its `prepare_inputs_for_generation`, too (4.40.0 to 4.42.4), under every attention; its checkpoints
@@ -35,6 +34,7 @@ FIX = Fix(
         "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
     ),
     when="""
+import sys as _sys
 import hotfix.patching.scope as _scope
 import transformers.cache_utils as _caches
 (
@@ -43,7 +43,10 @@ import transformers.cache_utils as _caches
         attention_mask is None
         or attention_mask.shape[-1] == past_key_value.get_seq_length(self.layer_idx) + hidden_states.shape[1]
     )
-    and _scope.is_own("fa2-sliding-window-mask-slicing", globals().get("_flash_attention_forward"))
+    and _scope.is_own(
+        "fa2-sliding-window-mask-slicing",
+        getattr(_sys.modules.get(__name__), "_flash_attention_forward", None),  # torch.compile cannot trace globals()
+    )
 )
 """,
     own=("past_key_value.update", "self._flash_attention_forward"),

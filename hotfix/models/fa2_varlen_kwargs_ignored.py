@@ -1,16 +1,16 @@
-"""FlashAttention-2 does not look at the lengths of packed sequences unless there are position ids, too.
+"""FlashAttention-2 ignores the lengths of packed sequences unless there are position ids, too.
 
-Symptom   Silent. Sequences that are packed into one row, with ``cu_seq_lens_q`` and its like as
-          `DataCollatorWithFlattening` gives them, attend to each other in every model whose attention does not hand its
-          position ids on: Cohere2, and in 4.53.0 also Persimmon and the decoders of Qwen2-VL and Qwen2.5-VL. So it is
-          for whoever calls ``_flash_attention_forward`` with lengths alone.
+Symptom   Silent. Sequences packed into one row, with ``cu_seq_lens_q`` and the like from `DataCollatorWithFlattening`,
+          attend to each other in every model whose attention does not pass its position ids on: Cohere2, and in 4.53.0
+          also Persimmon and the decoders of Qwen2-VL and Qwen2.5-VL. The same happens in code that calls
+          ``_flash_attention_forward`` with lengths alone.
 Cause     The choice of the packed kernel asks for position ids first, although they are not used where there are
           lengths.
 Releases  4.47.0 to 4.53.0
 Upstream  transformers#39121 (fixed in 4.53.1)
-Here      The packed kernel is chosen if all four lengths are there, or for the reasons of the release. Bitwise equal to
-          4.53.1. Lengths that cannot be those of this call are ignored, as in the release: a later step of `generate`
-          is passed those of the prompt.
+Here      The packed kernel is chosen if all four lengths are given, or for the reasons of the release. Bitwise equal to
+          4.53.1. Lengths that cannot belong to this call are ignored, as in the release: `generate` passes those of the
+          prompt to later steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="FlashAttention-2 ignores the lengths of packed sequences where it gets no position ids",
+    title="FlashAttention-2 ignores cu_seq_lens_q without position_ids: packed sequences attend to each other",
     kind="silent",
     upstream=("transformers#39121",),
     fixed_in="4.53.1",
@@ -44,7 +44,7 @@ _BY_LENGTHS = """
 
 FIX.edits(
     ("transformers.modeling_flash_attention_utils:_flash_attention_forward", ">=4.47.0,<=4.53.0"),
-    old=[_CHOICE.format(one) for one in _BY_POSITIONS],
-    new=[_IMPORT + _CHOICE.format(f"({_BY_LENGTHS}) or {one}") for one in _BY_POSITIONS],
+    old=[_CHOICE.format(condition) for condition in _BY_POSITIONS],
+    new=[_IMPORT + _CHOICE.format(f"({_BY_LENGTHS}) or {condition}") for condition in _BY_POSITIONS],
     alternatives=True,
 )

@@ -5,11 +5,11 @@ Symptom   ``RuntimeError: FlashAttention only support fp16 and bf16 data type`` 
           makes queries and keys float32; and for LoRA on models with norms of queries and keys, which are kept in
           float32.
 Cause     The check that casts everything back to half precision reads the dtype of the values, which no norm and no
-          rotary embedding has touched. Who calls it has chosen the dtype to cast to by that of the queries.
+          rotary embedding changes. Its caller chooses the dtype to cast to by that of the queries.
 Releases  4.48.0 to 4.48.3. The check is the same in 4.47, where only GPT-NeoX goes through it, and chooses by the
           values too.
 Upstream  transformers#35834 (fixed in 4.49.0)
-Here      The dtype of the queries is read where that is float32, and that of the values elsewhere. Bitwise equal to
+Here      The dtype of the queries is read where it is float32, and that of the values elsewhere. Bitwise equal to
           4.49.0, which no longer casts values that alone are float32. A kernel of your own in place of flash-attn's
           gets what the release gives it.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="FlashAttention-2 refuses float32 queries and keys of half-precision values, as autocast and LoRA make them",
+    title="RuntimeError: FlashAttention only support fp16 and bf16 data type, under autocast or with LoRA",
     kind="crash",
     upstream=("transformers#35834",),
     fixed_in="4.49.0",
@@ -40,6 +40,6 @@ FIX.edits(
     (CHECK, ">=4.48.0,<=4.48.3"),
     old="input_dtype = value.dtype",
     new="input_dtype = query.dtype",
-    beside="query.dtype == torch.float32",  # what the caller asks
+    beside="query.dtype == torch.float32",  # the caller's condition
     fingerprint_of=(CHECK, CALLER),
 )

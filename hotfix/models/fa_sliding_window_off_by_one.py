@@ -2,22 +2,22 @@
 
 Symptom   Silent: past the window each query sees one key more than ``config.sliding_window``, and than eager and SDPA
           attention show it; logits, losses and gradients differ from theirs in every layer.
-Cause     flash-attn counts the keys to the left of the query, the query itself not among them; a configuration counts
-          all the keys that a query sees. The number of the one is passed as that of the other.
+Cause     flash-attn counts the keys to the left of the query, without the query itself; a configuration counts all keys
+          that a query sees. The configured number is passed to flash-attn unchanged.
 Releases  4.36.0 to 4.55.4: the table below. Up to 4.42.4 in the attention of each model, then in one function for all.
 Upstream  transformers#39408, transformers#40163 (fixed in 4.56.0)
 Here      ``window_size`` is one less on both sides in causal attention. Each query sees exactly ``sliding_window``
           keys, itself among them. Attention that is not causal is left alone: a window to both sides means the keys on
           each side, as in ModernBERT, and as 4.56.0 assumes. So are a window of 0 or less, and a kernel of your own in
           place of flash-attn's, which may count otherwise.
-          What Mistral and Gemma2 compute with one common function is bitwise equal to 4.56.0, gradients from 4.48.0 on
-          (before, those of embeddings and norms are rounded otherwise); older releases round otherwise in many places.
-          A model that was trained with one of these releases was trained with one key more.
+          With one common function, Mistral and Gemma2 are bitwise equal to 4.56.0, their gradients from 4.48.0 on
+          (before, those of embeddings and norms are rounded differently); older releases round differently in many
+          places. A model that was trained with one of these releases was trained with one key more.
           Idefics2 in 4.43.0 to 4.43.4 asks for a window of ``False``, which was one of 0 keys to either side in its
           perceiver. It is none now, as from 4.44.0 on.
 
 Not here  Idefics2 (4.40.0 to 4.42.4) and Gemma2 (4.42.0 to 4.42.4) have the line in a function of their own and never
-          come to it. Continuous batching has a window of its own, which upstream has fixed in 4.57.
+          reach it. Continuous batching has a window of its own, which upstream has fixed in 4.57.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _kernels.are_own_in("fa-sliding-window-off-by-one", __name__)
     prefilter="window_size",
     exempt={
         "transformers.models.gemma2.modeling_gemma2:Gemma2FlashAttention2._flash_attention_forward": (
-            "it asks for the window where cache_position is past it, and is never passed a cache_position"
+            "it applies the window where cache_position is past it, and never gets a cache_position"
         ),
         "transformers.models.gemma2.diff_gemma2:Gemma2FlashAttention2._flash_attention_forward": (
-            "what modeling_gemma2 was generated from; nobody imports it"
+            "modeling_gemma2 was generated from it; nothing imports it"
         ),
         "transformers.models.idefics2.modeling_idefics2:Idefics2PerceiverFlashAttention2._flash_attention_forward": (
             "its only caller asks for no window"

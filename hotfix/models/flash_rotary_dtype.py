@@ -22,11 +22,11 @@ from hotfix.pattern import occurs
 
 if TYPE_CHECKING:
     import torch
-    from flash_attn.layers.rotary import apply_rotary_emb  # what the repaired modules have under this name
+    from flash_attn.layers.rotary import apply_rotary_emb  # the repaired modules have it under this name
 
 
 FIX = Fix(
-    title="Vision rotary embedding under FlashAttention-2 refuses bfloat16 cos and sin",
+    title="AssertionError: Input and cos/sin must have the same dtype, in Qwen2.5-VL under FlashAttention-2",
     kind="crash",
     needs={"flash-attn": "<2.8"},
     upstream=("transformers#36065", "transformers#38453", "flash-attention@1870a0dc"),
@@ -72,7 +72,7 @@ def _apply_rotary_pos_emb_flashatt(self: Any, tensor: torch.Tensor, freqs: torch
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """What the rotary kernel rotates is cast up before, cos and sin are not."""
+    """The input of the rotary kernel is cast up, cos and sin are not."""
     rotates = occurs("apply_rotary_emb(__X.float(), cos, sin)", function)
     cast_before = occurs("tensor_ = tensor.float()", function)
     return rotates or (cast_before and occurs("apply_rotary_emb(tensor_, cos, sin)", function))

@@ -1,14 +1,14 @@
-"""Under flex attention, every text of a batch has the blocks of the mask of the first one.
+"""Under flex attention, every text of a batch gets the mask blocks of the first one.
 
-Symptom   Silent. With ``attn_implementation="flex_attention"`` blocks of 128 tokens that are nothing but padding, or of
-          other packed texts, in the first row are left out for the whole batch, and what may be seen as a whole in the
-          first row is seen by all, padding or not. Texts of one block are right. Models other than Llama 4 fail
-          before: ``TypeError: pad(): argument 'pad' must be tuple of ints`` (their length is not given).
-Cause     The block mask is made for a batch of one, whose list of blocks is broadcast, and the lengths have no default.
+Symptom   Silent. With ``attn_implementation="flex_attention"``, blocks of 128 tokens that the first row skips, as
+          padding or as other packed texts, are skipped in the whole batch, and blocks that it sees completely are
+          visible in every row, padding included. Texts of one block are right. Models other than Llama 4 fail before:
+          ``TypeError: pad(): argument 'pad' must be tuple of ints`` (they do not pass the length).
+Cause     The block mask is made for a batch of one and broadcast; the lengths have no default.
 Releases  4.51.0
 Upstream  fixed in 4.51.1
 Here      The mask is made for the batch, with the length of the mask where no other is given. Equal to 4.51.1. A batch
-          of one whose lengths are given is left alone.
+          of one with both lengths is left alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Under flex attention every text of a batch has the padding and packing of the first one",
+    title="flex_attention uses the padding and packing of the first row for the whole batch",
     kind="silent",
     fixed_in="4.51.1",
     errors=("TypeError: pad(): argument 'pad' must be tuple of ints…",),

@@ -1,11 +1,11 @@
 """The attention scores of Gemma 2 are not capped.
 
-Symptom   Silent. The model with 27 billion parameters writes garbage, that with 9 billion is worse than it is.
-Cause     ``attn_logit_softcapping``, 50 in all files of Google, is not read.
+Symptom   Silent. Gemma 2 27B writes garbage, and the answers of 9B get worse.
+Cause     ``attn_logit_softcapping``, 50 in all of Google's checkpoints, is not read.
 Releases  4.42.0 to 4.42.2
 Upstream  fixed in 4.42.3
-Here      Scores are capped under eager attention, as in 4.42.3; sdpa cannot, there either. A configuration without
-          the number is left alone: a model that was trained with it was trained without the cap.
+Here      Scores are capped under eager attention, as in 4.42.3; sdpa cannot cap them in either release. A configuration
+          without the number is left alone: its model was trained without the cap.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma 2: attention scores are not capped, the 27B model writes garbage",
+    title="Gemma 2 27B writes garbage: attn_logit_softcapping is ignored",
     kind="silent",
     fixed_in="4.42.3",
     when="(getattr(self.config, 'attn_logit_softcapping', None) or 0) > 0",
@@ -29,7 +29,7 @@ FIX.edits(
         softcap = self.config.attn_logit_softcapping
         attn_weights = torch.tanh(attn_weights / softcap) * softcap
         """,
-    beside="config.query_pre_attn_scalar",  # what the attention of Gemma 2 alone has, in its constructor
+    beside="config.query_pre_attn_scalar",  # in the constructor of Gemma 2's attention, and no other
     unless="self.config.attn_logit_softcapping",
     fingerprint_of=("Gemma2Attention.forward", "Gemma2Attention.__init__"),
 )

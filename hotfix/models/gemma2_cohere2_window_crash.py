@@ -1,18 +1,18 @@
-"""Gemma 2 cannot generate past its window; Cohere 2 does, and its layers with a window see the wrong tokens.
+"""Gemma 2 cannot generate past its sliding window; Cohere 2 attends to the wrong tokens there.
 
 Symptom   Gemma 2: ``IndexError: index 4096 is out of bounds for dimension 0 with size 4096``. Cohere 2: silent under
-          eager and sdpa attention; in a batch with padding, what is generated past the window gets worse. Both, under
-          FlashAttention-2 and a batch with padding: keys and mask are of different lengths.
-Cause     The attention of Gemma 2 does not tell the cache of its window. Past it, the cache of such a layer holds the
-          last tokens, and their mask is cut for the first ones; under FlashAttention-2 it is cut to the window only
-          where there is a cache, and keys that the mask says nothing of are not cut off at all.
+          eager and sdpa attention; in a batch with padding, text generated past the window gets worse. Both, under
+          FlashAttention-2 and a batch with padding: keys and mask have different lengths.
+Cause     The attention of Gemma 2 does not pass its window to the cache. Past the window, the cache of such a layer
+          holds the last tokens, and the mask is cut for the first ones; under FlashAttention-2 it is cut to the window
+          only where there is a cache, and keys without a column in the mask are not cut off.
 Releases  4.48.0 to 4.48.1
 Upstream  transformers#35681 (fixed in 4.48.2)
-Here      The cache is told, and each layer cuts its mask at the last token that is in the cache, which it takes from
-          ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2, whose cache has a
-          fault of its own: `hybrid-cache-window-hole`. Only a `HybridCache` keeps its window to itself: with a
-          `DynamicCache` nothing is cut, and with a cache, a layer or an attention of your own the release's code runs,
-          as it does in a layer that is called without ``cache_position``.
+Here      The cache gets the window, and each layer cuts its mask at the last token in the cache, which it takes from
+          ``cache_position``: no other function has to pass it on. Bitwise equal to 4.48.2, whose cache has another bug:
+          `hybrid-cache-window-hole`. Only a `HybridCache` drops tokens outside the window: with a `DynamicCache`
+          nothing is cut. With a cache, a layer or an attention of your own, and in a layer that is called without
+          ``cache_position``, the release's code runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma 2 cannot generate past its sliding window, and Cohere 2 sees the wrong tokens there",
+    title="Gemma 2: IndexError past the sliding window in generate(); Cohere 2 attends to the wrong tokens",
     kind="silent",
     upstream=("transformers#35681",),
     fixed_in="4.48.2",
@@ -35,14 +35,14 @@ _GEMMA2 = "transformers.models.gemma2.modeling_gemma2:Gemma2"
 _COHERE2 = "transformers.models.cohere2.modeling_cohere2:Cohere2"
 
 _UPDATE = "key_states, value_states = past_key_value.update(key_states, value_states, self.layer_idx, cache_kwargs)"
-# The cache is as long as it may become; flash attention takes as many keys as the mask speaks of.
+# The cache has its final length; flash attention takes as many keys as the mask has columns.
 _UPDATE_AND_CUT = f"""
 {_UPDATE}
 if attention_mask is not None and self.config._attn_implementation == "flash_attention_2":
     key_states = key_states[:, :, : attention_mask.shape[-1]]
     value_states = value_states[:, :, : attention_mask.shape[-1]]
 """
-# What tells the attention of both models from that of others, and from that of other releases.
+# Distinguishes the attention of both models from that of others, and of other releases.
 _LEFT_ALONE = "seq_len = attention_mask.shape[-1]"
 _ITS_OWN = (f"{_GEMMA2}Attention.forward", f"{_COHERE2}Attention.forward")
 _LAYERS = (f"{_GEMMA2}DecoderLayer.forward", f"{_COHERE2}DecoderLayer.forward")
@@ -116,14 +116,14 @@ for _layer, _judged in zip(_LAYERS, _ITS_OWN):
 
 
 def is_hybrid(cache: Any) -> bool:
-    """Whether a cache keeps only the last tokens in layers with a window."""
+    """Whether a cache keeps only the last tokens in layers with a sliding window."""
     import transformers.cache_utils as caches
 
     return isinstance(cache, caches.HybridCache)
 
 
 def is_known(cache: Any) -> bool:
-    """Whether it is clear how many keys a cache returns: the last ones in layers with a window, or all."""
+    """Whether it is known which keys a cache returns: the last ones in layers with a window, or all."""
     import transformers.cache_utils as caches
 
     return isinstance(cache, (caches.HybridCache, caches.DynamicCache))

@@ -2,8 +2,8 @@
 
 Symptom   4.43.0 to 4.44.0: silent; the layers with a sliding window attend to the whole context. 4.44.0: a batch with
           padding that is longer than the window raises ``ValueError: too many values to unpack (expected 4)``. 4.44.1
-          to 4.46.3: with a cache only, in `generate` and, from 4.45.0 on, in evaluation. That is what becomes of it
-          under flash-attn 2.7; under an earlier one the outputs are silently those of other queries and keys.
+          to 4.46.3: with a cache only, in `generate` and, from 4.45.0 on, in evaluation. This is with flash-attn 2.7;
+          with an earlier one the outputs silently belong to other queries and keys.
 Cause     The window is not passed to the attention. Later the decoder layer cuts the padding mask to the window, which
           a step of decoding needs, for whole prompts and in training, too; the keys are then cut to the first ones.
 Releases  4.43.0 to 4.46.3
@@ -14,8 +14,8 @@ Here      The window is passed, and the mask keeps at least a column for each qu
           mask for an attention of your own is cut as in the release.
 
 Not here  `generate` in 4.43.0 to 4.44.0 prepares a mask that FlashAttention-2 cannot take. In 4.42 and 4.47 Gemma2
-          cannot run under it at all, or runs without soft cap. In 4.48.0 and 4.48.1 the cache is not told of the
-          window, under every attention.
+          cannot run under it at all, or runs without soft cap. 4.48.0 and 4.48.1 have another bug, under every
+          attention: `gemma2-cohere2-window-crash`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma2 under FlashAttention-2 has no sliding window, or fails past it where there is padding",
+    title="Gemma 2 under FlashAttention-2 ignores its sliding window, or fails past it in a padded batch",
     kind="silent",
     upstream=("transformers#32522", "transformers#35681"),
     fixed_in="4.44.1, 4.48.2",

@@ -1,13 +1,13 @@
-"""Every second layer of Gemma 2 sees the tokens that are still to come.
+"""Every second layer of Gemma 2 attends to future tokens.
 
-Symptom   Silent. Losses are too good to be true, what is generated is bad, and padding changes results.
-Cause     In layers with a sliding window the mask is multiplied with a triangle of ones and zeros, which takes from it
-          nearly all that it forbids.
+Symptom   Silent. Losses are too good to be true, generated text is bad, and padding changes results.
+Cause     In layers with a sliding window the additive mask is multiplied by a triangle of ones and zeros, which sets
+          nearly all of it to 0.
 Releases  4.42.0 to 4.42.1
 Upstream  fixed in 4.42.2
-Here      What is outside of the window is forbidden, and all that was forbidden stays so. Equal to 4.42.2, whose other
-          bugs are gemma2-attn-softcap-missing and gemma2-sliding-layer-parity. A mask that forbids nothing, of a text
-          within the window, stays what it is, in any dtype.
+Here      Tokens outside the window are masked, and masked tokens stay masked. Equal to 4.42.2, whose other bugs are
+          gemma2-attn-softcap-missing and gemma2-sliding-layer-parity. A mask of a text within the window that masks
+          nothing does not change, in any dtype.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma 2: every second layer sees the tokens that are still to come, and padding",
+    title="Gemma 2: every second layer attends to future tokens and to padding",
     kind="silent",
     fixed_in="4.42.2",
-    everyone="a formula is wrong that nobody else's code takes part in",
+    everyone="the formula is wrong, and no user code takes part in it",
     exempt={"transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.forward": "nothing imports it"},
 )
 

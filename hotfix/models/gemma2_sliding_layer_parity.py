@@ -1,15 +1,14 @@
-"""Gemma 2 has its sliding window in the layers that should see the whole text, and none in those that should have one.
+"""Gemma 2 has its sliding window in the wrong layers: those that should attend to the whole text have it.
 
-Symptom   Silent for texts that are longer than the window (4096 tokens): the model is worse than it is. `generate` past
-          the window fails in the cache: ``IndexError: index 4096 is out of bounds``.
-Cause     Layers 1, 3, 5 have the window; the weights were trained with one in layers 0, 2, 4. The cache has as much
-          room as a window in the same layers, and is not told of it: it looks for an argument that nobody passes.
+Symptom   Silent for texts that are longer than the window (4096 tokens): results get worse. `generate` past the window
+          fails in the cache: ``IndexError: index 4096 is out of bounds``.
+Cause     Layers 1, 3, 5 have the window; the weights were trained with it in layers 0, 2, 4. The cache is as short as
+          the window in the same layers, and reads the window from an argument that nothing passes.
 Releases  4.42.0 to 4.42.3
 Upstream  fixed in 4.42.4
-Here      Layers and cache count from the first one, and the cache reads what it is told. Bitwise equal to 4.42.4,
-          whose cache has a fault of its own: `hybrid-cache-window-hole`.
-          A cache that was made before keeps its layout: arm hotfix before anything is made. Caches for the
-          configuration of another model are made as in the release.
+Here      Layers and cache count from the first layer, and the cache reads the argument that is passed. Bitwise equal to
+          4.42.4, whose cache has another bug: `hybrid-cache-window-hole`. A cache that exists already keeps its layout,
+          so arm hotfix first. Caches for the configuration of another model are made as in the release.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma 2 has its window in the wrong half of its layers, and cannot generate past it",
+    title="Gemma 2 has its sliding window in the wrong layers, and cannot generate past it",
     kind="silent",
     fixed_in="4.42.4",
     errors=("IndexError: index 4096 is out of bounds for dimension 0 with size 4096",),
-    everyone="which layers have a window is part of the published weights; the cache is told by its configuration",
+    everyone="which layers have a window is part of the published weights; the cache is made from its configuration",
     exempt={"transformers.models.gemma2.diff_gemma2:Gemma2DecoderLayer.__init__": "nothing imports it"},
 )
 

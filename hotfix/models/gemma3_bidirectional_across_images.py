@@ -1,12 +1,12 @@
-"""Gemma 3 lets the tokens of an image see all other images, also those that come later.
+"""Gemma 3 lets the tokens of an image attend to all other images, including later ones.
 
-Symptom   Silent. With several images in a prompt or a training sample, what is computed of one image depends on the
-          images that follow, and with it all text behind it.
-Cause     Between image tokens attention is bidirectional, and the mask does not ask which image a token is of.
+Symptom   Silent. With several images in a prompt or a training sample, the states of one image, and of all text after
+          it, depend on the images that follow.
+Cause     Between image tokens attention is bidirectional, and the mask ignores which image a token belongs to.
 Releases  4.50.0 to 4.51.3
 Upstream  transformers#38053, transformers#38080 (fixed in 4.52.1)
 Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images. Bitwise equal
-          to 4.52.1. Who numbers the images of a row in ``token_type_ids`` (1, 2, …), as a work-around, keeps the
+          to 4.52.1. A row whose images are numbered in ``token_type_ids`` (1, 2, …), as a work-around, keeps the
           comparison of the release, which is right then.
 """
 
@@ -16,7 +16,7 @@ from hotfix.fix import Fix
 from hotfix.models import _gemma3
 
 FIX = Fix(
-    title="Gemma 3 lets the tokens of an image see all other images, also later ones",
+    title="Gemma 3: image tokens attend to all other images, including later ones",
     kind="silent",
     upstream=("transformers#38053", "transformers#38080"),
     fixed_in="4.52.1",

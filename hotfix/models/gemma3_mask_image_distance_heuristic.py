@@ -1,17 +1,16 @@
-"""Gemma 3 takes image tokens that are close together for those of one image, or lets none of them see a later one.
+"""Gemma 3 treats image tokens that are close together as one image, or all image tokens as text.
 
-Symptom   Silent. With two images close to each other, what is computed of the first depends on the second, and with it
-          all text behind it. In `generate` with a cache of fixed length, which is the default of Google's checkpoints,
-          images are read causally, like text.
+Symptom   Silent. With two images close to each other, the states of the first, and of all text after it, depend on the
+          second. In `generate` with a cache of fixed length, the default of Google's checkpoints, images are read
+          causally, like text.
 Cause     Attention is bidirectional between image tokens that are no further apart than an image is long. `generate`
-          asks the wrong variable for the types of tokens, and finds none.
+          reads the token types from the wrong variable, which has none.
 Releases  4.53.0 to 4.53.3; 4.52 had it right.
 Upstream  transformers#39389, transformers#39396 (fixed in 4.54.0)
-Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images; where a row
-          has no more of them than one image has, they are compared as in the release. What a cache has room for behind
-          the prompt is of no image. `generate` hands the types on for a prompt with images that
-          nothing precedes in the cache (4.54.0 raises an IndexError for a later turn), to Gemma 3's own mask and while
-          that is repaired. Bitwise equal to 4.54.0.
+Here      An image is a run of image tokens, as Gemma's processor lays them out, with text between images; a row with no
+          more image tokens than one image has is compared as in the release. Free places in a cache belong to no image.
+          `generate` passes the types on for a prompt with images and an empty cache (4.54.0 raises an IndexError for a
+          later turn), and only to Gemma 3's own mask, while that is repaired. Bitwise equal to 4.54.0.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 FIX = Fix(
-    title="Gemma 3 takes image tokens that are close together for those of one image",
+    title="Gemma 3: two images close together attend to each other; generate() reads images causally",
     kind="silent",
     upstream=("transformers#39389", "transformers#39396"),
     fixed_in="4.54.0",
@@ -46,7 +45,7 @@ PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_gene
 def token_type_ids_mask_function(
     token_type_ids: Optional[torch.Tensor], tokens_per_image: int
 ) -> Optional[Callable[..., Any]]:
-    """What the mask of Gemma 3 allows beside what is causal: attention within an image.
+    """The part of Gemma 3's mask that is not causal: attention within an image.
 
     Args:
         token_type_ids: 1 for tokens of images, int64, of shape (batch, tokens); or None.
@@ -60,7 +59,7 @@ def token_type_ids_mask_function(
     from hotfix.models._gemma3 import image_numbers
 
     numbers = image_numbers(token_type_ids)
-    # A row with one image is read as in the release: other tokens may stand between the rows of its patches.
+    # A row with one image is read as in the release: there may be other tokens between the rows of its patches.
     is_one = (numbers > 0).sum(dim=-1) <= tokens_per_image
 
     def of_one_image(batch_idx: Any, head_idx: Any, q_idx: Any, kv_idx: Any) -> Any:
@@ -85,7 +84,7 @@ def types_for_mask(model: Any, inputs: dict[str, Any], attention_mask: torch.Ten
     """The types of tokens, int64, of shape (batch, tokens), if the mask of a model needs them; else None.
 
     Args:
-        model: what generates.
+        model: the model that generates.
         inputs: the inputs of this step.
         attention_mask: of shape (batch, tokens up to here).
     """
@@ -101,7 +100,7 @@ def types_for_mask(model: Any, inputs: dict[str, Any], attention_mask: torch.Ten
 
 @FIX.recognises
 def is_broken(mask: ast.FunctionDef, prepare: Optional[ast.FunctionDef] = None) -> bool:
-    """Tokens are compared by how far apart they are; and, where it is shown, generation has no types for them."""
+    """Tokens are compared by distance; and `prepare_inputs_for_generation`, if given, has no types for them."""
     compared = [ast.unparse(node) for node in ast.walk(mask) if isinstance(node, ast.Compare)]
     lost = prepare is None or any(ast.unparse(node) == _LOST for node in ast.walk(prepare))
     return lost and "torch.abs(kv_idx - q_idx) <= tokens_per_image" in compared

@@ -1,14 +1,14 @@
-"""Gemma 4 without a cache, as in training, uses keys and values that nobody has trained.
+"""Gemma 4 without a cache, as in training, uses keys and values from untrained weights.
 
 Symptom   Silent. Losses and logits are wrong with ``use_cache=False``, and in training with gradient checkpointing,
-          which takes the cache away.
-Cause     The last layers share the keys and values of an earlier one, which they find in the cache alone. Without one
-          they compute their own, with weights that are in no file, or that were never trained.
+          which disables the cache.
+Cause     The last layers share the keys and values of an earlier one, which only the cache passes on. Without a cache
+          they compute their own, with weights that no checkpoint has, or that were never trained.
 Releases  5.5.0 to 5.5.1
 Upstream  fixed in 5.5.2; again in 5.6.0 and 5.10.1, since hooks rebuild a dict that is passed from layer to layer
-Here      Without a cache, what is shared is handed from layer to layer, in an object that no hook rebuilds. Bitwise
-          equal to 5.5.2. With a cache the release's code runs, and so it does in a layer that is called by itself, and
-          if a layer or an attention is your own. The weights that are not used stay, and are saved as before.
+Here      Without a cache, the layers pass on the shared keys and values in an object that no hook rebuilds. Bitwise
+          equal to 5.5.2. With a cache, in a layer that is called by itself, and if a layer or an attention is your own,
+          the release's code runs. The unused weights stay, and are saved as before.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="Gemma 4 without a cache, as in training, uses keys and values that nobody has trained",
+    title="Gemma 4: wrong loss and logits with use_cache=False or gradient checkpointing",
     kind="silent",
     fixed_in="5.5.2",
     everyone="only without a cache, in layers of the library: the new code tests it",
     exempt={
         "transformers.models.gemma3n.modeling_gemma3n:Gemma3nTextAttention.forward": (
-            "It is broken; there is no case that shows it yet."
+            "It is broken, but no case shows it yet."
         ),
     },
 )
@@ -77,8 +77,8 @@ FIX.edits(
     ),
 )
 
-# Each layer hands on what it is given by name. The model is judged with the attention, which has to look for it.
-# Gradient checkpointing takes the cache away from the layers, not from the model.
+# Each layer passes its keyword arguments on. The model is judged together with the attention, which has to read them.
+# Gradient checkpointing removes the cache from the layers, not from the model.
 FIX.edits(
     (f"{_GEMMA4}Model.forward", _RELEASES),
     old="hidden_states = inputs_embeds",
@@ -96,11 +96,10 @@ FIX.edits(
 
 
 class States:
-    """Keys and values that later layers use as well, by number of the layer, in one forward of a model.
+    """Keys and values that later layers use as well, by layer number, in one forward of a model.
 
-    It is neither a dict nor a mapping: hooks, such as those of accelerate and of FSDP, rebuild these for each layer.
-    A hook that keeps a copy of a layer's arguments gets this object, since tensors in a graph cannot be copied; what it
-    saves of it names no package and shares nothing.
+    It is neither a dict nor a mapping, since hooks such as those of accelerate and FSDP rebuild these for each layer.
+    A copy is the same object, since tensors in a graph cannot be copied. A pickle names no package and is empty.
     """
 
     def __init__(self) -> None:

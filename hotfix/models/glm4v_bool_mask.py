@@ -2,12 +2,11 @@
 
 Symptom   Silent. Under ``attn_implementation="eager"`` every patch attends to the patches of all images of a batch, and
           to all frames of a video, a little less than to those of its own image or frame. One image alone is right.
-Cause     The mask says with True and False who sees whom. SDPA understands that; eager attention adds its mask to the
-          scores, and so adds 1 or 0.
+Cause     The mask is boolean. SDPA understands that; eager attention adds its mask to the scores, and so adds 1 or 0.
 Releases  4.53.0
 Upstream  transformers#39121 (fixed in 4.53.1)
-Here      For the library's eager attention of several images the mask becomes one to be added: 0, or the smallest
-          number. Bitwise equal to 4.53.1. One image alone is left alone, and so is an eager attention of your own.
+Here      For several images under the library's eager attention, the mask becomes additive: 0, or the smallest number.
+          Bitwise equal to 4.53.1. A single image and a custom eager attention are left alone.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FIX = Fix(
         "cu_seqlens.shape[0] > 2 and _scope.is_own('glm4v-bool-mask', eager_attention_forward)"
     ),
     prefilter="dtype=torch.bool",
-    order=1,  # after qwenvl-vision-fa2-crash, which has another hand in the same function
+    order=1,  # after qwenvl-vision-fa2-crash, which edits the same function
 )
 
 _CHOSEN = "attention_interface: Callable = eager_attention_forward"

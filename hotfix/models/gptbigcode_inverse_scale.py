@@ -4,9 +4,9 @@ Symptom   Silent. StarCoder and SantaCoder write garbage: attention is far too s
 Cause     ``head_dim ** 0.5`` in place of ``head_dim ** -0.5``.
 Releases  4.54.0 to 4.55.0
 Upstream  transformers#40041, transformers#38635 (fixed in 4.55.1)
-Here      The sign of the exponent, where the scores are scaled. Equal to 4.55.1. Where ``scaling`` of a layer was set
-          to another number, where a hook or a projection of the user's own changes queries or keys, and under an
-          attention of the user's own, nothing changes.
+Here      The scores are scaled by ``head_dim ** -0.5``. Equal to 4.55.1. Nothing changes where ``scaling`` of a layer
+          was set to another number, where a custom hook or projection changes queries or keys, and under a custom
+          attention.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="StarCoder, SantaCoder (GPTBigCode): attention is multiplied by sqrt(head_dim), output is garbage",
+    title="StarCoder, SantaCoder (GPTBigCode) write garbage: attention scores are multiplied by sqrt(head_dim)",
     kind="silent",
     upstream=("transformers#40041", "transformers#38635"),
     fixed_in="4.55.1",

@@ -1,14 +1,14 @@
-"""Gemma 2, Gemma 3 and Cohere 2 decode with a hole in their window, once a text grows past it.
+"""Gemma 2, Gemma 3 and Cohere 2 decode with a hole in their sliding window, once a text grows past it.
 
-Symptom   Silent. A prompt that is shorter than the window (4096 tokens in Gemma 2 and Cohere 2, 512 or 1024 in Gemma 3)
-          is answered with more tokens than the window has left: from there on what is generated is not what the model
-          says. Also where ``cache_implementation="sliding_window"`` is asked for.
-Cause     The token that fills the last place of a sliding layer's cache moves all others by one, as if the cache had
-          been full. The first token is lost one step too early, and one place stays empty and is attended to, until it
-          has moved out as well: a whole window later.
+Symptom   Silent. When a prompt shorter than the window (4096 tokens in Gemma 2 and Cohere 2, 512 or 1024 in Gemma 3)
+          gets an answer that grows past it, the rest of the answer is wrong. The same with
+          ``cache_implementation="sliding_window"``.
+Cause     The token that fills the last place of a sliding layer's cache shifts all others by one, as if the cache had
+          been full. The first token is lost one step too early, and one empty place is attended to until it has been
+          shifted out, a whole window later.
 Releases  4.42.0 to 4.51.3, of which Gemma 2 does not meet it before 4.42.4; Llama 4's cache in 4.51.1
 Upstream  transformers#37574, transformers#38046 (fixed in 4.52.1; Llama 4 in 4.51.2)
-Here      What is in the cache moves when it is full, as in 4.52.1.
+Here      The cache shifts when it is full, as in 4.52.1.
 
 Not here  RecurrentGemma, which keeps such a cache in its attention, up to 5.3.0.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma 2, Gemma 3 and Cohere 2 generate something else once a text grows past their window",
+    title="Gemma 2, Gemma 3 and Cohere 2 generate wrong text once it grows past the sliding window",
     kind="silent",
     upstream=("transformers#37574", "transformers#38046"),
     fixed_in="4.52.1",
@@ -26,7 +26,7 @@ FIX = Fix(
     prefilter="to_shift = cache_position >=",
     exempt={
         "transformers.models.recurrent_gemma.modeling_recurrent_gemma:RecurrentGemmaSdpaAttention._update_cache": (
-            "It is broken; there is no case that shows it yet, and 5.4.0 has no such method to hold it against."
+            "It is broken, but no case shows it yet, and 5.4.0 has no such method to compare with."
         )
     },
 )

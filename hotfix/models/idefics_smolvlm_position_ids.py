@@ -3,10 +3,10 @@
 Symptom   Silent. Patches get the position embedding of the row above or the column to the left. Of an image at full
           resolution in float32 that is every patch but the first (4.55.0 to 4.57.6); in bfloat16 it is 3604 of 4900
           with 70 patches a side, 420 of 676 with 26, and none with 32, where it hits some smaller images.
-Cause     Where a patch lies in the image is a fraction that often falls on the border of two positions. Whatever makes
-          it smaller moves the patch: a factor of 1 - 1e-6, or rounding to the dtype of the pixels.
-Releases  4.55.0 to 5.20.2; Phi-4-multimodal 5.0.0 to 5.20.2. The factor is gone in 5.0.0, where float32 is right. The
-          rounding is there in all of them but 4.55.1 to 4.55.4, in which all dtypes are as wrong as float32.
+Cause     The place of a patch in the image is a fraction that often falls on the border of two positions. A factor of
+          1 - 1e-6, or rounding to the dtype of the pixels, makes it smaller and so moves the patch.
+Releases  4.55.0 to 5.20.2; Phi-4-multimodal 5.0.0 to 5.20.2. 5.0.0 dropped the factor, so float32 is right there. All
+          of them round but 4.55.1 to 4.55.4, in which all dtypes are as wrong as float32.
 Upstream  transformers#40360, transformers#41190, transformers#41374, transformers#47133 (fixed in 5.21.0)
 Here      With P positions a side, row r of R has floor(r * P / R), computed with whole numbers. Bitwise equal to
           5.21.0, whose float32 is too coarse for a few images, such as those of 25, 49, 50 and 55 rows with 70
@@ -41,8 +41,8 @@ _TARGETS = tuple(
 
 _WITH_A_FACTOR = "fractional_coords_{side} = {side}_indices / nb_patches_{side} * (1 - 1e-06)"  # 4.x
 _ROUNDED = "fractional_coords_{side} = fractional_coords_{side}.to(pixel_values.dtype)"  # 5.x
-# The position as whole numbers have it, and of it the middle, which no rounding moves over a border. In 4.55.0 the
-# borders are on the CPU, wherever the mask is.
+# The position in whole numbers, then its middle, which no rounding moves over a border. In 4.55.0 the borders are on
+# the CPU, wherever the mask is.
 _EXACT = """
 fractional_coords_{side} = torch.arange(nb_patches_{side}, device=boundaries.device) * self.num_patches_per_side
 fractional_coords_{side} = fractional_coords_{side} // nb_patches_{side}.to(boundaries.device)

@@ -1,11 +1,11 @@
-"""Llama 4 multiplies what goes into an expert by the scores of other tokens and experts.
+"""Llama 4 multiplies the inputs of an expert by the scores of other tokens and experts.
 
 Symptom   Silent. Output is garbage for more than one token.
-Cause     The scores are in the order of tokens, what they are multiplied with in the order of experts.
+Cause     The scores are in the order of tokens, the inputs in the order of experts.
 Releases  4.54.0 to 4.56.0
 Upstream  transformers#39501, transformers#40609 (fixed in 4.56.1)
-Here      The scores are put in the order of experts. Equal to 4.56.1. A router of the user's own keeps its scores as
-          they are, and so does the library's under a forward hook that returns other scores.
+Here      The scores are put in the order of experts. Equal to 4.56.1. The scores of a custom router, and those of the
+          library's router under a forward hook that returns others, stay as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Llama 4: experts get the routing scores of other tokens, output is garbage",
+    title="Llama 4 writes garbage: experts get the routing scores of other tokens",
     kind="silent",
     upstream=("transformers#39501", "transformers#40609"),
     fixed_in="4.56.1",

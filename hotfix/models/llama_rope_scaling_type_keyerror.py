@@ -1,11 +1,11 @@
-"""Llama does not load where the scaling of its positions has a ``rope_type`` and no ``type``.
+"""Llama 3.1 cannot be built: its ``rope_scaling`` has a ``rope_type`` and no ``type``.
 
 Symptom   ``KeyError: 'type'`` for the configuration of Llama 3.1
-Cause     The old name is looked up as a default, and so looked up always.
+Cause     The old key is read for the default value, and so always.
 Releases  4.43.0
 Upstream  fixed in 4.43.1
-Here      The old name is looked up where it is there. Equal to 4.43.1, where the check of the configuration still
-          refuses a scaling that has the old name alone, for want of ``rope_type``.
+Here      The old key may be missing. Equal to 4.43.1, where the check of the configuration still refuses a scaling
+          with the old key alone.
 """
 
 from __future__ import annotations

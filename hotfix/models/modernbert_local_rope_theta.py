@@ -1,13 +1,13 @@
-"""ModernBERT rotates its local layers with the base of the global ones.
+"""ModernBERT uses the rotary base of its global layers in the local ones.
 
-Symptom   Silent. Embeddings, scores and logits of ModernBERT and what is made of it are off, with sdpa and eager. With
-          flash attention ``UnboundLocalError``, before anything is loaded: global layers have no base at all.
-Cause     Where flash attention is not used, the rotary embedding of every layer is made of the configuration, whose
-          base is that of the global layers (160000); the base of the local ones (10000) is worked out and not used.
+Symptom   Silent. Embeddings, scores and logits of ModernBERT and of models based on it are off, with sdpa and eager.
+          With flash attention ``UnboundLocalError``, before anything is loaded: global layers have no base at all.
+Cause     Without flash attention, the rotary embedding of every layer is made from the configuration, whose base is that
+          of the global layers (160000); the base of the local ones (10000) is computed and not used.
 Releases  4.54.0
 Upstream  fixed in 4.54.1
-Here      The layer's own base is given to its rotary embedding. Equal to 4.54.1. Where the configuration has a
-          ``rope_theta`` that is not its ``global_rope_theta``, it was set by hand for all layers, and stays.
+Here      The rotary embedding gets the layer's own base. Equal to 4.54.1. A ``rope_theta`` of the configuration that
+          differs from its ``global_rope_theta`` was set by hand for all layers, and stays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="ModernBERT: local layers rotate with the base of the global ones, embeddings and logits are off",
+    title="ModernBERT: embeddings and logits are off, local layers ignore local_rope_theta",
     kind="silent",
     fixed_in="4.54.1",
     errors=(

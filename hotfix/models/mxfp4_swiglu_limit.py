@@ -1,13 +1,13 @@
 """GPT-OSS in MXFP4 does not limit the activations of its experts.
 
-Symptom   Silent. Output of GPT-OSS with its MXFP4 weights differs from that of the same model in bfloat16, the more so
-          where activations are large.
-Cause     The fused kernel is given no limit; the model was trained with one of 7.
+Symptom   Silent. GPT-OSS with its MXFP4 weights gives other outputs than in bfloat16, the more so where activations are
+          large.
+Cause     The fused kernel gets no limit; the model was trained with one of 7.
 Releases  4.55.0 to 4.55.3
 Upstream  fixed in 4.55.4
-Here      The kernel is given ``swiglu_limit`` of the configuration, by default 7, as in 4.55.4. Experts that were made
-          without the limit, by an ``__init__`` of the user's own or before hotfix was armed, run as before, and a
-          ``limit`` of a subclass keeps its own meaning.
+Here      The kernel gets ``swiglu_limit`` of the configuration, by default 7, as in 4.55.4. Experts that were made
+          without the limit, by a custom ``__init__`` or before hotfix was armed, run as before, and a ``limit`` of a
+          subclass keeps its own meaning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="GPT-OSS in MXFP4: the activations of the experts are not limited to 7",
+    title="GPT-OSS in MXFP4: swiglu_limit is ignored, outputs differ from bfloat16",
     kind="silent",
     fixed_in="4.55.4",
     everyone="GPT-OSS was trained with the limit; an experts module that was made without one is called as before",

@@ -1,12 +1,11 @@
-"""OPT scales its queries and has the attention scale them once more.
+"""OPT scales its queries, and the attention function scales them again.
 
 Symptom   Silent. Attention is almost uniform, all logits are wrong, with every attention.
-Cause     The queries are multiplied by ``head_dim ** -0.5``, and the attention function is told to do so as well.
+Cause     The queries are multiplied by ``head_dim ** -0.5``, and the attention function gets the same factor.
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38277, transformers#38290 (fixed in 4.52.4)
-Here      The attention function does not scale. Equal to 4.52.4. Where ``scaling`` of a layer was set to another
-          number, where a hook or a projection of the user's own changes queries or keys, and under an attention of
-          the user's own, nothing changes.
+Here      The attention function does not scale. Equal to 4.52.4. Nothing changes where ``scaling`` of a layer was set to
+          another number, where a custom hook or projection changes queries or keys, and under a custom attention.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""No Phi-3 model can run under FlashAttention-2 in transformers 4.44.0.
+"""Phi-3 cannot run under FlashAttention-2.
 
 Symptom   ``TypeError: Phi3RotaryEmbedding.forward() missing 1 required positional argument: 'position_ids'`` in the
           first attention layer; the classes for long contexts, which extend that one, raise it under their own names.
-Cause     The call of the rotary embedding has lost the position ids, which have no default.
+Cause     The call of the rotary embedding omits the position ids, which have no default.
 Releases  4.44.0
 Upstream  fixed in 4.44.1
-Here      They are handed on. Bitwise equal to 4.44.1.
+Here      They are passed on. Bitwise equal to 4.44.1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIX = Fix(
     on_error=("TypeError: …forward() missing 1 required positional argument: 'position_ids'",),
     exempt={
         f"transformers.models.{name}.modeling_{name}:{classname}FlashAttention2.forward": (
-            "its rotary embedding takes the length alone"
+            "its rotary embedding takes only the length"
         )
         for name, classname in (
             ("mistral", "Mistral"),

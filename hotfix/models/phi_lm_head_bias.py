@@ -1,4 +1,4 @@
-"""Phi has lost the bias of its head.
+"""Phi drops the bias of its head.
 
 Symptom   Silent. Logits of Phi-1, Phi-1.5 and Phi-2 are off: the bias of the checkpoint is dropped as unexpected.
 Cause     The head is made without a bias.
@@ -42,7 +42,7 @@ FIX.edits(
 
 @FIX.wraps(("transformers.modeling_utils:PreTrainedModel._load_pretrained_model", "==4.48.0"), fingerprint_of=(INIT,))
 def with_a_bias(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around the method that reads a checkpoint: the head of a Phi has a bias by then, if the checkpoint has one."""
+    """Give the head of a Phi a bias before its checkpoint is read, if the checkpoint has one."""
 
     def _load_pretrained_model(
         cls: Any, model: Any, state_dict: Any, loaded_keys: Iterable[str], *args: Any, **kwargs: Any
@@ -54,11 +54,11 @@ def with_a_bias(original: Callable[..., Any]) -> Callable[..., Any]:
     return _load_pretrained_model
 
 
-_heads: weakref.WeakSet[Any] = weakref.WeakSet()  # those that the library has made without a bias
+_heads: weakref.WeakSet[Any] = weakref.WeakSet()  # heads that the library made without a bias
 
 
 def watch(model: Any) -> None:
-    """Give the head of a model a bias as soon as `load_state_dict` has one for it."""
+    """Give the head of a model a bias when `load_state_dict` has one for it."""
     _heads.add(model.lm_head)
     model._register_load_state_dict_pre_hook(_Hook(), with_module=True)
 
@@ -74,7 +74,7 @@ def add_bias(head: Any) -> None:
 
 
 class _Hook:
-    """What a model calls before it loads a state. Pickled, it is a function that does nothing, of no package."""
+    """A hook that runs before a state is loaded. Unpickled, it is a built-in function that has no effect."""
 
     def __call__(self, model: Any, state: Any, prefix: str, *others: Any) -> None:
         if getattr(model, "lm_head", None) in _heads and f"{prefix}lm_head.bias" in state:

@@ -1,13 +1,13 @@
-"""Qwen2.5-VL takes the seconds between frames of a video for an image.
+"""Qwen2.5-VL applies the seconds between video frames to images.
 
-Symptom   Silent. The temporal position of an image is not that of the text before it, but twice that, or how many
-          ``tokens_per_second`` there are. Where images and videos come together with ``second_per_grid_ts``, the videos
-          have the seconds of others; most often the list is too short: ``StopIteration``.
-Cause     An image is given an interval between frames, and takes it from the list that has one for each video.
+Symptom   Silent. The temporal position of an image is that of the text before it, multiplied by ``tokens_per_second``.
+          Where images and videos come together with ``second_per_grid_ts``, videos get the seconds of others; most
+          often the list is too short: ``StopIteration``.
+Cause     An image takes an interval between frames from the list that has one for each video.
 Releases  5.3.0 to 5.5.3
 Upstream  transformers#45325, transformers#45330 (fixed in 5.5.4)
-Here      Only a video takes them; the interval of an image is 1. Bitwise equal to 5.5.4. A list that has an entry for
-          each image, too, is read as before, and so is everything where ``get_vision_position_ids`` is the user's own.
+Here      Only videos take them; the interval of an image is 1. Bitwise equal to 5.5.4. A list that has an entry for each
+          image, too, is read as before, and so is everything with a custom ``get_vision_position_ids``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Qwen2.5-VL applies the seconds between frames of a video to images",
+    title="Qwen2.5-VL applies second_per_grid_ts to images: wrong positions or StopIteration",
     kind="silent",
     upstream=("transformers#45325", "transformers#45330"),
     fixed_in="5.5.4",
@@ -36,7 +36,7 @@ if modality_type == 2 or has_seconds_of_images:
 else:
     time_interval = 1
 """
-# What follows stays. In releases that are right, the same is under a condition.
+# These lines stay. In releases that are right, the line before them is under a condition.
 _AND_THEN = """
 vision_position_ids = self.get_vision_position_ids(
     current_pos, grid_thw, 1, spatial_merge_size, time_interval, device=input_ids.device

@@ -1,14 +1,14 @@
 """Qwen2.5-VL rounds the seconds between two frames of a video down to whole ones.
 
-Symptom   Silent. In a video that is sampled with more than two frames a second, all frames have the same temporal
-          position; with fewer, the distance between frames is too short (for 1.9 seconds it is that of one second).
+Symptom   Silent. In a video sampled at more than two frames a second, all frames have the same temporal position; with
+          fewer, the distance between frames is too short (for 1.9 seconds it is that of one second).
 Cause     ``second_per_grid_ts`` is cast to integers before it is multiplied by ``tokens_per_second``, instead of the
           product.
 Releases  4.52.1 to 5.17.0
 Upstream  transformers#48669 (fixed in 5.18.0)
 Here      The product is cast. Bitwise equal to 4.51.3 (up to 5.2.0) and to 5.18.0 (from 5.3.0 on); they multiply in
           another order. Unlike there, seconds in half precision are multiplied in float32, so that whole seconds give
-          the same positions as in the release. A ``get_vision_position_ids`` of the user's own is asked as before.
+          the same positions as in the release. A custom ``get_vision_position_ids`` is called as before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Qwen2.5-VL rounds the seconds between two frames of a video down to whole ones",
+    title="Qwen2.5-VL rounds second_per_grid_ts down: video frames get the same temporal position",
     kind="silent",
     upstream=("transformers#48669",),
     fixed_in="5.18.0",

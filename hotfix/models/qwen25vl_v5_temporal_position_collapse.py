@@ -1,13 +1,13 @@
 """All frames of a video have the same temporal position in Qwen2-VL, Qwen2.5-VL and Ernie 4.5 VL.
 
-Symptom   Silent. The model cannot tell the order of frames: all of them have one temporal position, and it is not even
-          that of the text before, but a multiple of it where a video has several seconds between frames. The rows of
-          the second and later frames are mixed up, too.
-Cause     Where the positions of an image or a video begin is multiplied by the interval between frames, instead of the
-          number of the frame; the rows are repeated for all frames before they are counted.
+Symptom   Silent. The model cannot tell the order of frames: all of them have one temporal position, which is even a
+          multiple of that of the text before where a video has several seconds between frames. The rows of the second
+          and later frames are mixed up, too.
+Cause     The first position of an image or a video is multiplied by the interval between frames, instead of the number
+          of the frame; the rows are repeated for all frames before they are counted.
 Releases  5.3.0 to 5.5.4. Ten other models have the same method, and ask it for one frame at a time: that is right.
 Upstream  transformers#45381, transformers#45400 (fixed in 5.6.0)
-Here      The positions are written anew: time, row and column of each token, counted from where they begin, time in
+Here      The positions are computed anew: time, row and column of each token, counted from the first position, time in
           steps of the interval. Bitwise equal to 5.6.0.
 """
 
@@ -42,7 +42,7 @@ FIX = Fix(
     exempt={
         f"transformers.models.{package}.modeling_{package}:{owner}.get_vision_position_ids": why
         for why, models in (
-            ("its frames stand apart, and are asked for one by one", _FRAME_BY_FRAME),
+            ("its frames are apart from each other, and it calls the method for one frame at a time", _FRAME_BY_FRAME),
             ("it reads images only", _IMAGES_ONLY),
         )
         for package, owner in models
@@ -80,7 +80,7 @@ def get_vision_position_ids(
         temp_merge_size: frames of patches in one of tokens.
         spatial_merge_size: rows, and columns, of patches in one of tokens.
         time_interval: between two frames of tokens.
-        device: where they are made.
+        device: of the result.
     """
     frames = torch.arange(grid_thw[0].item() // temp_merge_size, device=device)
     rows = torch.arange(grid_thw[1].item() // spatial_merge_size, device=device)

@@ -1,16 +1,15 @@
-"""Generation with Qwen2-VL and Qwen2.5-VL is wrong for every prompt that is padded on the left.
+"""Qwen2-VL and Qwen2.5-VL generate wrong text for left-padded prompts.
 
 Symptom   Silent. In a batch, all prompts but the longest are continued with other tokens than alone, with and without
           images. Benchmarks that generate in batches lose accuracy.
-Cause     From the second token on, the positions are where a token stands in its row plus ``rope_deltas``, which take
-          the padding off. They are added to positions from which the padding was taken off before.
+Cause     From the second token on, the position is the column of a token plus ``rope_deltas``, which subtract the
+          padding. They are added to positions from which the padding was already subtracted.
 Releases  4.54.0 to 4.56.2
 Upstream  transformers#40490 (fixed in 4.57.0)
-Here      The padding on the left is added to the positions first. Bitwise equal to 4.57.1, except behind padding that
-          is in the middle of a row, as where answers of several lengths are followed by a next turn: that is not
-          counted, as in the release, and as in the same row without it. A ``get_rope_index`` of the user's own may
-          count without the padding: its deltas are added as before. So are deltas where a subclass puts the positions
-          right that this method has prepared.
+Here      The padding on the left is added to the positions first. Bitwise equal to 4.57.1, except behind padding in the
+          middle of a row, as between answers of different lengths and a next turn: it is not counted, as in the
+          release, and as in the same row without it. The deltas of a custom ``get_rope_index``, which may count without
+          the padding, are added as before, and so are those of a subclass that corrects the prepared positions.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="Qwen2-VL and Qwen2.5-VL generate with wrong positions for prompts that are padded on the left",
+    title="Qwen2-VL, Qwen2.5-VL: batched generation with left padding gives wrong text",
     kind="silent",
     upstream=("transformers#40136", "transformers#40490"),
     fixed_in="4.57.0",
@@ -45,12 +44,12 @@ FIX.edits(
 
 
 def is_last_word(model: Any) -> bool:
-    """Whether the library's method prepares positions, and no override puts them right afterwards.
+    """Whether the library's method prepares positions, and no override corrects them afterwards.
 
     An override that does not name positions passes them on.
 
     Args:
-        model: what generates.
+        model: the model that generates.
     """
     for holder in (model, *type(model).__mro__):
         override = vars(holder).get("prepare_inputs_for_generation")

@@ -1,20 +1,20 @@
-"""Qwen's multimodal decoders take the temporal positions of the rotary embedding for the positions in the text.
+"""Qwen's multimodal decoders use the temporal positions of the rotary embedding as positions in the text.
 
-Symptom   Silent. In a forward without an attention mask and without a cache, as in training, the tokens of an image
-          attend to nothing but themselves, and the text behind it does not see what stands before: under eager and
-          sdpa attention, whether the three rows of positions are passed or the model makes them itself. Under
-          FlashAttention-2 the same happens with one sample whose first token is that of an image, cache or not.
-Cause     Positions that do not go up by one mean packed sequences, which must not see each other. The decoder looks for
-          them in a row of text positions that may come before the three rows of the rotary embedding. Where there is
-          no such row it takes the first of the three, the temporal one, in which all tokens of an image are equal.
+Symptom   Silent. In a forward without an attention mask and without a cache, as in training, image tokens attend only
+          to themselves, and the text after an image does not attend to anything before it: under eager and sdpa
+          attention, whether the three rows of positions are passed or the model makes them itself. Under
+          FlashAttention-2 the same happens with one sample whose first token is an image token, cache or not.
+Cause     Positions that do not increase by one mean packed sequences, which must not attend to each other. The decoder
+          takes them from a row of text positions that may precede the three rows of the rotary embedding. Without that
+          row it takes the first of the three, the temporal one, in which all tokens of an image are equal.
 Releases  Qwen2-VL, Qwen2.5-VL and Qwen2.5-Omni: 4.54.0 to 4.56.2. Qwen3-VL and Qwen3-Omni: 4.57.1 to 5.2.0.
           Qwen3.5: 5.2.0.
 Upstream  transformers#40490 (fixed in 4.57.0), and for Qwen3-VL, Qwen3-Omni and Qwen3.5 in 5.3.0
-Here      Without a row of text positions, they are the temporal ones as long as these go up by one in each sequence,
-          and else counted from each token whose three positions are 0. So packed texts stay apart, with three rows of
-          positions or with one plane, (batch, tokens), and packed texts with images as well; 4.57.1 and 5.3.0 keep
-          apart only what comes with four rows. Bitwise equal to them for all other inputs. An attention of the user's
-          own gets the temporal positions, as before.
+Here      Without a row of text positions, they are the temporal ones as long as these increase by one in each sequence,
+          and else counted from each token whose three positions are 0. So packed sequences stay apart, with three rows
+          of positions or with one, (batch, tokens), with images and without; 4.57.1 and 5.3.0 separate sequences only
+          with four rows. Bitwise equal to them for all other inputs. A custom attention gets the temporal positions,
+          as before.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Image tokens of Qwen's multimodal models are masked as if they were sequences of their own",
+    title="Qwen2-VL to Qwen3.5: image tokens are masked like packed sequences in training",
     kind="silent",
     upstream=("transformers#40154", "transformers#40490"),
     fixed_in="4.57.0, 5.3.0",
-    everyone="only where temporal positions do not say where sequences begin: the new code tests it",
+    everyone="only where temporal positions do not show where sequences begin: the new code tests it",
 )
 
 
@@ -61,9 +61,7 @@ FIX.edits(
             *__FIRST_OF_FOUR
         else:
             import hotfix.models._text_positions as _text_positions
-            text_position_ids = _text_positions.of(
-                {FIX.id!r}, position_ids, self.config, globals().get("eager_attention_forward")
-            )
+            text_position_ids = _text_positions.of({FIX.id!r}, position_ids, self.config, __name__)
         """,
     beside="position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)",
 )

@@ -1,12 +1,12 @@
 """Qwen3-VL and Qwen3.5 raise for every video of more than one frame.
 
 Symptom   ``StopIteration`` from ``get_rope_index``, in training and in ``generate``.
-Cause     Frames stand apart in the text, each behind its time; but the sizes of a video are one entry, which the first
-          of them uses up.
+Cause     In the text, each frame follows its own timestamp; but a video has one entry of sizes, which its first frame
+          uses up.
 Releases  5.3.0, of Qwen3-VL and Qwen3.5, and of both as mixtures of experts
 Upstream  transformers#44474 (fixed in 5.4.0)
-Here      There is an entry of one frame for each frame. Bitwise equal to 5.4.0. Sizes that fit the text, one entry for
-          each group of tokens, are read as before.
+Here      Each frame gets an entry of its own. Bitwise equal to 5.4.0. Sizes that fit the text, one entry for each group
+          of tokens, are read as before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIX = Fix(
         f"transformers.models.{package}.modeling_{package}:{owner}.get_rope_index": why
         for why, models in (
             (
-                "its frames stand side by side, as one video",
+                "its frames are next to each other, as one video",
                 (
                     ("ernie4_5_vl_moe", "Ernie4_5_VLMoeModel"),
                     ("exaone4_5", "Exaone4_5_Model"),

@@ -1,13 +1,12 @@
-"""A forward of text alone is given the positions of an image that an earlier call has seen.
+"""A text-only forward gets positions shifted by the image of an earlier call.
 
-Symptom   Silent: after ``generate`` with an image, or a training step with one, every later batch of text has shifted
-          positions, as in GRPO; where the batch has another size, ``RuntimeError`` for shapes that do not fit.
-Cause     The offset that an image has left behind is meant for the tokens that continue it, and is added to whatever
-          comes without an image.
+Symptom   Silent: after ``generate`` or a training step with an image, as in GRPO, every later batch of text has shifted
+          positions; in a batch of another size, ``RuntimeError`` for shapes that do not fit.
+Cause     The stored offset of an image, meant for the tokens that continue it, is added to every input without an image.
 Releases  5.2.0 to 5.3.0: Qwen2-VL to Qwen3.5, GLM-4V and its relatives, PaddleOCR-VL, Ernie 4.5 VL
 Upstream  transformers#43952, trl#5088 (fixed in 5.4.0)
-Here      It is added where a cache holds the image, or where there are no tokens to tell. Equal to 5.4.0. While a
-          forward is compiled, a cache that counts its tokens on the device is taken for one that holds something.
+Here      It is added where a cache holds the image, or where there are no token ids. Equal to 5.4.0. While a forward is
+          compiled, a cache that counts its tokens on the device counts as not empty.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#43952", "trl#5088"),
     fixed_in="5.4.0",
-    everyone="only for tokens without an image and without anything in a cache: the new code tests it",
+    everyone="only for tokens without an image and with an empty cache: the new code tests it",
     exempt={
         "transformers.models.glm_image.modeling_glm_image:GlmImageModel.compute_3d_position_ids": (
-            "it makes images: what comes without one is the next step of one"
+            "it makes images: an input without one is the next step of one"
         ),
     },
 )

@@ -1,15 +1,15 @@
-"""Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and GLM-4V cannot see, nor hear, under FlashAttention.
+"""The vision and audio encoders of Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and GLM-4V crash under FlashAttention.
 
 Symptom   ``AttributeError: 'Qwen2_5_VLVisionAttention' object has no attribute 'is_causal'`` and the like, in the first
           forward with an image; ``IndexError: index 15 is out of bounds …`` in the audio encoder of Qwen2.5-Omni.
-Cause     The attention of these encoders does not speak the language of FlashAttention: it has no ``is_causal``, makes
-          a mask of rows and columns, and calls the lengths of the images, of the windows in them, and of the pieces of
-          sound by other names; GLM-4V does not hand them on at all.
+Cause     The attention of these encoders does not fit the interface of FlashAttention: it has no ``is_causal``, makes a
+          4D mask, and passes the lengths of images, windows and pieces of sound under other names; GLM-4V does not pass
+          them on at all.
 Releases  4.53.0
 Upstream  transformers#39095, transformers#39121, transformers#39231 (fixed in 4.53.1)
-Here      Under FlashAttention no mask is made, and the lengths go by the right names, with position ids: without these
-          the release does not look at them (fa2-varlen-kwargs-ignored). Bitwise equal to 4.53.1. Nothing changes under
-          another attention, nor under one of the user's own, whatever its name.
+Here      Under FlashAttention no mask is made, and the lengths have the right names, with position ids: without these
+          the release ignores them (fa2-varlen-kwargs-ignored). Bitwise equal to 4.53.1. Nothing changes under another
+          attention, nor under a custom one, whatever its name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="The vision and audio encoders of Qwen2-VL, Qwen2.5-VL, Qwen2.5-Omni and GLM-4V crash under FlashAttention",
+    title="Qwen2-VL, Qwen2.5-VL, GLM-4V: VisionAttention has no attribute 'is_causal' under FlashAttention",
     kind="crash",
     upstream=("transformers#39095", "transformers#39121", "transformers#39231"),
     fixed_in="4.53.1",
@@ -38,7 +38,7 @@ _OLD = (
 
 
 def _without_a_mask(lengths: str) -> tuple[str, ...]:
-    """Make no mask, do not fill it, and add to what the interface is called with."""
+    """Make no mask, do not fill it, and pass more arguments to the interface."""
     return "attention_mask = None", "pass", f"{lengths}\n{_OLD[2]}"
 
 

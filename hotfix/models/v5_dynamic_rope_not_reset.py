@@ -1,14 +1,14 @@
-"""After one long text, a model with dynamic rotary frequencies reads every later short one with those of the long one.
+"""After one long text, a model with dynamic rotary frequencies keeps them for every later short text.
 
 Symptom   Silent. Models with ``rope_type: dynamic`` get worse after the first text longer than they were trained on,
           and stay so: logits of short texts depend on what came before.
-Cause     How long the longest text was is written to an attribute of another name, ``None_max_seq_len_cached``, than
-          the one that is read, so that the frequencies are never put back.
+Cause     The length of the longest text is written to ``None_max_seq_len_cached``, and read from another attribute, so
+          the frequencies are never restored.
 Releases  5.0.0 to 5.12.1
 Upstream  transformers#46624 (fixed in 5.13.0)
-Here      A short text after a long one puts the frequencies back. Longer texts get frequencies of their own, as in the
-          release: 5.13.0 keeps those of the longest. So every text is read as by a model that has seen no other one.
-          Where a model was imported before hotfix, it keeps what it has.
+Here      A short text after a long one restores the frequencies. Longer texts get frequencies of their own, as in the
+          release: 5.13.0 keeps those of the longest. So every text is read as by a model that has read no other one.
+          A model that was imported before hotfix stays unrepaired.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="rope_type dynamic: after one long text, every later short one is read with the frequencies of the long one",
+    title="rope_type dynamic: after one long text, logits of every later short text are off",
     kind="silent",
     upstream=("transformers#46624",),
     fixed_in="5.13.0",

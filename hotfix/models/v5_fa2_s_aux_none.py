@@ -1,11 +1,10 @@
 """No model without attention sinks can run under FlashAttention.
 
 Symptom   ``AttributeError: 'NoneType' object has no attribute 'to'`` in the first attention layer of every forward.
-Cause     The learned attention sinks ``s_aux``, which almost no model has, are cast without asking whether there are
-          any.
+Cause     The learned attention sinks ``s_aux``, which almost no model has, are cast without a check for None.
 Releases  5.6.0
 Upstream  transformers#45588, transformers#45589 (fixed in 5.6.1)
-Here      Where there are none, none are cast. Bitwise equal to 5.6.1.
+Here      Without sinks, nothing is cast. Bitwise equal to 5.6.1.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Gemma 3, Gemma 4 and GIT refuse to be trained on text without ``token_type_ids``.
 
 Symptom   ``ValueError: `token_type_ids` is required as a model input when training`` in SFT, DPO or GRPO on text
-Cause     The check does not ask whether there is an image.
+Cause     The check does not test whether there is an image.
 Releases  Gemma 3 and GIT 5.0.0 to 5.5.4, Gemma 4 5.5.0 to 5.5.4. PaliGemma needs them, for the prefix of its mask.
 Upstream  trl#5032, trl#5807 report it; fixed in 5.6.0
-Here      Where there are no pixels nothing is missing, and the mask is causal, as in 5.6.0. Where there are some the
-          error stays.
+Here      Without pixels the types may be missing, and the mask is causal, as in 5.6.0. With pixels the error stays.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FIX = Fix(
     on_error=True,
     exempt={
         "transformers.models.paligemma.modeling_paligemma:create_causal_mask_mapping": (
-            "without the types every token of its mask sees every other: it would be trained on what it is to predict"
+            "without the types every token attends to every other: it would be trained on the tokens it is to predict"
         ),
     },
 )

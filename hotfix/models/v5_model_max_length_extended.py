@@ -1,13 +1,13 @@
-"""``generate()`` writes more than the model's own ``max_length`` allows.
+"""``generate()`` writes more tokens than the model's own ``max_length`` allows.
 
 Symptom   Texts are longer than ``max_length`` in ``generation_config.json``: by the prompt in a language model (Llama 3
           with 4096 writes 4096 tokens behind it), by one token in BART, T5 or NLLB.
-Cause     The length is taken for a default, to which the prompt is added, unless the caller gives one. That the model's
-          file may have it is not asked.
+Cause     Unless the caller passes the length, it counts as the library's default, to which the prompt is added, even if
+          the model's generation_config has it.
 Releases  5.0.0 to 5.2.0
 Upstream  fixed in 5.3.0
-Here      As in 5.3.0: only a length that nobody has said is extended by the prompt. With ``max_new_tokens`` nothing
-          changes. A prompt that is as long as ``max_length`` already is continued as in the release; 5.3.0 refuses it.
+Here      Only the library's default is extended by the prompt, as in 5.3.0. With ``max_new_tokens`` nothing changes. A
+          prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it.
 """
 
 from __future__ import annotations

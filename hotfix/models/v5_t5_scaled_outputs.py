@@ -1,10 +1,10 @@
-"""Logits of T5 1.1 and Flan-T5 are divided by the root of the width of the model.
+"""Logits of T5 1.1 and Flan-T5 are divided by the square root of the model's width.
 
-Symptom   Silent. What is sampled is nearly random, and losses are those of a flat distribution; greedy search is right.
-Cause     Whether to scale is read from arguments among which ``tie_word_embeddings`` is not, since it has a name there.
+Symptom   Silent. Samples are nearly random, and losses are those of a flat distribution; greedy search is right.
+Cause     ``tie_word_embeddings`` is read from the keyword arguments, but it is a named parameter and never among them.
 Releases  5.0.0
 Upstream  fixed in 5.1.0
-Here      It is read where it is: False means not to scale. Equal to 5.1.0, and for None to 5.23.0.
+Here      The parameter is read: False means not to scale. Equal to 5.1.0, and for None to 5.23.0.
 """
 
 from __future__ import annotations

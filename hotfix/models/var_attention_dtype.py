@@ -9,14 +9,14 @@ Cause     With l2-normalised attention under autocast, the normalisation and the
 Releases  None: VAR is a repository, and its forks carry ``models/basic_var.py`` under other names. The revisions
           75ba1e2 to ff9f756 cast nothing, 74138aa casts for flash-attn only, bd84ce5 casts all but the bias.
 Upstream  FoundationVision/VAR#27 and #30, fixed in 2236c79 (2024-04-23)
-Here      What the module has imported as ``memory_efficient_attention`` and ``flash_attn_func`` is wrapped, in that
-          module alone: where it refuses the dtypes, it is called again with q, k and a bias in the dtype of v. Bitwise
-          equal to 2236c79. A function of the fork's own that takes them as they are gets them as they are, and on the
-          slow path nothing is done; the key/value cache keeps its dtypes. Flash attention stays off where there is an
-          ``attn_bias``, as upstream has designed it: it cannot take one.
+Here      The module's ``memory_efficient_attention`` and ``flash_attn_func`` are wrapped, in that module alone: when one
+          refuses the dtypes, it is called again with q, k and a bias in the dtype of v. Bitwise equal to 2236c79. A
+          fork's own function that accepts the dtypes gets them unchanged, and nothing changes on the slow path; the
+          key/value cache keeps its dtypes. Flash attention stays off with an ``attn_bias``, which it cannot take, by
+          upstream's design.
 
-Not here  The same mismatch in other code that calls xformers under autocast (diffusers#6727, xformers#1046): there it
-          is the caller's to say which dtype is meant.
+Not here  The same mismatch in other code that calls xformers under autocast (diffusers#6727, xformers#1046): there the
+          caller has to decide which dtype is meant.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def flash_attn_func(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _require(original: Callable[..., Any], *names: str) -> None:
-    """A fork may have another function under the name: one with other arguments is not ours to wrap."""
+    """Refuse a function with other arguments, which a fork may have under the name."""
     if tuple(inspect.signature(original).parameters)[: len(names)] != names:
         raise Refusal(f"its arguments are {inspect.signature(original)} and do not begin with {', '.join(names)}")
 
@@ -120,19 +120,19 @@ def is_broken(function: ast.FunctionDef) -> bool:
 
 
 def _disagrees(call: ast.Call, assigned: Mapping[Optional[str], list[ast.expr]]) -> bool:
-    """Whether the arguments of an attention call may have two dtypes; `assigned`: what each variable has been."""
+    """Whether the arguments of an attention call may have two dtypes; `assigned`: the values of each variable."""
     cast = {name for name, values in assigned.items() if any(map(_casts, values))}
     given: dict[Optional[str], ast.expr] = dict(zip(("q", "k", "v", "attn_bias"), call.args))
-    given.update({one.arg: one.value for one in call.keywords})
+    given.update({keyword.arg: keyword.value for keyword in call.keywords})
     q, k, v = (given.get(name, given.get(name[0])) for name in ("query", "key", "value"))
     if q is None or k is None or v is None:
         return False
-    if any(not _casts(one) and _variable(one) not in cast for one in (q, k)):
+    if any(not _casts(states) and _variable(states) not in cast for states in (q, k)):
         return not _casts(v) and _variable(v) not in cast  # else they agree the other way round
-    before = {_variable(one) for one in (q, k)} - cast
+    before = {_variable(states) for states in (q, k)} - cast
     bias = given.get("attn_bias", ast.Constant(None))
-    nodes = (node for one in (bias, *assigned.get(_variable(bias), ())) for node in ast.walk(one))
-    return any(isinstance(one, ast.Attribute) and one.attr == "dtype" and _variable(one) in before for one in nodes)
+    nodes = (node for value in (bias, *assigned.get(_variable(bias), ())) for node in ast.walk(value))
+    return any(isinstance(node, ast.Attribute) and node.attr == "dtype" and _variable(node) in before for node in nodes)
 
 
 def _casts(expression: ast.expr) -> bool:
@@ -140,7 +140,7 @@ def _casts(expression: ast.expr) -> bool:
 
 
 def _called(call: ast.Call) -> Optional[str]:
-    """The last component of the name of what is called."""
+    """The last component of the called name."""
     return getattr(call.func, "attr", getattr(call.func, "id", None))
 
 

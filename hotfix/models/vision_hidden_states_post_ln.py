@@ -1,18 +1,18 @@
-"""The last hidden state of vision towers is the normed output, and what is built on it sees the wrong features.
+"""The last hidden state of vision towers is the normed output, so models built on it get the wrong features.
 
-Symptom   Silent. ``hidden_states[-1]`` of SigLIP, ViT, BLIP and others equals ``last_hidden_state``; it should be what
-          the last layer gives, before the norm behind it (in SAM before the neck, with another shape). Wrong are
-          LLaVA-OneVision by its own configuration, all models with ``vision_feature_layer=-1`` over SigLIP, projectors
-          of one's own, and gradients through ``hidden_states[-1]``.
-Cause     ``check_model_inputs`` collects what the layers give, and puts ``last_hidden_state`` in place of the last of
-          them. In language models that is the convention; in these it never was.
+Symptom   Silent. ``hidden_states[-1]`` of SigLIP, ViT, BLIP and others equals ``last_hidden_state``; it should be the
+          output of the last layer, before the final norm (in SAM before the neck, with another shape). Wrong are
+          LLaVA-OneVision by its own configuration, all models with ``vision_feature_layer=-1`` over SigLIP, custom
+          projectors, and gradients through ``hidden_states[-1]``.
+Cause     ``check_model_inputs`` collects the outputs of the layers, and puts ``last_hidden_state`` in place of the last
+          one. In language models that is the convention; in these it never was.
 Releases  4.54.0 to 4.57.1; the table below, by class
 Upstream  transformers#40964, transformers#40994 (fixed in 4.57.2)
-Here      What the decorator has put around these classes leaves the collected states as they are. Bitwise equal to
-          4.57.2; in 4.54 and 4.55 SAM's own last bits are others. All other classes keep the convention.
-          Upstream has told the decorator the same for DINOv2, DPT, MetaCLIP 2 and ViTPose, in which it collects no
-          hidden states and nothing was wrong, and for Janus, which gives none at all in 4.57. AST, a model for sound,
-          was repaired in 5.9.0 only, and CLIP did not have the decorator.
+Here      The decorator's wrapper around these classes leaves the collected states unchanged. Bitwise equal to 4.57.2; in
+          4.54 and 4.55 the last bits of SAM differ. All other classes keep the convention. Upstream also changed
+          DINOv2, DPT, MetaCLIP 2 and ViTPose, in which the decorator collects no hidden states and nothing was wrong,
+          and Janus, which returns none at all in 4.57. AST, an audio model, was repaired in 5.9.0 only, and CLIP did
+          not have the decorator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import ast
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="hidden_states[-1] of vision towers is the normed output, not what the last layer gives",
+    title="hidden_states[-1] of SigLIP, ViT, BLIP and others equals last_hidden_state",
     kind="silent",
     upstream=("transformers#40964", "transformers#40994"),
     fixed_in="4.57.2",
@@ -88,6 +88,6 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(forward: ast.FunctionDef, decorator: ast.FunctionDef) -> bool:
-    """The class has the decorator, does not tell it otherwise, and it replaces the last hidden state."""
-    bare = any(ast.unparse(one) == decorator.name for one in forward.decorator_list)
+    """The class has the decorator without arguments, and it replaces the last hidden state."""
+    bare = any(ast.unparse(used) == decorator.name for used in forward.decorator_list)
     return bare and bool(FIX.targets[0].implementation.occurs_in(decorator))
