@@ -4,10 +4,11 @@ Symptom   Silent but for "Some weights of … were not initialized from the mode
           vlm-checkpoint-key-layout-new-to-old in place, one line that says so: the language model is random.
 Cause     5.4 and 5.5 write ``model.language_model.model.…``. No name begins with ``language_model``, by which these
           releases tell a file of the whole model from one of the language model alone; so that is what they load.
-Releases  4.50.0 to 4.51.3, Gemma 3 and ShieldGemma 2
+Releases  4.50.0 to 4.51.3
 Upstream  4.52.1 has put these models together otherwise; 5.6.0 writes the names of the Hub again, 5.9.0 reads these
-Here      Such a name counts as one of the whole model. Which weight it names is told by
-          vlm-checkpoint-key-layout-new-to-old, as for models of other families. All weights are those of the file.
+Here      Such a name counts as one of the whole model, unless the model is one of your own around Gemma 3. Which weight
+          it names is told by vlm-checkpoint-key-layout-new-to-old, as for models of other families. All weights are
+          those of the file.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ FIX.edits(
         any(
             s.startswith(prefix)
             or prefix == "language_model"
+            and hasattr(model, prefix)
             and s.startswith("model.language_model.model.")
-            and any(".gemma3." in cls.__module__ or ".shieldgemma2." in cls.__module__ for cls in type(model).__mro__)
+            and any(".gemma3." in cls.__module__ for cls in type(model).__mro__)
             for s in original_checkpoint_keys
         )
         """,

@@ -18,6 +18,7 @@ FIX = Fix(
     kind="loading",
     fixed_in="4.43.0",
     errors=("ValueError: `rope_scaling`'s type field must be one of ['su', 'yarn'], got longrope",),
+    on_error=True,
     own=("self._rope_scaling_validation",),
 )
 

@@ -8,7 +8,7 @@ Upstream  fixed in 4.56.1
 Here      They are looked at in either case. Equal to 4.56.1, but for a call that gives another dtype in
           ``model_kwargs``: 4.56.1 refuses it, here that one is still what counts. The caller's ``model_kwargs`` are
           not written to. A class that the program has registered, with a ``from_pretrained`` of its own, is called as
-          before.
+          before, and so is a model for a pipeline class of your own where the caller names no dtype.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FIX.edits(
         from hotfix.loading.pipeline_torch_dtype_ignored import is_loaded_by_its_own_code
         if device_map is None and not is_loaded_by_its_own_code(config, targeted_task):
             from hotfix.loading.pipeline_torch_dtype_ignored import chosen
-            dtype = chosen(dtype, kwargs.get("torch_dtype"), model_kwargs)
+            dtype = chosen(dtype, kwargs.get("torch_dtype"), model_kwargs, pipeline_class)
             if dtype is not None:
                 model_kwargs = {{**model_kwargs, "dtype": dtype}}
         {_AFTER}
@@ -70,13 +70,14 @@ def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
     return False
 
 
-def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any]) -> Any:
+def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any], pipeline_class: Any) -> Any:
     """The dtype that a model is loaded in; None where `model_kwargs` say it.
 
     Args:
         dtype: the argument of this name, ``"auto"`` by default.
         torch_dtype: the argument of before.
         model_kwargs: what goes to ``from_pretrained``.
+        pipeline_class: one of your own, which may make inputs in float32, is given a dtype by the caller alone.
     """
     import torch
 
@@ -84,4 +85,6 @@ def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any]) -> Any
         return None  # the next release refuses a second one; a program that runs must not die of its repair
     if dtype == "auto" and torch_dtype is not None:
         dtype = torch_dtype
+    elif dtype == "auto" and not scope.is_own(FIX.id, pipeline_class):
+        return None
     return getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype

@@ -19,6 +19,7 @@ import sys
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
@@ -50,7 +51,11 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
             try:
                 original(self)
             except AttributeError:
+                if scope.is_handled(FIX.id, AttributeError, sys._getframe(1)):
+                    raise
                 vars(self)["rope_parameters"] = before
+        elif scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
+            original(self)
 
     return standardize_rope_params
 

@@ -22,13 +22,14 @@ FIX = Fix(
     kind="loading",
     fixed_in="4.43.0",
     errors=("ValueError: `rope_scaling` must be a dictionary with two fields, …'rope_type': 'llama3'…",),
-    everyone="only for the type llama3, which these releases always refuse: the new code tests it",
+    everyone="only for the type llama3, which these releases refuse: the new code tests it",
     prefilter="class Llama",
 )
 
 FIX.edits(
     ("transformers.models.llama.configuration_llama:LlamaConfig._rope_scaling_validation", RELEASES),
     fingerprint_of=("LlamaConfig",),
+    on_error=("ValueError: `rope_scaling` must be a dictionary with two fields, …llama3…",),
     old="if self.rope_scaling is None:\n    return",
     new="""
         if self.rope_scaling is None:

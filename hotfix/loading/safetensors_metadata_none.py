@@ -5,12 +5,17 @@ Symptom   ``AttributeError: 'NoneType' object has no attribute 'get'`` from ``fr
 Cause     The metadata of a file of safetensors are asked for the format, and a file need not have any.
 Releases  4.36.0 to 4.47.1
 Upstream  transformers#33400 (fixed in 4.48.0)
-Here      A file without metadata is taken for one of PyTorch, as in 4.48.0.
+Here      A file without metadata is taken for one of PyTorch, as in 4.48.0. A program that handles the AttributeError
+          gets it.
 """
 
 from __future__ import annotations
 
+import sys
+from typing import Optional
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Weights without metadata are refused: 'NoneType' object has no attribute 'get'",
@@ -28,7 +33,13 @@ FIX.edits(
     new="""
         metadata = f.metadata()
         if metadata is None:
-            metadata = {"format": "pt"}
+            from hotfix.loading.safetensors_metadata_none import assumed
+            metadata = assumed()
         """,
     unless=("metadata is None", "metadata is not None"),
 )
+
+
+def assumed() -> Optional[dict[str, str]]:
+    """The metadata of a file without any; None where the program handles the release's error."""
+    return None if scope.is_handled(FIX.id, AttributeError, sys._getframe(1)) else {"format": "pt"}

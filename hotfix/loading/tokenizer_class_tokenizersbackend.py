@@ -8,7 +8,8 @@ Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  mlx-lm#683, LLaMA-Factory#9699, transformers#47553 (the class came with transformers 5.0.0)
 Here      The class has its name of 4.x where tokenizer_config.json is read, and the keys of the process are gone. Ids,
           special tokens and chats are those of 5.x. Other classes that 4.x lacks stay upstream's error. The settings of
-          a tokenizer class of your own stay as they are, whatever its arguments are called.
+          a tokenizer class of your own stay as they are, whatever its arguments are called. A program that handles the
+          ValueError gets it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 from hotfix.fix import Fix
 from hotfix.loading._reading import carefully, report, settings
 from hotfix.loading.tokenizer_forms import renamed_class, tokenizer_class
+from hotfix.patching import scope
 
 FIX = Fix(
     title="ValueError: Tokenizer class TokenizersBackend does not exist or is not currently imported",
@@ -49,11 +51,14 @@ def with_name_of_this_release(config: dict[str, Any], path: str) -> dict[str, An
         config: what was read.
         path: of the file.
     """
+    asks = sys._getframe(2)
 
     def convert(config: dict[str, Any]) -> dict[str, Any]:
         result, findings = renamed_class(config, _of_the_program())
+        if not findings or scope.is_handled(FIX.id, ValueError, asks):
+            return config
         report(FIX, str(path), findings)
-        return result if findings else config
+        return result
 
     return carefully(FIX, str(path), config, convert)
 

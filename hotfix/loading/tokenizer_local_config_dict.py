@@ -8,12 +8,16 @@ Releases  4.57.2
 Upstream  transformers#42389 (fixed in 4.57.3)
 Here      The dictionary is asked for its key, which stock cannot do without an error. Ids are those of 4.57.3. A folder
           without ``config.json``, and one that 5.x wrote, is taken for Mistral's as before: nothing raises there, and
-          ``fix_mistral_regex=True`` does what it says.
+          ``fix_mistral_regex=True`` does what it says. A program that handles the AttributeError gets it.
 """
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Large local tokenizers do not load: AttributeError: 'dict' object has no attribute 'model_type'",
@@ -26,6 +30,23 @@ FIX = Fix(
 
 FIX.edits(
     ("transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained", "==4.57.2"),
-    old='_config.model_type not in ["mistral", "mistral3", "voxstral", "ministral", "pixtral"]',
-    new='_config.get("model_type") not in [None, "mistral", "mistral3", "voxtral", "ministral", "pixtral"]',
+    old=(
+        'transformers_version = _config.get("transformers_version")',
+        '_config.model_type not in ["mistral", "mistral3", "voxstral", "ministral", "pixtral"]',
+    ),
+    new=(
+        f'transformers_version = _config.get("transformers_version")\nfrom {__name__} import model_type',
+        'model_type(_config) not in [None, "mistral", "mistral3", "voxtral", "ministral", "pixtral"]',
+    ),
 )
+
+
+def model_type(config: Any) -> Any:
+    """The kind of a model; the release's own error where the program handles that.
+
+    Args:
+        config: what stands in ``config.json``.
+    """
+    if isinstance(config, dict) and not scope.is_handled(FIX.id, AttributeError, sys._getframe(1)):
+        return config.get("model_type")
+    return config.model_type

@@ -8,9 +8,9 @@ Cause     The names of the Hub are to be made of those of the model, and the pie
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38385, transformers#38489 (fixed in 4.52.4)
 Here      The name of the Hub is put in. The files have the names and the weights that 4.52.4 gives them. A class of
-          your own is saved as before: it is read under the names that it has. So is a ``checkpoint-500`` of the
-          Trainer, which resumes from it by the names of the model (from 4.52.4 on it then begins with other weights:
-          trainer-checkpoint-keys-not-converted).
+          your own is saved as before: it is read under the names that it has. So is an adapter of PEFT's, which
+          these releases read by the names of the model, and a ``checkpoint-500`` of the Trainer, which resumes from
+          it by these names (from 4.52.4 on it then begins with other weights: trainer-checkpoint-keys-not-converted).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIX = Fix(
     own=("self",),
     upstream=("transformers#38385", "transformers#38489"),
     fixed_in="4.52.4",
-    when=f"import {__name__} as ours; not ours.is_checkpoint_of_a_trainer(save_directory)",
+    when=f"import {__name__} as ours; not (ours.has_adapter(self) or ours.is_checkpoint_of_a_trainer(save_directory))",
 )
 
 FIX.edits(
@@ -35,6 +35,11 @@ FIX.edits(
     old=r"""replacement = re.sub("\\(.*?\\)", "", pattern)""",
     new=r"""replacement = re.sub("\\(.*\\)", "", replacement)""",
 )
+
+
+def has_adapter(model: Any) -> bool:
+    """Whether a model has an adapter of PEFT's, which alone is saved, and is read under the names of the model."""
+    return getattr(model, "_hf_peft_config_loaded", False) is True
 
 
 def is_checkpoint_of_a_trainer(folder: Any) -> bool:

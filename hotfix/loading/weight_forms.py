@@ -6,6 +6,7 @@ Pure, as `forms`: names in, names out; only the standard library is used, and no
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 _TOWER = r"^((?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.|)"
@@ -60,8 +61,8 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
         fitting = set(candidates(looked_for)) & free or {name, *candidates(name)} & free
         if len(fitting) == 1:
             changes[name] = fitting.pop()
-    twice = {one for one in changes.values() if list(changes.values()).count(one) > 1} if changes else set()
-    changes = {name: new for name, new in changes.items() if new not in twice}
+    times = Counter(changes.values())
+    changes = {name: new for name, new in changes.items() if times[new] == 1}
     known = wanted.difference(changes.values()).intersection(names.values())
     groups = {group: _is_of_later_layout(group, changes.values(), wanted, known) for group in _groups(changes)}
     return {name: new for name, new in changes.items() if groups[_group(name, new)]}

@@ -231,9 +231,20 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bo
         return True  # only the class is checked: torch.compile cannot trace the text or the stack
     if not any(_matches(error, pattern) for pattern in patterns):
         return False
-    if sys.version_info < (3, 14) and asking.is_handled(type(error), sys._getframe(1).f_back):
-        return leave_alone(fix, f"the program handles the {type(error).__name__} itself")
-    return True
+    return not is_handled(fix, type(error), sys._getframe(1).f_back)
+
+
+def is_handled(fix: str, error: type[BaseException], frame: Any) -> bool:
+    """Whether the program handles an error of the release's own code, and so gets it instead of the repair.
+
+    Args:
+        fix: id of the fix.
+        error: the class of the error.
+        frame: the frame that raises it, or calls the code that does.
+    """
+    if sys.version_info >= (3, 14) or not asking.is_handled(error, frame):
+        return False
+    return not leave_alone(fix, f"the program handles the {error.__name__} itself")
 
 
 def _matches(error: BaseException, pattern: str) -> bool:

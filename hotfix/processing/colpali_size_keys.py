@@ -13,9 +13,11 @@ Here      Limits that are given beside ``size`` are left out of it, as in 4.54.0
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="ValueError: size must have one of the following set of keys, of files with min_pixels in their size",
@@ -26,7 +28,7 @@ FIX = Fix(
         "ValueError: size must have one of the following set of keys: …, "
         "got dict_keys(['max_pixels', 'min_pixels', 'longest_edge', 'shortest_edge'])",
     ),
-    everyone="only for a size that repeats its limits, which these releases always refuse: the new code tests it",
+    everyone="only for a size that repeats its limits, which is refused, unless the program handles that",
 )
 
 FIX.edits(
@@ -49,5 +51,7 @@ def without_limits(kwargs: dict[str, Any]) -> dict[str, Any]:
     size = kwargs.get("size")
     repeated = [name for name in ("min_pixels", "max_pixels") if kwargs.get(name) is not None]
     if not isinstance(size, dict) or not any(name in size for name in repeated):
+        return kwargs
+    if scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
         return kwargs
     return {**kwargs, "size": {name: value for name, value in size.items() if name not in repeated}}

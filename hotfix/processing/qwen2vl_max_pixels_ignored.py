@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from hotfix.fix import Fix
 from hotfix.patching import code
@@ -76,7 +76,7 @@ if later_limits:
 """
 _EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}
 _DEFAULT = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
-_loaded: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_loaded: dict[int, tuple[Any, dict[str, Any]]] = {}  # by identity: a class of your own may have no hash
 
 
 @FIX.accompanies("transformers.image_processing_base:ImageProcessingMixin.from_dict")
@@ -88,7 +88,8 @@ def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
         processor = made[0] if isinstance(made, tuple) else made
         size = getattr(processor, "size", None)
         if isinstance(size, dict) and hasattr(processor, "max_pixels"):
-            _loaded[processor] = dict(size)
+            key = id(processor)
+            _loaded[key] = ref(processor, lambda _: _loaded.pop(key, None)), dict(size)
         return made
 
     return from_dict
@@ -106,7 +107,9 @@ def later_limits(processor: Any) -> dict[str, int]:
     size = getattr(processor, "size", None)
     if not isinstance(size, Mapping):
         return {}
-    loaded = _loaded.get(processor)
+    reference, loaded = _loaded.get(id(processor), (None, None))
+    if reference is not None and reference() is not processor:
+        loaded = None
     default = getattr(type(processor), "size", None)
     made_with = default if isinstance(default, Mapping) else _DEFAULT
     limits = {}

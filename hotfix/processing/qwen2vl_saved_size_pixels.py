@@ -23,7 +23,7 @@ FIX = Fix(
     upstream=("showlab/ShowUI#91", "bytedance/UI-TARS#165"),
     fixed_in="4.54.0, 5.4.0",
     errors=("ValueError: size must contain 'shortest_edge' and 'longest_edge' keys.",),
-    everyone="only for a size with the old names alone, which these releases always refuse: the new code tests it",
+    on_error=True,
     prefilter='raise ValueError("size must contain',
     exempt={
         f"transformers.models.{model}.{kind.format(model)}:{name}.__init__": (

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 from hotfix.proofs.loading import _written
+from tests.working.loading.kinds_saved import KINDS
 from tests.working.loading.programs import values
 
 _SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
@@ -53,11 +56,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 def write(testbed: Any, target: Any) -> Any:
     """The original, in the folder TO, by whichever release runs this."""
-    import json
-    from pathlib import Path
-
     kind, place = os.environ["KIND"], Path(os.environ["TO"])
-    if kind in CONFIGURATIONS:
+    if kind in KINDS:
+        KINDS[kind].write(testbed, place)
+    elif kind in CONFIGURATIONS:
         (place / "config.json").write_text(json.dumps(CONFIGURATIONS[kind]))
     elif kind == "tokenizer of bytes":
         _bytes(place)
@@ -91,8 +93,6 @@ def write(testbed: Any, target: Any) -> Any:
 
 def _bytes(place: Any) -> None:
     """A tokenizer of GPT-2's class whose file cuts digits apart."""
-    import json
-
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     letters = {word: number for number, word in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
@@ -108,10 +108,16 @@ def _bytes(place: Any) -> None:
 
 def save(testbed: Any, target: Any) -> Any:
     """Load FROM, save it in TO, and report the loaded values."""
-    thing = _read(os.environ["FROM"])
-    shutil.rmtree(os.environ["TO"])
-    thing.save_pretrained(os.environ["TO"])
-    return values(**_meaning(thing))
+    original, place = Path(os.environ["FROM"]), Path(os.environ["TO"])
+    kind = KINDS.get(os.environ["KIND"])
+    thing = kind.load(original) if kind and kind.load else _read(str(original))
+    meaning = values(**_meaning(thing))
+    shutil.rmtree(place)
+    if kind and kind.save:
+        kind.save(thing, place, original)
+    else:
+        thing.save_pretrained(place)
+    return meaning
 
 
 def read(testbed: Any, target: Any) -> Any:
@@ -138,6 +144,8 @@ def _read(place: str) -> Any:
     import transformers
 
     kind = os.environ["KIND"]
+    if kind in KINDS:
+        return KINDS[kind].read(Path(place))
     if kind in CONFIGURATIONS:
         return transformers.AutoConfig.from_pretrained(place)
     if kind == "tokenizer of deberta":
@@ -157,6 +165,8 @@ def _read(place: str) -> Any:
 
 def _meaning(thing: Any) -> dict[str, Any]:
     """The meaning for every release, in words that do not depend on the release."""
+    if os.environ["KIND"] in KINDS:
+        return KINDS[os.environ["KIND"]].meaning(thing)
     if os.environ["KIND"] in ("tokenizer of bytes", "tokenizer of deberta"):
         return {"ids": thing("Hello 1212 abc")["input_ids"], "pair": thing("a", "b")["input_ids"]}
     if hasattr(thing, "all_special_ids"):

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from hotfix.proofs.processing._pictures import PACKAGES
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
 
-def stays(program: str, release: str, fix: str, **how: Any) -> None:
+def stays(program: str, release: str, fix: str, module: str = "programs", **how: Any) -> None:
     """Assert that a program computes the same in an armed process as in stock."""
-    name = f"tests.working.loading.programs:{program}"
+    name = f"tests.working.loading.{module}:{program}"
     stock = run(name, transformers=release, flash_attn=None, hotfix=False, **how).require()
     armed = run(name, transformers=release, flash_attn=None, env={"HOTFIX_ONLY": fix}, **how).require()
     assert stock.tensors
@@ -60,6 +61,31 @@ PROGRAMS = (
 )
 
 
+HANDLERS = (
+    ("kinds_of_layers", "5.13.0", "v5-custom-layer-types"),
+    ("model_around_gemma3", "4.51.3", "gemma3-two-layouts-into-base"),
+    ("llama31_in_an_old_release", "4.42.4", "rope-scaling-validation-llama31"),
+    ("phi3_in_an_old_release", "4.42.4", "phi3-longrope-type-refused"),
+    ("scaling_refused_by_remote_code", "5.21.0", "rope-scaling-completed-too-soon"),
+    ("tokenizer_without_its_list", "4.48.3", "extra-special-tokens-list"),
+    ("tokenizer_of_an_unknown_class", "4.57.6", "tokenizer-class-tokenizersbackend"),
+    ("large_tokenizer_that_is_handled", "4.57.2", "tokenizer-local-config-dict"),
+    ("weights_without_metadata", "4.47.1", "safetensors-metadata-none"),
+    ("size_in_reserve", "4.50.3", "qwen2vl-saved-size-pixels"),
+    ("video_size_in_reserve", "4.53.3", "colpali-size-keys"),
+    ("image_processor_without_a_hash", "4.50.3", "qwen2vl-max-pixels-ignored"),
+    ("pipeline_of_its_own", "4.56.0", "pipeline-torch-dtype-ignored"),
+    ("adapter_of_a_vision_language_model", "4.52.3", "vlm-save-reverse-mapping"),
+)
+
+
 @pytest.mark.parametrize(("program", "release", "fix"), PROGRAMS)
 def test_a_right_program_stays_right(program, release, fix):
     stays(program, release, fix)
+
+
+@pytest.mark.parametrize(("program", "release", "fix"), HANDLERS)
+def test_a_program_that_handles_the_error_stays_right(program, release, fix):
+    extras = [f"torchvision=={PACKAGES['torchvision']}"] if "size" in program or "image" in program else []
+    extras = ["peft==0.15.2"] if "adapter" in program else extras
+    stays(program, release, fix, module="programs_handlers", extras=extras)
