@@ -59,7 +59,7 @@ class Rewrite:
         unless: Union[str, Sequence[str]] = (),
     ) -> None:
         self.old, self.new, self.beside, self.unless = (
-            (one,) if isinstance(one, str) else tuple(one) for one in (old, new, beside, unless)
+            (given,) if isinstance(given, str) else tuple(given) for given in (old, new, beside, unless)
         )
         if len(self.old) != len(self.new):
             raise ValueError(f"{len(self.old)} old pieces and {len(self.new)} new ones")
@@ -68,20 +68,22 @@ class Rewrite:
         self._beside = tuple(map(_Piece, self.beside))
         self._unless = tuple(map(_Piece, self.unless))
         together = set.intersection if alternatives else set.union
-        self.prefilter = max(sorted(together(*(one.words for one in self.pieces))), key=len, default="")
+        self.prefilter = max(sorted(together(*(piece.words for piece in self.pieces))), key=len, default="")
 
     def occurs_in(self, *nodes: ast.AST) -> bool:
         """Whether the pieces occur somewhere in these trees: each of them, or one of several alternatives."""
         enough = any if self.alternatives else all
-        if any(_occurs(one, nodes) for one in self._unless):
+        if any(_occurs(piece, nodes) for piece in self._unless):
             return False
-        return enough(_occurs(one, nodes) for one in self.pieces) and all(_occurs(one, nodes) for one in self._beside)
+        return enough(_occurs(piece, nodes) for piece in self.pieces) and all(
+            _occurs(piece, nodes) for piece in self._beside
+        )
 
     def may_occur_in(self, text: str) -> bool:
         """Whether the pieces can occur in what a text is parsed to: the names that they have stand in it."""
         enough = any if self.alternatives else all
-        return enough(one.may_occur_in(text) for one in self.pieces) and all(
-            one.may_occur_in(text) for one in self._beside
+        return enough(piece.may_occur_in(text) for piece in self.pieces) and all(
+            piece.may_occur_in(text) for piece in self._beside
         )
 
     def apply(self, tree: Any, choose: Optional[Callable[[Any, Any], Any]] = None) -> tuple[Any, list[int]]:
@@ -136,7 +138,7 @@ class _Piece:
         unknown = in_new - placeholders
         if unknown:
             raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
-        if any(_rest(one) for one in (*self.old, *self.new)):
+        if any(_rest(statement) for statement in (*self.old, *self.new)):
             raise ValueError("a placeholder for any number of statements stands inside of a block")
         if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
@@ -176,20 +178,20 @@ class _Search:
         if wanted is None and isinstance(node, ast.expr):
             return node  # in an expression there are no statements
         if wanted is not None and isinstance(node, ast.expr):
-            found: dict[str, Any] = {}
+            bound: dict[str, Any] = {}
             new_one = _only_expression(self.piece.new)
             if self.piece.contained and _same(new_one, node, {}):
                 return node
-            if _same(wanted, node, found):
+            if _same(wanted, node, bound):
                 self.matches += 1
-                return self.choose(node, _built(new_one, found, node)) if self.change else node
+                return self.choose(node, _built(new_one, bound, node)) if self.change else node
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
                 new: Any = self.through(value)
             elif wanted is None and _is_block(value):
                 new = self._block(value)
             elif isinstance(value, list):
-                new = [self.through(one) if isinstance(one, ast.AST) else one for one in value]
+                new = [self.through(element) if isinstance(element, ast.AST) else element for element in value]
             else:
                 continue
             if self.change:
@@ -200,92 +202,92 @@ class _Search:
         """A block with every place changed where the statements of the piece follow each other."""
         made: list[ast.stmt] = []
         while block:
-            found: dict[str, Any] = {}
+            bound: dict[str, Any] = {}
             if self.piece.contained and _begin(block, self.piece.new, {}):
                 taken = len(self.piece.new)
                 made += block[:taken]
-            elif _begin(block, self.piece.old, found):
+            elif _begin(block, self.piece.old, bound):
                 self.matches += 1
                 taken = len(self.piece.old)
-                made += self._in_place_of(block[:taken], found) if self.change else block[:taken]
+                made += self._in_place_of(block[:taken], bound) if self.change else block[:taken]
             else:
                 taken = 1
                 made.append(self.through(block[0]))
             block = block[taken:]
         return made
 
-    def _in_place_of(self, window: list[ast.stmt], found: dict[str, Any]) -> list[ast.stmt]:
-        new = [_built(one, found, window[0], window) for one in self.piece.new]
+    def _in_place_of(self, window: list[ast.stmt], bound: dict[str, Any]) -> list[ast.stmt]:
+        new = [_built(statement, bound, window[0], window) for statement in self.piece.new]
         chosen = self.choose(window, new or [ast.copy_location(ast.Pass(), window[0])])
         return chosen if isinstance(chosen, list) else [chosen]
 
 
-def _begin(block: list[ast.stmt], pattern: list[ast.stmt], found: dict[str, Any]) -> bool:
+def _begin(block: list[ast.stmt], pattern: list[ast.stmt], bound: dict[str, Any]) -> bool:
     """Whether a block begins with the statements of a pattern."""
-    return len(block) >= len(pattern) and all(_same(a, b, found) for a, b in zip(pattern, block))
+    return len(block) >= len(pattern) and all(_same(a, b, bound) for a, b in zip(pattern, block))
 
 
-def _kept(new: ast.stmt, found: dict[str, Any], window: Sequence[ast.stmt]) -> Optional[ast.stmt]:
+def _kept(new: ast.stmt, bound: dict[str, Any], window: Sequence[ast.stmt]) -> Optional[ast.stmt]:
     """The statement of the source that is this one, however deep it stands, so that it keeps its lines."""
-    inside = (node for one in window for node in ast.walk(one) if isinstance(node, ast.stmt))
-    return copy.deepcopy(next((one for one in inside if _same(new, one, dict(found))), None))
+    inside = (node for statement in window for node in ast.walk(statement) if isinstance(node, ast.stmt))
+    return copy.deepcopy(next((statement for statement in inside if _same(new, statement, dict(bound))), None))
 
 
-def _same(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
+def _same(pattern: Any, node: Any, bound: dict[str, Any]) -> bool:
     """Whether a piece of source is what the pattern says; what the placeholders stand for goes into `found`."""
     name = _placeholder(pattern)
     if name and isinstance(node, ast.expr):
-        if name in found:
-            return _same(found[name], node, {})
-        found[name] = node
+        if name in bound:
+            return _same(bound[name], node, {})
+        bound[name] = node
         return True
     if isinstance(pattern, ast.AST):
         if type(pattern) is not type(node):
             return False
         return all(
-            _same(value, getattr(node, field, None), found)
+            _same(value, getattr(node, field, None), bound)
             for field, value in ast.iter_fields(pattern)
             if field not in _NOT_COMPARED
         )
     if isinstance(pattern, list):
-        return isinstance(node, list) and _same_list(pattern, node, found)
+        return isinstance(node, list) and _same_list(pattern, node, bound)
     return type(pattern) is type(node) and bool(pattern == node)
 
 
-def _same_list(pattern: list[Any], nodes: list[Any], found: dict[str, Any]) -> bool:
-    number = next((number for number, one in enumerate(pattern) if _rest(one)), None)
+def _same_list(pattern: list[Any], nodes: list[Any], bound: dict[str, Any]) -> bool:
+    number = next((number for number, statement in enumerate(pattern) if _rest(statement)), None)
     if number is None:
-        return len(pattern) == len(nodes) and all(_same(a, b, found) for a, b in zip(pattern, nodes))
+        return len(pattern) == len(nodes) and all(_same(a, b, bound) for a, b in zip(pattern, nodes))
     any_number = len(nodes) - (len(pattern) - 1)
     if any_number < 0:
         return False
     rest, others = _rest(pattern[number]), [*pattern[:number], *pattern[number + 1 :]]
     stands_for = nodes[number : number + any_number]
-    if rest in found and not _same(found[rest], stands_for, {}):
+    if rest in bound and not _same(bound[rest], stands_for, {}):
         return False
-    found[rest] = stands_for
-    return all(_same(a, b, found) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
+    bound[rest] = stands_for
+    return all(_same(a, b, bound) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
 
 
-def _built(new: Any, found: dict[str, Any], at: ast.AST, window: Sequence[ast.stmt] = ()) -> Any:
+def _built(new: Any, bound: dict[str, Any], at: ast.AST, window: Sequence[ast.stmt] = ()) -> Any:
     """The new piece, with what its placeholders stand for; all else stands on the line of `at`.
 
     Statements that are in the window, which is replaced, are taken from there.
     """
     name = _placeholder(new)
-    if name in found:
-        return copy.deepcopy(found[name])
+    if name in bound:
+        return copy.deepcopy(bound[name])
     if isinstance(new, list):
         built: list[Any] = []
-        for one in new:
-            rest = _rest(one)
-            built += copy.deepcopy(found[rest]) if rest in found else [_built(one, found, at, window)]
+        for statement in new:
+            rest = _rest(statement)
+            built += copy.deepcopy(bound[rest]) if rest in bound else [_built(statement, bound, at, window)]
         return built
     if not isinstance(new, ast.AST):
         return new
-    if isinstance(new, ast.stmt) and (kept := _kept(new, found, window)):
+    if isinstance(new, ast.stmt) and (kept := _kept(new, bound, window)):
         return kept
-    fields = {field: _built(value, found, at, window) for field, value in ast.iter_fields(new)}
+    fields = {field: _built(value, bound, at, window) for field, value in ast.iter_fields(new)}
     return ast.copy_location(type(new)(**fields), at)
 
 
@@ -336,13 +338,13 @@ def _found_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
     placeholders, words, is_crowded = set(), set(), False
     left: list[Any] = [piece]
     while left:
-        one = left.pop()
-        if isinstance(one, list):
-            is_crowded = is_crowded or sum(bool(_rest(each)) for each in one) > 1
-            left += one
+        current = left.pop()
+        if isinstance(current, list):
+            is_crowded = is_crowded or sum(bool(_rest(each)) for each in current) > 1
+            left += current
             continue
-        for field in getattr(one, "_fields", ()):
-            value = getattr(one, field, None)
+        for field in getattr(current, "_fields", ()):
+            value = getattr(current, field, None)
             if field in _NAMING and isinstance(value, str):
                 if not _PLACEHOLDER.match(value):
                     words.add(value)

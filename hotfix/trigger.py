@@ -84,9 +84,9 @@ class Files:
 
     def setting(self, name: str) -> Any:
         """A value of config.json, or of the configuration of the text in it; None where neither has the name."""
-        for one in (self.config, self.config.get("text_config")):
-            if isinstance(one, dict) and name in one:
-                return one[name]
+        for config in (self.config, self.config.get("text_config")):
+            if isinstance(config, dict) and name in config:
+                return config[name]
         return None
 
 
@@ -142,8 +142,8 @@ class Call:
             name: of a parameter, or of an argument in ``**kwargs``.
             default: what is returned if there is neither.
         """
-        for one, value in zip(self._names, self._values):
-            if one == name:
+        for known, value in zip(self._names, self._values):
+            if known == name:
                 return value
         return self._others.get(name, default)
 
@@ -157,7 +157,7 @@ class Call:
 
     def __iter__(self) -> Iterator[str]:
         """The names of the arguments; in place of that of ``**kwargs`` those in it."""
-        yield from (one for one in self._names if one != self._extra)
+        yield from (name for name in self._names if name != self._extra)
         yield from self._others
 
     @property
@@ -249,7 +249,7 @@ class Trigger:
     @property
     def places(self) -> tuple[str, ...]:
         """The functions that are named in it."""
-        return tuple(one for one in self.conditions if one != "*")
+        return tuple(place for place in self.conditions if place != "*")
 
 
 def load(fix: str, module: str) -> Optional[Trigger]:
@@ -266,17 +266,17 @@ def load(fix: str, module: str) -> Optional[Trigger]:
     if package == __name__.partition(".")[0]:
         wanted = f"{HOME}.{name}"
         try:
-            found = import_module(wanted)
+            loaded = import_module(wanted)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{wanted}.".startswith(f"{error.name}."):
                 raise
             return None
     else:
-        found = import_module(module)
-    trigger = getattr(found, "TRIGGER", None)
+        loaded = import_module(module)
+    trigger = getattr(loaded, "TRIGGER", None)
     if trigger is None:
         return None
     # A plugin calls its fix by the name that it has among its own.
     if not isinstance(trigger, Trigger) or trigger.fix not in (fix, fix.partition(":")[2]):
-        raise TypeError(f"TRIGGER in {found.__name__} is no trigger of {fix}")
+        raise TypeError(f"TRIGGER in {loaded.__name__} is no trigger of {fix}")
     return trigger

@@ -38,11 +38,11 @@ def recent(number: int) -> Callable[[_Function], _Function]:
 
 def forget() -> None:
     """Forget everything that was kept."""
-    for one in _kept:
-        one.cache_clear()
+    for function in _kept:
+        function.cache_clear()
 
 
 def let_go() -> None:
     """Forget what was kept of large arguments, because something else comes next."""
-    for one in _for_now:
-        one.cache_clear()
+    for function in _for_now:
+        function.cache_clear()

@@ -111,9 +111,9 @@ class Applier:
             if self._observer and state is State.APPLIED:
                 self._observer.count(fix, target, module)
         name = str(target.in_module(module.__name__))
-        found = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
+        result = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
         restores = self._policy.restores_on_demand(fix, target)
-        return Outcome(fix.id, name, *found, converts=target.converts, restores=restores)
+        return Outcome(fix.id, name, *result, converts=target.converts, restores=restores)
 
     def _calls_for_a_change(self, judgement: Judgement) -> bool:
         forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown == "apply"

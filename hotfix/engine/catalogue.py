@@ -109,7 +109,7 @@ class Catalogue:
         """The fixes that have a target in a module of this name."""
         if module not in self._aiming:
             ids: set[str] = set()
-            for name in (module, *(one for one in self._names_and_patterns[1] if covers(one, module))):
+            for name in (module, *(pattern for pattern in self._names_and_patterns[1] if covers(pattern, module))):
                 ids.update(self._index.aiming_at(name) if self._has_own else ())
                 ids.update(self._of_plugins_by_module.get(name, ()))
             own = sorted(ids - self._of_plugins.keys())
@@ -127,8 +127,8 @@ class Catalogue:
             releases: the broken ones of each fix that is asked about, as specifiers.
         """
         package = module.partition(".")[0]
-        for one in releases:
-            key = package, one
+        for broken in releases:
+            key = package, broken
             if key not in self._known_good:  # many targets have one range
                 self._known_good[key] = self._is_good_release(*key)
             if not self._known_good[key]:
@@ -163,7 +163,7 @@ class Catalogue:
     def _names_and_patterns(self) -> tuple[Collection[str], Collection[str]]:
         if self._aims is None:
             aims = {*(self._index.modules if self._has_own else ()), *self._of_plugins_by_module}
-            patterns = {one for one in aims if "*" in one}
+            patterns = {name for name in aims if "*" in name}
             self._aims = aims - patterns, patterns
         return self._aims
 
@@ -171,11 +171,11 @@ class Catalogue:
     def _of_plugins_by_module(self) -> Mapping[str, list[str]]:
         """Their ids by name or pattern of the module."""
         if self._modules is None:
-            found: dict[str, list[str]] = {}
+            ids: dict[str, list[str]] = {}
             for entry in self._of_plugins.values():
                 for module in {key.partition(":")[0] for key in entry.targets}:
-                    found.setdefault(module, []).append(entry.id)
-            self._modules = found
+                    ids.setdefault(module, []).append(entry.id)
+            self._modules = ids
         return self._modules
 
     @property

@@ -33,8 +33,8 @@ def place(environment: Mapping[str, str]) -> dict[str, Optional[Any]]:
 
 def rank() -> Optional[int]:
     """The rank of this process, or None outside of a job."""
-    found: Optional[int] = place(os.environ)["rank"]
-    return found
+    number: Optional[int] = place(os.environ)["rank"]
+    return number
 
 
 def _number(text: Optional[str]) -> Optional[int]:

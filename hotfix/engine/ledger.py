@@ -137,12 +137,12 @@ class Ledger:
             outcomes: what was applied in one module. What only converts says so itself, where it converts something;
                 what serves old code is said of where such code asks.
         """
-        outcomes = [one for one in outcomes if not (one.converts or one.restores)]
+        outcomes = [outcome for outcome in outcomes if not (outcome.converts or outcome.restores)]
         if not outcomes or not self._log.is_news(fix, "applied"):
             return
         more = len(outcomes) - 1
         others = f" and {more} more function{'s' * (more > 1)}" if more else ""
-        late = " (late)" * any(one.late for one in outcomes)
+        late = " (late)" * any(outcome.late for outcome in outcomes)
         changes = "; results change" * (kind == "silent")
         self.repaired[fix] = outcomes[0].target.partition(":")[0].partition(".")[0], kind
         self._log.log(logging.INFO, f"{fix}: applied to {outcomes[0].target}{others}{late}{changes}")

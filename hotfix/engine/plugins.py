@@ -50,21 +50,21 @@ def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
     Args:
         warn: takes a sentence; what it raises is not caught.
     """
-    found: dict[str, Entry] = {}
+    entries_by_id: dict[str, Entry] = {}
     for distribution, name, value in declared(warn):
         try:
             with _named_if_it_hangs(f"{name} = {value} of {distribution}"):
                 fixes = _fixes(value)
             for fix in fixes:
                 entry = _entry(distribution, fix, value)
-                if entry.id in found:
+                if entry.id in entries_by_id:
                     raise ValueError(f"there are two fixes called {entry.id}")
-                found[entry.id] = entry
+                entries_by_id[entry.id] = entry
         except HotfixError:
             raise
         except (Exception, SystemExit) as error:  # a plugin may not end the program that it was to repair
             warn(f"the plugin {name} = {value} of {distribution} is left out ({type(error).__name__}: {error})")
-    return found
+    return entries_by_id
 
 
 def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:

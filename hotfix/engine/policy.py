@@ -185,7 +185,7 @@ class Policy:
         switches = {
             "HOTFIX_ONLY": (self.only, ids),
             "HOTFIX_SKIP": (self.skip, {*ids, *groups}),
-            "HOTFIX_REQUIRE": (tuple(one.removesuffix("!") for one in self.require), ids),
+            "HOTFIX_REQUIRE": (tuple(id.removesuffix("!") for id in self.require), ids),
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
         return [
@@ -242,11 +242,11 @@ class Policy:
 
     def requires(self, fix_id: str) -> bool:
         """Whether ``HOTFIX_REQUIRE`` names this fix."""
-        return _matches(fix_id, [one.removesuffix("!") for one in self.require])
+        return _matches(fix_id, [id.removesuffix("!") for id in self.require])
 
     def insists_on(self, fix_id: str) -> bool:
         """Whether it names this fix with a ``!``."""
-        return _matches(fix_id, [one[:-1] for one in self.require if one.endswith("!")])
+        return _matches(fix_id, [id[:-1] for id in self.require if id.endswith("!")])
 
 
 def asks_to_be_stopped(environment: Mapping[str, str]) -> bool:
@@ -309,7 +309,7 @@ def _suggestion(name: str, known: Collection[str], command: str) -> str:
     import difflib  # only needed after a mistake
 
     # What all variables begin with makes any two of them similar.
-    ends = {one.removeprefix("HOTFIX_"): one for one in known}
+    ends = {switch.removeprefix("HOTFIX_"): switch for switch in known}
     close = difflib.get_close_matches(name.removeprefix("HOTFIX_"), ends, n=1, cutoff=_NEAR)
     if close:
         return f"did you mean {ends[close[0]]}?"

@@ -83,7 +83,7 @@ class Repairs:
                     if target.covers(name):
                         with self.ledger.contained(entry.id, str(target.in_module(name)), late):
                             self._handle_target(fix, target, module, late)
-            mine = [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
+            mine = [outcome for outcome in self.ledger.of_module(entry.id, name) if outcome.state is State.APPLIED]
             self.ledger.say_applied(entry.id, entry.kind, mine)
             applied += mine
             if self._policy.requires(entry.id):
@@ -91,8 +91,8 @@ class Repairs:
             self._stopped.discard((name, entry.id))
         if applied:
             if late and compiled.forget_graphs():
-                for one in applied:
-                    self.ledger.amend(one, "What torch.compile had made before was dropped.")
+                for place in applied:
+                    self.ledger.amend(place, "What torch.compile had made before was dropped.")
             warning = compiled.stale_graphs()
             if warning and self._policy.is_guarded:
                 raise HotfixError(warning)
@@ -157,40 +157,40 @@ class Repairs:
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
         """The ledger, as it is true now: what was repaired may have been replaced since."""
-        found = self.ledger.outcomes()
-        for key, outcome in found.items():
+        outcomes = self.ledger.outcomes()
+        for key, outcome in outcomes.items():
             if self.observer and outcome.state is State.OBSERVED:
                 reason = self.observer.lost(*key)
                 if reason:
-                    found[key] = outcome._replace(state=State.SKIPPED, reason=reason)
+                    outcomes[key] = outcome._replace(state=State.SKIPPED, reason=reason)
                 continue
             if outcome.state is not State.APPLIED or outcome.fix not in self._selection:
                 continue
             target = self._target_of(outcome)
             reason = self.journal.replaced_since(target, outcome.target.partition(":")[0])
             if reason:
-                found[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+                outcomes[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
             elif self.journal.is_scripted(target):
                 reason = (
                     f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
                     "it has made is not repaired."
                 )
-                found[key] = outcome._replace(state=State.FAILED, reason=reason)
-        return found
+                outcomes[key] = outcome._replace(state=State.FAILED, reason=reason)
+        return outcomes
 
     def lost(self) -> list[Outcome]:
         """What was repaired in modules that are loaded, and is not any more.
 
         A name that was added is there as well if it is another object since.
         """
-        applied = [one for one in self.ledger.outcomes().values() if one.state is State.APPLIED]
+        applied = [outcome for outcome in self.ledger.outcomes().values() if outcome.state is State.APPLIED]
         now = self.outcomes() if applied else {}
         return [
-            now[one.fix, one.target]
-            for one in applied
-            if now[one.fix, one.target].state is State.FAILED
-            and one.target.partition(":")[0] in sys.modules
-            and not self._target_of(one).way.adds_name
+            now[outcome.fix, outcome.target]
+            for outcome in applied
+            if now[outcome.fix, outcome.target].state is State.FAILED
+            and outcome.target.partition(":")[0] in sys.modules
+            and not self._target_of(outcome).way.adds_name
         ]
 
     def left_alone(self, ids: Collection[str]) -> dict[str, str]:
@@ -204,12 +204,12 @@ class Repairs:
 
     def restored(self, ids: Collection[str]) -> dict[str, asked.Received]:
         """The names that this process has received because it would have ended without them, by ``module:qualname``."""
-        return {name: one for name, one in asked.received().items() if one.fix in ids}
+        return {name: name_received for name, name_received in asked.received().items() if name_received.fix in ids}
 
     def uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
         """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
         undone = self.journal.uninstall(ids)
-        kept = {(one.fix, one.target.qualname): one for one in undone}
+        kept = {(stranded_step.fix, stranded_step.target.qualname): stranded_step for stranded_step in undone}
         if self.observer:
             self.observer.forget(ids)
         stranded = []
@@ -238,7 +238,7 @@ class Repairs:
     def _target_of(self, outcome: Outcome) -> Target:
         module, _, qualname = outcome.target.partition(":")
         targets = self._catalogue.entry(outcome.fix).load().targets
-        return next(one for one in targets if one.qualname == qualname and one.covers(module))
+        return next(target for target in targets if target.qualname == qualname and target.covers(module))
 
     def _check_required(self, id: str, module: str) -> None:
         in_place = [Verdict.FIXED, Verdict.ABSENT]

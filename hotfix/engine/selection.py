@@ -46,7 +46,7 @@ class Selection:
             if request not in self._requests:
                 return set()
             self._requests.remove(request)
-            gone = set(request.ids.difference(*(one.ids for one in self._requests)))
+            gone = set(request.ids.difference(*(request.ids for request in self._requests)))
             self._ids = self._ids - gone if gone else self._ids
             return gone
 

@@ -42,14 +42,14 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
     if not isinstance(table, dict):
         raise PolicyError(f"{VARIABLE}={path}: tool.hotfix must be a table")
     names = {key_of(variable): variable for variable in variables if variable != VARIABLE}
-    found = {}
+    values = {}
     for key, value in table.items():
         if key == "scan":
             continue  # that is for the command
         if key not in names:
             raise PolicyError(f"{VARIABLE}={path}: {key!r} is no switch; known are {', '.join(sorted(names))}")
-        found[names[key]] = _text(value, f"{VARIABLE}={path}: {key}")
-    return found
+        values[names[key]] = _text(value, f"{VARIABLE}={path}: {key}")
+    return values
 
 
 def may_have_guards(environment: Mapping[str, str]) -> bool:
@@ -104,7 +104,7 @@ def _table(document: dict[str, Any]) -> object:
 def _text(value: object, where: str) -> str:
     if isinstance(value, bool):
         return str(int(value))
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ",".join(value)
     if not isinstance(value, str):
         raise PolicyError(f"{where}: this must be a text, true or false, or a list of texts")

@@ -77,8 +77,8 @@ class Module:
     def members(self, qualname: str) -> frozenset[str]:
         """The names that the statements of a class in it bind; none where there is no such class."""
         if qualname not in self._members:
-            found = self.find(qualname)
-            self._members[qualname] = frozenset(_bound(found.node) if found else ())
+            definition = self.find(qualname)
+            self._members[qualname] = frozenset(_bound(definition.node) if definition else ())
         return self._members[qualname]
 
     @cached_property
@@ -177,8 +177,8 @@ def decorators(text: str, qualname: str) -> list[ast.expr]:
         with suppress(SyntaxError, ValueError):
             (node,) = parse(f"{block}\ndef decorated(): ...").body
             return node.decorator_list  # type: ignore[attr-defined, no-any-return]
-    found = find(text, qualname)
-    return found.node.decorator_list if found else []
+    definition = find(text, qualname)
+    return definition.node.decorator_list if definition else []
 
 
 def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -247,7 +247,7 @@ def _has_word(text: str, name: str) -> bool:
     at = text.find(name)
     while at >= 0:
         around = text[max(at - 1, 0) : at], text[at + len(name) : at + len(name) + 1]
-        if not any(one and f"_{one}".isidentifier() for one in around):
+        if not any(character and f"_{character}".isidentifier() for character in around):
             return True
         at = text.find(name, at + 1)
     return False
@@ -300,14 +300,14 @@ class _Head(NamedTuple):
 @recent(2)
 def _heads(text: str) -> dict[str, list[_Head]]:
     """The lines that look like heads of definitions, by name."""
-    found: dict[str, list[_Head]] = {}
+    heads: dict[str, list[_Head]] = {}
     number = position = 0
     # With a line's end in front, not with ``^``: what begins with a letter is searched for ten times as fast.
     for match in re.finditer(r"\n([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", f"\n{text}"):
         number += text.count("\n", position, match.start())
         position = match.start()
-        found.setdefault(match[2], []).append(_Head(number, match[1], position))
-    return found
+        heads.setdefault(match[2], []).append(_Head(number, match[1], position))
+    return heads
 
 
 class _Place(NamedTuple):
@@ -337,13 +337,13 @@ def _place(text: str, qualname: str) -> Optional[_Place]:
     first, last, indent = 0, len(lines), ""
     names = qualname.split(".")
     for depth, part in enumerate(names):
-        within = [one for one in heads.get(part, ()) if first <= one.number < last]
-        deeper = [one.number for one in within if one.indent.startswith(indent) and one.indent != indent]
-        here = [one.number for one in within if one.indent == indent]
+        within = [head for head in heads.get(part, ()) if first <= head.number < last]
+        deeper = [head.number for head in within if head.indent.startswith(indent) and head.indent != indent]
+        here = [head.number for head in within if head.indent == indent]
         if len(here) != 1 or _is_in_scope(lines, first, deeper, indent):
             return None
         first = here[0]
-        last = min(_end(text, next(one for one in within if one.number == first)), last)
+        last = min(_end(text, next(head for head in within if head.number == first)), last)
         if depth < len(names) - 1:
             body = next((line for line in lines[first + 1 : last] if line.strip()), "")
             inner = body[: len(body) - len(body.lstrip())]
@@ -369,7 +369,7 @@ def _leaving(width: int) -> re.Pattern[str]:
 def _cut_short(text: str) -> Optional[str]:
     """The text without what its functions and classes are made of. None where this is not certain to be right."""
     lines, kept, done = lines_of(text), list[str](), 0
-    heads = ((one, name) for name, ones in _heads(text).items() for one in ones if not one.indent)
+    heads = ((head, name) for name, ones in _heads(text).items() for head in ones if not head.indent)
     for head, name in sorted(heads, key=lambda pair: pair[0].number):
         if head.number < done:
             continue
@@ -496,12 +496,12 @@ def _has_member(module: Module, owner: str, name: str) -> Optional[bool]:
     """Whether a class of a module has a member; None where there is no such class."""
     if not _has_word(module.text, name) and _place(module.text, owner) is not None:
         return False  # the class is there, and need not be parsed
-    found = module.find(owner)
-    if found is None:
+    definition = module.find(owner)
+    if definition is None:
         return None
     if name in module.members(owner):
         return True
-    bases = found.node.bases if isinstance(found.node, ast.ClassDef) else []
+    bases = definition.node.bases if isinstance(definition.node, ast.ClassDef) else []
     names = [base.id for base in bases if isinstance(base, ast.Name) and base.id != owner]
     return any(bool(_has_member(module, base, name)) for base in names)
 
@@ -513,7 +513,7 @@ def _has_key(module: ast.Module, owner: str, key: str) -> Optional[bool]:
             continue
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if any(isinstance(target, ast.Name) and target.id == owner for target in targets):
-            return any(isinstance(one, ast.Constant) and one.value == key for one in statement.value.keys)
+            return any(isinstance(node, ast.Constant) and node.value == key for node in statement.value.keys)
     return None
 
 

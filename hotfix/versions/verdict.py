@@ -42,7 +42,7 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         is_executed = target.module == executed or installed.is_executed(target.module)
         return _judge_addition(fix, target, read, is_executed)
     package = target.module.partition(".")[0]
-    found = []
+    definitions = []
     for module, qualname in target.fingerprint_names():
         text = read(module)
         if text is None:
@@ -50,8 +50,8 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         definition = text and source.find(text, qualname)
         if not definition:
             return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
-        found.append(definition)
-    nodes: list[source.Definition] = [definition.node for definition in found]
+        definitions.append(definition)
+    nodes: list[source.Definition] = [definition.node for definition in definitions]
     digest = source.digest(*nodes)
     known = _known(fix, target, digest)
     verdict = known or _by_matcher(fix, target, nodes)
@@ -183,7 +183,9 @@ def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -
         if not there and target.implementation.is_module:
             there = source.is_submodule(text, read(f"{target.module}.{target.qualname}"))
         elif not there and leaf != target.module:
-            is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix
+            is_added = any(
+                f"{target.module}.{target.qualname}" == leaf for target in fix.targets
+            )  # a module of the same fix
             if not is_added and installed.find_spec(leaf) is None:
                 return Judgement(
                     Verdict.ABSENT, f"{_release(package)} has no {leaf}, which is to have {target.qualname}."
