@@ -1,17 +1,17 @@
-"""Semantic patches: a piece of Python that stands in a function, and the piece that should.
+"""Semantic patches: a piece of Python that a function has, and the piece that it should have.
 
 A pattern is an expression or one or more statements. It matches syntax, not text: layout, comments and quotes do not
-count. A name in capitals that begins with two underscores (``__X``) stands for any expression, and the same name for
-the same expression; in the new piece it is that expression again. Among arguments or elements, ``*__REST`` stands for
-any number of them, and ``**__REST`` for any number of keyword arguments; on a line of its own inside of a block,
-``*__REST`` stands for any number of statements. One is allowed in a list.
+count. A name in capitals that begins with two underscores (``__X``) is a placeholder: it matches any expression, and
+the same name matches the same expression. In the new piece it is that expression again. Among arguments or elements,
+``*__REST`` matches any number of them, and ``**__REST`` any number of keyword arguments. On a line of its own inside a
+block, ``*__REST`` matches any number of statements. A list may have one of them.
 
     Rewrite("s_aux.to(__D)", "s_aux.to(__D) if s_aux is not None else None")
 
-Where the new piece stands already, nothing is found: it may contain the old one, as here.
+Code that already is the new piece does not match, even if the new piece contains the old one, as here.
 
-What is put in stands, for tracebacks, on the line of what it replaces; statements that only move keep their own. Where
-statements are taken out, a ``pass`` stays.
+In tracebacks, new code has the line of the code that it replaces; statements that only move keep their lines. Removed
+statements leave a ``pass``.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ _NAMING = {"id", "attr", "arg", "name"}
 
 
 class Rewrite:
-    """Pieces of source, and what takes the place of each.
+    """Pieces of source, each with its replacement.
 
     Args:
-        old: what stands there: Python, or several pieces.
-        new: what should; as many pieces.
-        beside: what stands in the same source, or in what is judged with it, and stays: Python, or several pieces.
-        alternatives: whether the pieces are the forms that one thing has in several releases, so that one is enough;
-            else all of them must occur.
-        unless: what does not stand there as long as it is wrong: pieces as in `beside`, none of which may occur.
+        old: the wrong code, as Python: one piece or several.
+        new: the right code; as many pieces.
+        beside: further pieces that must occur in the same source, or in a definition that is judged with it. They do
+            not change.
+        alternatives: whether the pieces are forms of the same code in several releases, so that one is enough; else all
+            of them must occur.
+        unless: pieces that do not occur as long as the code is wrong; none of them may occur.
 
     Attributes:
-        prefilter: a word that every source has in which `old` occurs; empty if there is none.
+        prefilter: a word in every source in which `old` occurs; empty if there is none.
 
     Raises:
-        SyntaxError: a piece is no Python.
-        ValueError: there are not as many new pieces as old ones, a new one has a placeholder that its old one lacks, or
-            a placeholder for any number stands where none can.
+        SyntaxError: a piece is not Python.
+        ValueError: `old` and `new` have different numbers of pieces, a new piece has a placeholder that its old piece
+            lacks, or a placeholder for any number is where none is allowed.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Rewrite:
         )
 
     def may_occur_in(self, text: str) -> bool:
-        """Whether the pieces can occur in what a text is parsed to: the names that they have stand in it."""
+        """Whether the pieces can occur in the source once it is parsed: whether it contains their names."""
         enough = any if self.alternatives else all
         return enough(piece.may_occur_in(text) for piece in self.pieces) and all(
             piece.may_occur_in(text) for piece in self._beside
@@ -91,11 +92,11 @@ class Rewrite:
 
         Args:
             tree: the source.
-            choose: takes what was found, an expression or statements, and the new piece; returns what takes its place.
-                Without it, that is the new piece.
+            choose: takes the matching expression or statements and the new piece, and returns the replacement. Without
+                it, that is the new piece.
 
         Returns:
-            The tree, and how often each piece was found; one number for all of them if they are alternatives.
+            The tree, and the number of matches of each piece; one number for all of them if they are alternatives.
         """
         counts = []
         for piece in self.pieces:
@@ -121,35 +122,37 @@ class _Piece:
     """One piece, parsed.
 
     Args:
-        old: what is looked for.
-        new: what takes its place; None for a piece that only has to be there.
+        old: the piece to find.
+        new: its replacement; None for a piece that only has to occur.
     """
 
     def __init__(self, old: str, new: Optional[str] = None) -> None:
         self.old, self.new = _parsed(old), _parsed(new or "")
         if not self.old:
             raise ValueError("an old piece is empty")
-        # An expression may stand anywhere; `new` is then one as well.
+        # An expression matches anywhere; `new` is then an expression, too.
         self.expression = _only_expression(self.old)
         if new is not None and _only_expression(self.new) is None:
             self.expression = None
-        placeholders, self.words, is_crowded = _found_in(self.old)
-        in_new, new_words, _ = _found_in(self.new)
+        placeholders, self.words, is_crowded = _names_in(self.old)
+        in_new, new_words, _ = _names_in(self.new)
         unknown = in_new - placeholders
         if unknown:
-            raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
+            raise ValueError(
+                f"the new piece {new!r} has {', '.join(sorted(unknown))}, which the old piece {old!r} lacks"
+            )
         if any(_rest(statement) for statement in (*self.old, *self.new)):
-            raise ValueError("a placeholder for any number of statements stands inside of a block")
+            raise ValueError(f"{old!r}: a placeholder for any number of statements is allowed only inside a block")
         if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
-        # Whether the old piece has to be told from the same thing inside of the new one. Where what is looked for is
-        # itself of the form of the new piece, as where two arguments change places, it cannot be.
+        # Whether code that matches the old piece may be part of the new piece, and then must not match. If the old
+        # piece itself has the form of the new one, as when two arguments change places, they cannot be told apart.
         self.contained = False
         if self.words <= new_words and _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
             self.contained = not _same(self.new, self.old, {})
 
     def may_occur_in(self, text: str) -> bool:
-        """Whether all names of the old piece stand in a text."""
+        """Whether a text contains all names of the old piece."""
         return all(word in text for word in self.words)
 
 
@@ -161,9 +164,9 @@ def _occurs(piece: _Piece, nodes: Sequence[ast.AST]) -> bool:
 
 
 class _Search:
-    """Finds a piece everywhere in a tree, and puts the new one there if it is to change it.
+    """Finds a piece everywhere in a tree, and replaces it if `change` is set.
 
-    What was put in is not searched: the new piece may contain the old one.
+    It does not search new code: the new piece may contain the old one.
     """
 
     def __init__(self, piece: _Piece, change: bool, choose: Optional[Callable[[Any, Any], Any]] = None) -> None:
@@ -173,10 +176,10 @@ class _Search:
         self.matches = 0
 
     def through(self, node: Any) -> Any:
-        """The node, or what takes its place."""
+        """The node, or its replacement."""
         wanted = self.piece.expression
         if wanted is None and isinstance(node, ast.expr):
-            return node  # in an expression there are no statements
+            return node  # an expression has no statements
         if wanted is not None and isinstance(node, ast.expr):
             bound: dict[str, Any] = {}
             new_one = _only_expression(self.piece.new)
@@ -199,7 +202,7 @@ class _Search:
         return node
 
     def _block(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        """A block with every place changed where the statements of the piece follow each other."""
+        """A block in which every sequence of the statements of the piece is replaced."""
         made: list[ast.stmt] = []
         while block:
             bound: dict[str, Any] = {}
@@ -228,13 +231,13 @@ def _begin(block: list[ast.stmt], pattern: list[ast.stmt], bound: dict[str, Any]
 
 
 def _kept(new: ast.stmt, bound: dict[str, Any], window: Sequence[ast.stmt]) -> Optional[ast.stmt]:
-    """The statement of the source that is this one, however deep it stands, so that it keeps its lines."""
+    """The statement of the source that is equal to this one, at any depth, so that it keeps its lines."""
     inside = (node for statement in window for node in ast.walk(statement) if isinstance(node, ast.stmt))
     return copy.deepcopy(next((statement for statement in inside if _same(new, statement, dict(bound))), None))
 
 
 def _same(pattern: Any, node: Any, bound: dict[str, Any]) -> bool:
-    """Whether a piece of source is what the pattern says; what the placeholders stand for goes into `found`."""
+    """Whether a piece of source matches a pattern; the matches of the placeholders go into `bound`."""
     name = _placeholder(pattern)
     if name and isinstance(node, ast.expr):
         if name in bound:
@@ -262,17 +265,17 @@ def _same_list(pattern: list[Any], nodes: list[Any], bound: dict[str, Any]) -> b
     if any_number < 0:
         return False
     rest, others = _rest(pattern[number]), [*pattern[:number], *pattern[number + 1 :]]
-    stands_for = nodes[number : number + any_number]
-    if rest in bound and not _same(bound[rest], stands_for, {}):
+    matched = nodes[number : number + any_number]
+    if rest in bound and not _same(bound[rest], matched, {}):
         return False
-    bound[rest] = stands_for
+    bound[rest] = matched
     return all(_same(a, b, bound) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
 
 
 def _built(new: Any, bound: dict[str, Any], at: ast.AST, window: Sequence[ast.stmt] = ()) -> Any:
-    """The new piece, with what its placeholders stand for; all else stands on the line of `at`.
+    """The new piece with its placeholders filled in; the rest has the line of `at`.
 
-    Statements that are in the window, which is replaced, are taken from there.
+    Statements that also occur in the replaced window are taken from there.
     """
     name = _placeholder(new)
     if name in bound:
@@ -292,7 +295,7 @@ def _built(new: Any, bound: dict[str, Any], at: ast.AST, window: Sequence[ast.st
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: small questions.
+# Below: helpers.
 
 
 def _parsed(text: str) -> list[ast.stmt]:
@@ -300,7 +303,7 @@ def _parsed(text: str) -> list[ast.stmt]:
     try:
         return parsing.parse(text).body
     except SyntaxError:
-        # `return`, `break` and their like parse anywhere; what is left is really wrong.
+        # `return`, `break` and the like parse anywhere, so this is a real error.
         raise SyntaxError(f"not Python: {text!r}") from None
 
 
@@ -328,12 +331,12 @@ def _rest(node: Any) -> str:
     return ""
 
 
-def _found_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
-    """What there is to know of a piece.
+def _names_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
+    """The names in a piece.
 
     Returns:
-        The placeholders; the other names, each of which stands, letter by letter, in every source that has the piece;
-        and whether some list has two placeholders for any number.
+        The placeholders; the other names, which every source with the piece contains letter by letter; and whether some
+        list has two placeholders for any number.
     """
     placeholders, words, is_crowded = set(), set(), False
     left: list[Any] = [piece]

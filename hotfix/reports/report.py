@@ -114,7 +114,7 @@ class Report:
             **(more if self.observed or self.mode != "repair" else {}),
             **({"left_alone": dict(self.left_alone)} if self.left_alone else {}),
             **(
-                {"restored": {name: name_received._asdict() for name, name_received in self.restored.items()}}
+                {"restored": {name: receipt._asdict() for name, receipt in self.restored.items()}}
                 if self.restored
                 else {}
             ),
@@ -182,8 +182,7 @@ class Report:
             sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")
         sentences += [f"{fix}: left alone, {reason}" for fix, reason in self.left_alone.items()]
         sentences += [
-            f"{name_received.fix}: {name} was restored for {name_received.place}"
-            for name, name_received in self.restored.items()
+            f"{receipt.fix}: {name} was restored for {receipt.place}" for name, receipt in self.restored.items()
         ]
         if self.observed:
             from . import observed
