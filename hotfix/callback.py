@@ -59,9 +59,9 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         self.observed = session.current().report().observed  # a guard has checked, and checks again at exit
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero and self.observed:
-            struck = {one.fix: 0 for one in self.observed}
-            for one in self.observed:
-                struck[one.fix] += one.struck
+            struck = {count.fix: 0 for count in self.observed}
+            for count in self.observed:
+                struck[count.fix] += count.struck
             run.summary.update({f"hotfix/struck/{fix}": number for fix, number in struck.items()})
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -74,15 +74,15 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         """Log once how this process differs from the one that trained a checkpoint."""
         log = session.current().log
         named = [getattr(getattr(model, "config", None), "_name_or_path", None), args.resume_from_checkpoint]
-        folders = [Path(one) for one in named if isinstance(one, str) and one]
+        folders = [Path(path) for path in named if isinstance(path, str) and path]
         if state.global_step:  # training resumes; the Trainer does not tell from which folder
             folders.append(Path(args.output_dir, f"checkpoint-{state.global_step}"))
         locked = [folder for folder in dict.fromkeys(folders) if (folder / lock.FILE).is_file()]
         if not locked:
             log.notice(f"no {lock.FILE} beside the model: nothing to compare this process with")
             return
-        models = {type(one).__module__ for one in model.modules()}
-        parts = {folder_of(one) for one in models if one.startswith("transformers.models.")}
+        models = {type(part).__module__ for part in model.modules()}
+        parts = {folder_of(module) for module in models if module.startswith("transformers.models.")}
         for folder in locked:
             try:
                 differences = lock.against(lock.read(folder / lock.FILE), api.report(), parts)

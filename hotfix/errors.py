@@ -11,7 +11,7 @@ class HotfixError(Exception):
 
 
 class PolicyError(HotfixError, ValueError):
-    """A switch or an argument has a value that cannot be read. The message names it, the value and what is allowed."""
+    """A switch or an argument has a value that cannot be read. The message has name, value and allowed values."""
 
 
 class Refusal(Exception):

@@ -305,8 +305,10 @@ class Fix:
             values = ", ".join((name, *given))
             call = f"from {converter.__module__} import {converter.__name__}\n{name} = {converter.__name__}({values})"
             statements = (at,) if isinstance(at, str) else tuple(at)
-            reads = (one.partition("=")[0].strip() == name for one in statements)
-            new = [f"{one}\n{call}" if read else f"{call}\n{one}" for one, read in zip(statements, reads)]
+            reads = (statement.partition("=")[0].strip() == name for statement in statements)
+            new = [
+                f"{statement}\n{call}" if read else f"{call}\n{statement}" for statement, read in zip(statements, reads)
+            ]
             try:
                 rewrite = Rewrite(statements, new, unless=unless)
             except (SyntaxError, ValueError) as error:
@@ -367,8 +369,8 @@ class Fix:
         if matcher is not None:
             return bool(matcher(*nodes))
         targets = self.targets if target is None else [target]
-        rewrites = {id(one.implementation): one.implementation for one in targets}
-        return any(isinstance(one, Rewrite) and one.occurs_in(*nodes) for one in rewrites.values())
+        rewrites = {id(target.implementation): target.implementation for target in targets}
+        return any(isinstance(rewrite, Rewrite) and rewrite.occurs_in(*nodes) for rewrite in rewrites.values())
 
     def prefilters(self) -> tuple[str, ...]:
         """Pieces of text, one of which every broken source contains; empty if none are known."""
@@ -376,15 +378,17 @@ class Fix:
             return (self.prefilter,)
         if self._given.matcher is not None:
             return ()
-        texts = [one.implementation.prefilter for one in self.targets if isinstance(one.implementation, Rewrite)]
+        texts = [
+            target.implementation.prefilter for target in self.targets if isinstance(target.implementation, Rewrite)
+        ]
         return tuple(dict.fromkeys(texts)) if len(texts) == len(self.targets) and all(texts) else ()
 
     def may_be_broken(self, text: str) -> bool:
         """Whether `is_broken` may be true for the parsed text, judging by the names in it."""
         if self._given.matcher is not None:
             return True
-        rewrites = {id(one.implementation): one.implementation for one in self.targets}
-        return any(isinstance(one, Rewrite) and one.may_occur_in(text) for one in rewrites.values())
+        rewrites = {id(target.implementation): target.implementation for target in self.targets}
+        return any(isinstance(rewrite, Rewrite) and rewrite.may_occur_in(text) for rewrite in rewrites.values())
 
     # -- the proof -----------------------------------------------------------------------------------------------------
 
@@ -446,8 +450,8 @@ class Fix:
         only_needed: bool = False,
     ) -> Callable[[_Function], _Function]:
         def decorate(value: _Function) -> _Function:
-            for one in targets:
-                name, releases = (one, "") if isinstance(one, str) else one
+            for target in targets:
+                name, releases = (target, "") if isinstance(target, str) else target
                 module, _, qualname = name.partition(":")
                 addition = Addition(value, is_made, value.__module__, module, is_module, only_needed)
                 for place in (module, *exported_by):
@@ -471,8 +475,8 @@ class Fix:
     ) -> None:
         asked = {name: value for name, value in condition.items() if name != "optin"}
         acting = self._condition(asked) if way.takes_condition and not converts else ALWAYS
-        for one in targets:
-            name, releases = (one, "") if isinstance(one, str) else one
+        for target in targets:
+            name, releases = (target, "") if isinstance(target, str) else target
             module, _, qualname = name.partition(":")
             on = fingerprint_of or ((qualname, decorator) if decorator else ())
             how = count, name, decorator, converts, acting, str(condition.get("optin", ""))

@@ -1,17 +1,17 @@
-"""Semantic patches: a piece of Python that stands in a function, and the piece that should.
+"""Semantic patches: a piece of Python that a function has, and the piece that it should have.
 
 A pattern is an expression or one or more statements. It matches syntax, not text: layout, comments and quotes do not
-count. A name in capitals that begins with two underscores (``__X``) stands for any expression, and the same name for
-the same expression; in the new piece it is that expression again. Among arguments or elements, ``*__REST`` stands for
-any number of them, and ``**__REST`` for any number of keyword arguments; on a line of its own inside of a block,
-``*__REST`` stands for any number of statements. One is allowed in a list.
+count. A name in capitals that begins with two underscores (``__X``) is a placeholder: it matches any expression, and
+the same name matches the same expression. In the new piece it is that expression again. Among arguments or elements,
+``*__REST`` matches any number of them, and ``**__REST`` any number of keyword arguments. On a line of its own inside a
+block, ``*__REST`` matches any number of statements. A list may have one of them.
 
     Rewrite("s_aux.to(__D)", "s_aux.to(__D) if s_aux is not None else None")
 
-Where the new piece stands already, nothing is found: it may contain the old one, as here.
+Code that already is the new piece does not match, even if the new piece contains the old one, as here.
 
-What is put in stands, for tracebacks, on the line of what it replaces; statements that only move keep their own. Where
-statements are taken out, a ``pass`` stays.
+In tracebacks, new code has the line of the code that it replaces; statements that only move keep their lines. Removed
+statements leave a ``pass``.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ _NAMING = {"id", "attr", "arg", "name"}
 
 
 class Rewrite:
-    """Pieces of source, and what takes the place of each.
+    """Pieces of source, each with its replacement.
 
     Args:
-        old: what stands there: Python, or several pieces.
-        new: what should; as many pieces.
-        beside: what stands in the same source, or in what is judged with it, and stays: Python, or several pieces.
-        alternatives: whether the pieces are the forms that one thing has in several releases, so that one is enough;
-            else all of them must occur.
-        unless: what does not stand there as long as it is wrong: pieces as in `beside`, none of which may occur.
+        old: the wrong code, as Python: one piece or several.
+        new: the right code; as many pieces.
+        beside: further pieces that must occur in the same source, or in a definition that is judged with it. They do
+            not change.
+        alternatives: whether the pieces are forms of the same code in several releases, so that one is enough; else all
+            of them must occur.
+        unless: pieces that do not occur as long as the code is wrong; none of them may occur.
 
     Attributes:
-        prefilter: a word that every source has in which `old` occurs; empty if there is none.
+        prefilter: a word in every source in which `old` occurs; empty if there is none.
 
     Raises:
-        SyntaxError: a piece is no Python.
-        ValueError: there are not as many new pieces as old ones, a new one has a placeholder that its old one lacks, or
-            a placeholder for any number stands where none can.
+        SyntaxError: a piece is not Python.
+        ValueError: `old` and `new` have different numbers of pieces, a new piece has a placeholder that its old piece
+            lacks, or a placeholder for any number is where none is allowed.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Rewrite:
         unless: Union[str, Sequence[str]] = (),
     ) -> None:
         self.old, self.new, self.beside, self.unless = (
-            (one,) if isinstance(one, str) else tuple(one) for one in (old, new, beside, unless)
+            (given,) if isinstance(given, str) else tuple(given) for given in (old, new, beside, unless)
         )
         if len(self.old) != len(self.new):
             raise ValueError(f"{len(self.old)} old pieces and {len(self.new)} new ones")
@@ -68,20 +69,22 @@ class Rewrite:
         self._beside = tuple(map(_Piece, self.beside))
         self._unless = tuple(map(_Piece, self.unless))
         together = set.intersection if alternatives else set.union
-        self.prefilter = max(sorted(together(*(one.words for one in self.pieces))), key=len, default="")
+        self.prefilter = max(sorted(together(*(piece.words for piece in self.pieces))), key=len, default="")
 
     def occurs_in(self, *nodes: ast.AST) -> bool:
         """Whether the pieces occur somewhere in these trees: each of them, or one of several alternatives."""
         enough = any if self.alternatives else all
-        if any(_occurs(one, nodes) for one in self._unless):
+        if any(_occurs(piece, nodes) for piece in self._unless):
             return False
-        return enough(_occurs(one, nodes) for one in self.pieces) and all(_occurs(one, nodes) for one in self._beside)
+        return enough(_occurs(piece, nodes) for piece in self.pieces) and all(
+            _occurs(piece, nodes) for piece in self._beside
+        )
 
     def may_occur_in(self, text: str) -> bool:
-        """Whether the pieces can occur in what a text is parsed to: the names that they have stand in it."""
+        """Whether the pieces can occur in the source once it is parsed: whether it contains their names."""
         enough = any if self.alternatives else all
-        return enough(one.may_occur_in(text) for one in self.pieces) and all(
-            one.may_occur_in(text) for one in self._beside
+        return enough(piece.may_occur_in(text) for piece in self.pieces) and all(
+            piece.may_occur_in(text) for piece in self._beside
         )
 
     def apply(self, tree: Any, choose: Optional[Callable[[Any, Any], Any]] = None) -> tuple[Any, list[int]]:
@@ -89,11 +92,11 @@ class Rewrite:
 
         Args:
             tree: the source.
-            choose: takes what was found, an expression or statements, and the new piece; returns what takes its place.
-                Without it, that is the new piece.
+            choose: takes the matching expression or statements and the new piece, and returns the replacement. Without
+                it, that is the new piece.
 
         Returns:
-            The tree, and how often each piece was found; one number for all of them if they are alternatives.
+            The tree, and the number of matches of each piece; one number for all of them if they are alternatives.
         """
         counts = []
         for piece in self.pieces:
@@ -119,35 +122,37 @@ class _Piece:
     """One piece, parsed.
 
     Args:
-        old: what is looked for.
-        new: what takes its place; None for a piece that only has to be there.
+        old: the piece to find.
+        new: its replacement; None for a piece that only has to occur.
     """
 
     def __init__(self, old: str, new: Optional[str] = None) -> None:
         self.old, self.new = _parsed(old), _parsed(new or "")
         if not self.old:
             raise ValueError("an old piece is empty")
-        # An expression may stand anywhere; `new` is then one as well.
+        # An expression matches anywhere; `new` is then an expression, too.
         self.expression = _only_expression(self.old)
         if new is not None and _only_expression(self.new) is None:
             self.expression = None
-        placeholders, self.words, is_crowded = _found_in(self.old)
-        in_new, new_words, _ = _found_in(self.new)
+        placeholders, self.words, is_crowded = _names_in(self.old)
+        in_new, new_words, _ = _names_in(self.new)
         unknown = in_new - placeholders
         if unknown:
-            raise ValueError(f"{new!r} has {', '.join(sorted(unknown))}, which {old!r} has not")
-        if any(_rest(one) for one in (*self.old, *self.new)):
-            raise ValueError("a placeholder for any number of statements stands inside of a block")
+            raise ValueError(
+                f"the new piece {new!r} has {', '.join(sorted(unknown))}, which the old piece {old!r} lacks"
+            )
+        if any(_rest(statement) for statement in (*self.old, *self.new)):
+            raise ValueError(f"{old!r}: a placeholder for any number of statements is allowed only inside a block")
         if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
-        # Whether the old piece has to be told from the same thing inside of the new one. Where what is looked for is
-        # itself of the form of the new piece, as where two arguments change places, it cannot be.
+        # Whether code that matches the old piece may be part of the new piece, and then must not match. If the old
+        # piece itself has the form of the new one, as when two arguments change places, they cannot be told apart.
         self.contained = False
         if self.words <= new_words and _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
             self.contained = not _same(self.new, self.old, {})
 
     def may_occur_in(self, text: str) -> bool:
-        """Whether all names of the old piece stand in a text."""
+        """Whether a text contains all names of the old piece."""
         return all(word in text for word in self.words)
 
 
@@ -159,9 +164,9 @@ def _occurs(piece: _Piece, nodes: Sequence[ast.AST]) -> bool:
 
 
 class _Search:
-    """Finds a piece everywhere in a tree, and puts the new one there if it is to change it.
+    """Finds a piece everywhere in a tree, and replaces it if `change` is set.
 
-    What was put in is not searched: the new piece may contain the old one.
+    It does not search new code: the new piece may contain the old one.
     """
 
     def __init__(self, piece: _Piece, change: bool, choose: Optional[Callable[[Any, Any], Any]] = None) -> None:
@@ -171,25 +176,25 @@ class _Search:
         self.matches = 0
 
     def through(self, node: Any) -> Any:
-        """The node, or what takes its place."""
+        """The node, or its replacement."""
         wanted = self.piece.expression
         if wanted is None and isinstance(node, ast.expr):
-            return node  # in an expression there are no statements
+            return node  # an expression has no statements
         if wanted is not None and isinstance(node, ast.expr):
-            found: dict[str, Any] = {}
+            bound: dict[str, Any] = {}
             new_one = _only_expression(self.piece.new)
             if self.piece.contained and _same(new_one, node, {}):
                 return node
-            if _same(wanted, node, found):
+            if _same(wanted, node, bound):
                 self.matches += 1
-                return self.choose(node, _built(new_one, found, node)) if self.change else node
+                return self.choose(node, _built(new_one, bound, node)) if self.change else node
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.AST):
                 new: Any = self.through(value)
             elif wanted is None and _is_block(value):
                 new = self._block(value)
             elif isinstance(value, list):
-                new = [self.through(one) if isinstance(one, ast.AST) else one for one in value]
+                new = [self.through(element) if isinstance(element, ast.AST) else element for element in value]
             else:
                 continue
             if self.change:
@@ -197,100 +202,100 @@ class _Search:
         return node
 
     def _block(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        """A block with every place changed where the statements of the piece follow each other."""
+        """A block in which every sequence of the statements of the piece is replaced."""
         made: list[ast.stmt] = []
         while block:
-            found: dict[str, Any] = {}
+            bound: dict[str, Any] = {}
             if self.piece.contained and _begin(block, self.piece.new, {}):
                 taken = len(self.piece.new)
                 made += block[:taken]
-            elif _begin(block, self.piece.old, found):
+            elif _begin(block, self.piece.old, bound):
                 self.matches += 1
                 taken = len(self.piece.old)
-                made += self._in_place_of(block[:taken], found) if self.change else block[:taken]
+                made += self._in_place_of(block[:taken], bound) if self.change else block[:taken]
             else:
                 taken = 1
                 made.append(self.through(block[0]))
             block = block[taken:]
         return made
 
-    def _in_place_of(self, window: list[ast.stmt], found: dict[str, Any]) -> list[ast.stmt]:
-        new = [_built(one, found, window[0], window) for one in self.piece.new]
+    def _in_place_of(self, window: list[ast.stmt], bound: dict[str, Any]) -> list[ast.stmt]:
+        new = [_built(statement, bound, window[0], window) for statement in self.piece.new]
         chosen = self.choose(window, new or [ast.copy_location(ast.Pass(), window[0])])
         return chosen if isinstance(chosen, list) else [chosen]
 
 
-def _begin(block: list[ast.stmt], pattern: list[ast.stmt], found: dict[str, Any]) -> bool:
+def _begin(block: list[ast.stmt], pattern: list[ast.stmt], bound: dict[str, Any]) -> bool:
     """Whether a block begins with the statements of a pattern."""
-    return len(block) >= len(pattern) and all(_same(a, b, found) for a, b in zip(pattern, block))
+    return len(block) >= len(pattern) and all(_same(a, b, bound) for a, b in zip(pattern, block))
 
 
-def _kept(new: ast.stmt, found: dict[str, Any], window: Sequence[ast.stmt]) -> Optional[ast.stmt]:
-    """The statement of the source that is this one, however deep it stands, so that it keeps its lines."""
-    inside = (node for one in window for node in ast.walk(one) if isinstance(node, ast.stmt))
-    return copy.deepcopy(next((one for one in inside if _same(new, one, dict(found))), None))
+def _kept(new: ast.stmt, bound: dict[str, Any], window: Sequence[ast.stmt]) -> Optional[ast.stmt]:
+    """The statement of the source that is equal to this one, at any depth, so that it keeps its lines."""
+    inside = (node for statement in window for node in ast.walk(statement) if isinstance(node, ast.stmt))
+    return copy.deepcopy(next((statement for statement in inside if _same(new, statement, dict(bound))), None))
 
 
-def _same(pattern: Any, node: Any, found: dict[str, Any]) -> bool:
-    """Whether a piece of source is what the pattern says; what the placeholders stand for goes into `found`."""
+def _same(pattern: Any, node: Any, bound: dict[str, Any]) -> bool:
+    """Whether a piece of source matches a pattern; the matches of the placeholders go into `bound`."""
     name = _placeholder(pattern)
     if name and isinstance(node, ast.expr):
-        if name in found:
-            return _same(found[name], node, {})
-        found[name] = node
+        if name in bound:
+            return _same(bound[name], node, {})
+        bound[name] = node
         return True
     if isinstance(pattern, ast.AST):
         if type(pattern) is not type(node):
             return False
         return all(
-            _same(value, getattr(node, field, None), found)
+            _same(value, getattr(node, field, None), bound)
             for field, value in ast.iter_fields(pattern)
             if field not in _NOT_COMPARED
         )
     if isinstance(pattern, list):
-        return isinstance(node, list) and _same_list(pattern, node, found)
+        return isinstance(node, list) and _same_list(pattern, node, bound)
     return type(pattern) is type(node) and bool(pattern == node)
 
 
-def _same_list(pattern: list[Any], nodes: list[Any], found: dict[str, Any]) -> bool:
-    number = next((number for number, one in enumerate(pattern) if _rest(one)), None)
+def _same_list(pattern: list[Any], nodes: list[Any], bound: dict[str, Any]) -> bool:
+    number = next((number for number, statement in enumerate(pattern) if _rest(statement)), None)
     if number is None:
-        return len(pattern) == len(nodes) and all(_same(a, b, found) for a, b in zip(pattern, nodes))
+        return len(pattern) == len(nodes) and all(_same(a, b, bound) for a, b in zip(pattern, nodes))
     any_number = len(nodes) - (len(pattern) - 1)
     if any_number < 0:
         return False
     rest, others = _rest(pattern[number]), [*pattern[:number], *pattern[number + 1 :]]
-    stands_for = nodes[number : number + any_number]
-    if rest in found and not _same(found[rest], stands_for, {}):
+    matched = nodes[number : number + any_number]
+    if rest in bound and not _same(bound[rest], matched, {}):
         return False
-    found[rest] = stands_for
-    return all(_same(a, b, found) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
+    bound[rest] = matched
+    return all(_same(a, b, bound) for a, b in zip(others, [*nodes[:number], *nodes[number + any_number :]]))
 
 
-def _built(new: Any, found: dict[str, Any], at: ast.AST, window: Sequence[ast.stmt] = ()) -> Any:
-    """The new piece, with what its placeholders stand for; all else stands on the line of `at`.
+def _built(new: Any, bound: dict[str, Any], at: ast.AST, window: Sequence[ast.stmt] = ()) -> Any:
+    """The new piece with its placeholders filled in; the rest has the line of `at`.
 
-    Statements that are in the window, which is replaced, are taken from there.
+    Statements that also occur in the replaced window are taken from there.
     """
     name = _placeholder(new)
-    if name in found:
-        return copy.deepcopy(found[name])
+    if name in bound:
+        return copy.deepcopy(bound[name])
     if isinstance(new, list):
         built: list[Any] = []
-        for one in new:
-            rest = _rest(one)
-            built += copy.deepcopy(found[rest]) if rest in found else [_built(one, found, at, window)]
+        for statement in new:
+            rest = _rest(statement)
+            built += copy.deepcopy(bound[rest]) if rest in bound else [_built(statement, bound, at, window)]
         return built
     if not isinstance(new, ast.AST):
         return new
-    if isinstance(new, ast.stmt) and (kept := _kept(new, found, window)):
+    if isinstance(new, ast.stmt) and (kept := _kept(new, bound, window)):
         return kept
-    fields = {field: _built(value, found, at, window) for field, value in ast.iter_fields(new)}
+    fields = {field: _built(value, bound, at, window) for field, value in ast.iter_fields(new)}
     return ast.copy_location(type(new)(**fields), at)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: small questions.
+# Below: helpers.
 
 
 def _parsed(text: str) -> list[ast.stmt]:
@@ -298,7 +303,7 @@ def _parsed(text: str) -> list[ast.stmt]:
     try:
         return parsing.parse(text).body
     except SyntaxError:
-        # `return`, `break` and their like parse anywhere; what is left is really wrong.
+        # `return`, `break` and the like parse anywhere, so this is a real error.
         raise SyntaxError(f"not Python: {text!r}") from None
 
 
@@ -326,23 +331,23 @@ def _rest(node: Any) -> str:
     return ""
 
 
-def _found_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
-    """What there is to know of a piece.
+def _names_in(piece: list[ast.stmt]) -> tuple[set[str], set[str], bool]:
+    """The names in a piece.
 
     Returns:
-        The placeholders; the other names, each of which stands, letter by letter, in every source that has the piece;
-        and whether some list has two placeholders for any number.
+        The placeholders; the other names, which every source with the piece contains letter by letter; and whether some
+        list has two placeholders for any number.
     """
     placeholders, words, is_crowded = set(), set(), False
     left: list[Any] = [piece]
     while left:
-        one = left.pop()
-        if isinstance(one, list):
-            is_crowded = is_crowded or sum(bool(_rest(each)) for each in one) > 1
-            left += one
+        current = left.pop()
+        if isinstance(current, list):
+            is_crowded = is_crowded or sum(bool(_rest(each)) for each in current) > 1
+            left += current
             continue
-        for field in getattr(one, "_fields", ()):
-            value = getattr(one, field, None)
+        for field in getattr(current, "_fields", ()):
+            value = getattr(current, field, None)
             if field in _NAMING and isinstance(value, str):
                 if not _PLACEHOLDER.match(value):
                     words.add(value)

@@ -312,19 +312,19 @@ class Session:
         """The table of removed names that the selected fixes restore; None for any other package."""
         if module.partition(".")[0] != tabled.PACKAGE:
             return None
-        ids, found = self.selection.ids, self._table
-        if found is None or found[0] is not ids:
+        ids, cached = self.selection.ids, self._table
+        if cached is None or cached[0] is not ids:
             fixes = {kind: id for kind, id in tabled.FIXES.items() if id in ids}
-            if found is not None and found[1] is not None and found[1].fixes == fixes:
-                self._table = ids, found[1]
-                return found[1]
+            if cached is not None and cached[1] is not None and cached[1].fixes == fixes:
+                self._table = ids, cached[1]
+                return cached[1]
             self._forget_table()
             release = installed.version(tabled.PACKAGE)
             table = None
             if fixes and release is not None and not self.policy.observes:
                 table = tabled.Removed(release.release, fixes)
-            found = self._table = ids, table
-        return found[1]
+            cached = self._table = ids, table
+        return cached[1]
 
     def _forget_table(self) -> None:
         table, self._table = self._table, None
@@ -343,15 +343,15 @@ class Session:
 
     def _catch_up(self) -> bool:
         ids, names, _ = self._aimed()
-        found = []
+        caught = []
         for name in names & sys.modules.keys():
             if self._is_settled(name, ids):
                 continue
             if self.matters(name) and any(self._is_left(entry, name) for entry in self._selected_for(name)):
-                found.append(name)
+                caught.append(name)
             else:
                 self._settled[name] = ids, _execution_of(name)
-        for name in found:
+        for name in caught:
             if not installed.is_executed(name):
                 self._await(name)
                 continue
@@ -360,7 +360,7 @@ class Session:
                 self._handle(module, late=True)
             else:
                 self._set_aside(name)
-        return bool(found)
+        return bool(caught)
 
     def look_at_the_end(self) -> None:
         """Record the loaded modules that hotfix never saw. Repair nothing: the process has run without them."""
@@ -402,14 +402,16 @@ class Session:
         policy = self.policy
         if self._repairs is None or not policy.is_guarded:
             return []
-        lost = {(one.fix, one.target): one for one in self._repairs.lost()}
+        lost = {(outcome.fix, outcome.target): outcome for outcome in self._repairs.lost()}
         for key, outcome in self.outcomes().items():
             module = outcome.target.partition(":")[0]
             if outcome.state.value == "failed" and (outcome.fix, module) in self._overlooked:
                 lost[key] = outcome
         everything = policy.pin or (policy.strict and not policy.observes)
         return [
-            f"{one.fix}: {one.target}: {one.reason}" for one in lost.values() if everything or policy.requires(one.fix)
+            f"{outcome.fix}: {outcome.target}: {outcome.reason}"
+            for outcome in lost.values()
+            if everything or policy.requires(outcome.fix)
         ]
 
     def _other_digest(self, digest: str) -> str:
@@ -453,7 +455,7 @@ class Session:
         # without a spec was not executed from a file.
         execution = _execution_of(module)
         is_another = execution is not None and self._handled.get(module, execution) is not execution
-        return not (is_another and any(one.target.startswith(f"{module}:") for one in self.repairs.lost()))
+        return not (is_another and any(outcome.target.startswith(f"{module}:") for outcome in self.repairs.lost()))
 
     def _is_settled(self, module: str, ids: frozenset[str]) -> bool:
         selected, execution = self._settled.get(module, (None, None))
@@ -501,14 +503,14 @@ class Session:
         The watched modules are those that any fix targets, on or off, if at least one fix is on. The last set has the
         modules in which calls are counted.
         """
-        ids, found = self.selection.ids, self._aims
-        if found is None or found[0] is not ids:
+        ids, aims = self.selection.ids, self._aims
+        if aims is None or aims[0] is not ids:
             places = self._places()
             names = {*(self.catalogue.modules if ids else ()), *places}
             if names:
                 names.add(EXECUTES_AGAIN)
-            found = self._aims = ids, names, places  # another thread may reset `_aims` at any time
-        return found
+            aims = self._aims = ids, names, places  # another thread may reset `_aims` at any time
+        return aims
 
     def _places(self) -> set[str]:
         """The modules in which calls are counted for fixes that this release may need elsewhere."""
@@ -517,7 +519,7 @@ class Session:
         needed = []
         for entry in map(self.catalogue.entry, self.selection.ids):
             modules = {key.partition(":")[0] for key in entry.targets}
-            if any("*" not in one and not self._is_known_good(entry, one) for one in modules):
+            if any("*" not in module and not self._is_known_good(entry, module) for module in modules):
                 needed.append(entry.id)
         return self.observer.modules(needed)
 
@@ -534,7 +536,7 @@ class Session:
         if not isinstance(module, ModuleType) or is_hinting(module) or self.selection.is_empty:
             return
         aiming = self.catalogue.aiming_at(name)
-        waiting = [one for one in aiming if self._is_waiting(one)]
+        waiting = [entry for entry in aiming if self._is_waiting(entry)]
         if not waiting:
             return
         lines, there, later = {}, vars(module), presence.lazy_names(module)

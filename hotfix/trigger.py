@@ -1,9 +1,9 @@
 """The data model of triggers: on which calls of a broken function its bug gives a wrong result.
 
-A trigger stands in `hotfix.triggers`, in the folder and under the name of its fix, or beside the fix of a plugin, as
-``TRIGGER``. It is loaded where it is asked for alone: where a run is observed (``HOTFIX_MODE=observe``), where repaired
-calls are counted (``HOTFIX_COUNT=1``), and by ``hotfix audit``. Nothing here looks at what is installed, and nothing is
-read: the files of a run (`Files`) are read by `hotfix.commands.audit.run_folder`.
+The trigger of a fix is ``TRIGGER`` in `hotfix.triggers`, in the folder and under the name of the fix; a plugin has it
+in the module of its fix. It is loaded only on request: when a run is observed (``HOTFIX_MODE=observe``), when repaired
+calls are counted (``HOTFIX_COUNT=1``), and by ``hotfix audit``. This module inspects no installation and reads no file:
+`hotfix.commands.audit.run_folder` reads the files of a run (`Files`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, Callable, Optional, TypeVar
 
 @dataclass(frozen=True)
 class Said:
-    """One thing that one file says.
+    """One fact from one file.
 
     Attributes:
-        name: of the attribute of `Files`.
-        value: what it says.
-        file: which file, relative to the folder.
+        name: the attribute of `Files`.
+        value: the value.
+        file: the file, relative to the folder.
     """
 
     name: str
@@ -32,31 +32,31 @@ class Said:
 
 @dataclass(frozen=True)
 class Files:
-    """What the files of a run say. What they do not say, or do not agree on, is None.
+    """The facts in the files of a run. A fact is None if no file has it or if the files disagree.
 
     Attributes:
-        folder: where they are.
-        release: the release of transformers that is asked about.
-        releases: every release that is named.
-        model_types: ``model_type`` of the configuration and of those in it.
-        architectures: classes of the model, as in config.json; of an adapter that of its base.
-        config: config.json; empty where there is none.
-        processor: preprocessor_config.json; empty where there is none.
-        tokenizer: tokenizer_config.json; empty where there is none.
-        own_code: whether the model comes as code of its own, of which nothing is known.
-        is_adapter: whether it is an adapter, and the weights of its base are elsewhere.
-        by_trainer: True where a Trainer of transformers has trained it.
-        accumulation_steps: micro-batches that are accumulated for one step.
-        batch_size: samples that a device gets at once in training.
-        processes: how many processes have trained it.
-        parallel: how, in the words of the Trainer: ``multi-GPU``.
-        deepspeed: True where DeepSpeed has written the checkpoint.
-        dtype: of the weights as they were saved: ``bfloat16``.
+        folder: the folder of the files.
+        release: the release of transformers that the audit is about.
+        releases: every release that a file names.
+        model_types: ``model_type`` of the configuration and of nested configurations.
+        architectures: classes of the model, as in config.json; for an adapter, those of its base.
+        config: config.json; empty if there is none.
+        processor: preprocessor_config.json; empty if there is none.
+        tokenizer: tokenizer_config.json; empty if there is none.
+        own_code: whether the model has its own code, about which nothing is known.
+        is_adapter: whether it is an adapter, with the weights of its base elsewhere.
+        by_trainer: True if a Trainer of transformers has trained it.
+        accumulation_steps: micro-batches per optimizer step.
+        batch_size: samples per device and micro-batch in training.
+        processes: number of training processes.
+        parallel: the kind of parallelism, as the Trainer names it: ``multi-GPU``.
+        deepspeed: True if DeepSpeed has written the checkpoint.
+        dtype: dtype of the saved weights: ``bfloat16``.
         attention: ``eager``, ``sdpa``, ``flash_attention_2``.
-        sliding_window: tokens that a token sees; 0 where the model has no window, or does not use it.
-        max_positions: tokens that the model is made for.
-        packages: versions of what was installed beside, by name.
-        said: everything, with the file that says it.
+        sliding_window: number of tokens that a token attends to; 0 if the model has no window or does not use it.
+        max_positions: maximum number of positions.
+        packages: versions of other installed packages, by name.
+        said: all facts, each with its file.
     """
 
     folder: Path
@@ -83,10 +83,10 @@ class Files:
     said: tuple[Said, ...] = ()
 
     def setting(self, name: str) -> Any:
-        """A value of config.json, or of the configuration of the text in it; None where neither has the name."""
-        for one in (self.config, self.config.get("text_config")):
-            if isinstance(one, dict) and name in one:
-                return one[name]
+        """A value of config.json, or of ``text_config`` in it; None if neither has the name."""
+        for config in (self.config, self.config.get("text_config")):
+            if isinstance(config, dict) and name in config:
+                return config[name]
         return None
 
 
@@ -106,7 +106,7 @@ FACTS = {
     "sliding_window": "sliding window",
     "max_positions": "maximum of positions",
 }
-"""What the attributes are called where they are shown, in this order."""
+"""The names of the attributes in reports, in this order."""
 
 
 HOME = "hotfix.triggers"
@@ -120,10 +120,10 @@ class Call:
 
     Args:
         target: ``module:qualname`` of the function.
-        names: of its parameters, in their order.
-        values: what it was given for each of them, with the defaults.
-        owner: the object or class that it is a method of; None for a function.
-        extra: name of the parameter that takes all other named arguments (``**kwargs``); empty where there is none.
+        names: the names of its parameters, in their order.
+        values: the argument of each parameter, or its default.
+        owner: the object or class that the method belongs to; None for a function.
+        extra: name of the parameter for all other keyword arguments (``**kwargs``); empty if there is none.
     """
 
     __slots__ = ("_extra", "_names", "_values", "owner", "target")
@@ -136,14 +136,14 @@ class Call:
         self._extra = extra
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The argument of a name, among ``**kwargs`` as well; the default where the call has none.
+        """The argument with a name, also from ``**kwargs``.
 
         Args:
-            name: of a parameter, or of an argument in ``**kwargs``.
-            default: what is returned if there is neither.
+            name: name of a parameter, or of an argument in ``**kwargs``.
+            default: the result if there is neither.
         """
-        for one, value in zip(self._names, self._values):
-            if one == name:
+        for known, value in zip(self._names, self._values):
+            if known == name:
                 return value
         return self._others.get(name, default)
 
@@ -156,8 +156,8 @@ class Call:
         return name in self._names or name in self._others
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the arguments; in place of that of ``**kwargs`` those in it."""
-        yield from (one for one in self._names if one != self._extra)
+        """The names of the arguments, including those in ``**kwargs``."""
+        yield from (name for name in self._names if name != self._extra)
         yield from self._others
 
     @property
@@ -167,19 +167,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Trigger:
-    """When the bug of one fix strikes.
+    """When the bug of one fix is triggered.
 
     Attributes:
         fix: id of the fix.
         when: on which calls the bug gives a wrong result, as part of a sentence that begins with "it strikes when";
-            None where no condition can be told: then all that is reported is that the function was reached.
-        wrong: what is wrong with the result, as part of a sentence.
-        why_not: why no condition can be told, as a sentence; where `when` is None.
-        every: asked on every call, or, where the answer costs something, on every n-th.
-        while_repaired: whether it tells the same where the bug is repaired: not so where it looks at what the repair
-            changes. Only then are calls counted under ``HOTFIX_COUNT=1``.
-        conditions: what is asked of a call, by ``module:qualname``; ``*`` is for all targets of the fix.
-        files: what is asked of the files that a run has left; None where they tell nothing. See `in_files`.
+            None if no condition is known. Reports then say only that the function was called.
+        wrong: the error in the result, as part of a sentence.
+        why_not: why no condition is known, as a sentence, if `when` is None.
+        every: how often the condition is evaluated: on every call, or, if that is expensive, on every n-th.
+        while_repaired: whether the condition has the same result while the bug is repaired; not if it looks at
+            something that the repair changes. Otherwise calls are not counted under ``HOTFIX_COUNT=1``.
+        conditions: the condition on a call, by ``module:qualname``; ``*`` is for all targets of the fix.
+        files: the condition on the files of a run; None if they cannot decide it. See `in_files`.
     """
 
     fix: str
@@ -193,27 +193,28 @@ class Trigger:
 
     def __post_init__(self) -> None:
         if (self.when is None) is not bool(self.why_not):
-            raise ValueError(f"{self.fix}: a trigger has a condition (when=), or says why not (why_not=)")
+            raise ValueError(
+                f"{self.fix}: a trigger needs a condition (when=), or the reason why it has none (why_not=)"
+            )
         if self.when is not None and not self.wrong:
-            raise ValueError(f"{self.fix}: a trigger says what is wrong with the result (wrong=)")
+            raise ValueError(f"{self.fix}: a trigger needs the error in the result (wrong=)")
         if self.every < 1:
-            raise ValueError(f"{self.fix}: every={self.every}: a trigger is asked on every call, or on every n-th")
+            raise ValueError(f"{self.fix}: every={self.every}: this must be 1 (every call) or more (every n-th call)")
 
     def strikes(self, *targets: str) -> Callable[[_Function], _Function]:
-        """The decorated function takes a `Call` and says whether this call gives a wrong result.
+        """The decorated function takes a `Call` and returns whether this call gives a wrong result.
 
-        It returns True, False, or None where it cannot tell; what it raises is counted as "could not be told", too, and
-        harms nobody. It has to be cheap, and may not wait for a device: it looks at shapes, flags and configurations.
-        Where only the numbers in a tensor decide, it returns a tensor with one truth value, which is read when the
-        device has come to it.
+        It returns True, False, or None if it cannot decide; an error counts as None and has no other effect. It must be
+        cheap and must not wait for a device, so it looks at shapes, flags and configurations. If only the numbers in a
+        tensor decide, it returns a tensor with one truth value, which is read once the device has computed it.
 
         Args:
-            targets: ``module:qualname`` of the functions whose calls it is asked of; all targets of the fix if none.
-                One that is no target of the fix is observed as soon as a target of it has turned out to be broken: the
-                step of a training, where what is broken is the constructor of its model.
+            targets: ``module:qualname`` of the functions whose calls it judges; all targets of the fix if none. A
+                function that is not a target is observed once a target of the fix is known to be broken. An example is
+                the training step, if the constructor of the model is broken.
 
         Raises:
-            ValueError: another condition is there for one of them.
+            ValueError: one of them has a condition already.
         """
 
         def decorate(condition: _Function) -> _Function:
@@ -226,20 +227,20 @@ class Trigger:
         return decorate
 
     def in_files(self, question: _Function) -> _Function:
-        """The decorated function takes what the files of a run say, and tells whether the condition was met.
+        """The decorated function takes the `Files` of a run and returns whether the condition was met.
 
-        It returns True if the files say so, False if they exclude it, None if they do not tell.
+        It returns True if the files show it, False if they exclude it, None if they do not decide it.
         """
         self._files[:] = [question]
         return question
 
     @property
     def files(self) -> Optional[Callable[[Any], Optional[bool]]]:
-        """What is asked of files, or None."""
+        """The condition on files, or None."""
         return self._files[0] if self._files else None
 
     def condition(self, target: str) -> Optional[Condition]:
-        """What is asked of the calls of a function, or None where they are counted alone.
+        """The condition on calls of a function, or None if its calls are only counted.
 
         Args:
             target: ``module:qualname``.
@@ -248,35 +249,35 @@ class Trigger:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The functions that are named in it."""
-        return tuple(one for one in self.conditions if one != "*")
+        """The functions that have a condition of their own."""
+        return tuple(place for place in self.conditions if place != "*")
 
 
 def load(fix: str, module: str) -> Optional[Trigger]:
-    """The trigger of a fix, or None where it has none.
+    """The trigger of a fix, or None if it has none.
 
     Args:
-        fix: its id.
-        module: the module that defines it; that of a plugin may have a ``TRIGGER``.
+        fix: id of the fix.
+        module: the module that defines the fix; in a plugin, it may have a ``TRIGGER``.
 
     Raises:
-        TypeError: ``TRIGGER`` is not one of this fix.
+        TypeError: ``TRIGGER`` belongs to another fix.
     """
     package, _, name = module.partition(".")
     if package == __name__.partition(".")[0]:
         wanted = f"{HOME}.{name}"
         try:
-            found = import_module(wanted)
+            loaded = import_module(wanted)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{wanted}.".startswith(f"{error.name}."):
                 raise
             return None
     else:
-        found = import_module(module)
-    trigger = getattr(found, "TRIGGER", None)
+        loaded = import_module(module)
+    trigger = getattr(loaded, "TRIGGER", None)
     if trigger is None:
         return None
-    # A plugin calls its fix by the name that it has among its own.
+    # A plugin uses the id without its own name in front.
     if not isinstance(trigger, Trigger) or trigger.fix not in (fix, fix.partition(":")[2]):
-        raise TypeError(f"TRIGGER in {found.__name__} is no trigger of {fix}")
+        raise TypeError(f"TRIGGER in {loaded.__name__} is not a trigger of {fix}")
     return trigger

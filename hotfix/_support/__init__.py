@@ -1,1 +1,1 @@
-"""What everything else stands on and nobody outside uses: results kept for the process, locks, parsing, vocabulary."""
+"""Internal helpers for all other packages: caches, locks, parsing, vocabulary."""

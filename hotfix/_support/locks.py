@@ -41,7 +41,7 @@ class Lock:
         return self._lock.acquire(timeout=seconds)
 
     def renew(self) -> None:
-        """Be free."""
+        """Free the lock, whichever thread holds it."""
         self._lock = threading.RLock()
 
 

@@ -1,7 +1,7 @@
-"""Functions whose results are kept for the process, and forgotten together.
+"""Caches of functions, cleared together.
 
-What they tell are facts about files: what is installed, what the evidence says. A session that begins anew (a test, a
-program that has installed something) calls `forget`.
+The cached results are facts about files: installed packages, evidence. A new session (a test, a program that has
+installed something) calls `forget`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _for_now: list[Any] = []
 
 
 def memo(function: _Function) -> _Function:
-    """Keep what a function returns, by its arguments."""
+    """Cache the results of a function by its arguments."""
     keeping = lru_cache(maxsize=None)(function)
     _kept.append(keeping)
     return keeping  # type: ignore[return-value]  # it is called as the function is
 
 
 def recent(number: int) -> Callable[[_Function], _Function]:
-    """Keep what a function returned for its last few arguments, until `let_go`.
+    """Cache the results of a function for its last few arguments, until `let_go`.
 
-    For what is asked several times in a row of large arguments: whole files, and what was made of them.
+    For several calls in a row with the same large argument, such as a whole file.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -37,12 +37,12 @@ def recent(number: int) -> Callable[[_Function], _Function]:
 
 
 def forget() -> None:
-    """Forget everything that was kept."""
-    for one in _kept:
-        one.cache_clear()
+    """Clear all caches."""
+    for function in _kept:
+        function.cache_clear()
 
 
 def let_go() -> None:
-    """Forget what was kept of large arguments, because something else comes next."""
-    for one in _for_now:
-        one.cache_clear()
+    """Clear the caches of `recent`, because other arguments come next."""
+    for function in _for_now:
+        function.cache_clear()

@@ -1,8 +1,8 @@
-"""Parse Python, in whichever thread.
+"""Parses Python in any thread.
 
-Until 3.12, CPython counts the depth of a syntax tree that it hands over in one place for the whole interpreter. Where
-another thread parses at the same time, the count is wrong at the end, and a sound text is refused with SystemError.
-One lock keeps our own threads apart; what threads of the program do meanwhile is met by trying again.
+Until 3.12, CPython counts the depth of a syntax tree in one variable for the whole interpreter. If two threads parse at
+the same time, the count is wrong at the end, and valid source raises SystemError. A lock keeps our own threads apart;
+against threads of the program, parsing is tried again.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _ATTEMPTS = 10
 
 
 def parse(text: str) -> ast.Module:
-    """`ast.parse`, also where other threads parse.
+    """`ast.parse` that works while other threads parse.
 
     Raises:
-        SyntaxError: as `ast.parse` does.
-        SystemError: other threads were in the way ten times in a row.
+        SyntaxError: as in `ast.parse`.
+        SystemError: other threads interfered ten times in a row.
     """
     with _one_at_a_time:
         for _ in range(_ATTEMPTS - 1):

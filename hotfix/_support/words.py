@@ -1,15 +1,15 @@
-"""What fixes and switches say alike: the kinds of bugs, names of modules and of what is in them."""
+"""The vocabulary of fixes and switches: kinds of bugs, patterns of module names, parts of qualified names."""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
 KINDS = ("security", "crash", "silent", "loading", "training", "removed-api", "api", "performance")
-"""The kinds of bugs, in the order in which lists show them: what lets others in stands first."""
+"""The kinds of bugs, in the order of lists: security comes first."""
 
 
 def covers(pattern: str, module: str) -> bool:
-    """Whether a pattern stands for a module; ``*.basic_var`` stands for a top-level ``basic_var``, too."""
+    """Whether a pattern matches the name of a module; ``*.basic_var`` also matches a top-level ``basic_var``."""
     return fnmatchcase(module, pattern) or fnmatchcase(f".{module}", pattern)
 
 

@@ -21,8 +21,8 @@ Rule = Callable[[Checkpoint, Version, Release], Iterator[Misreading]]
 @memo
 def by_fix() -> Mapping[str, Rule]:
     """The rules by id of the fix."""
-    found = (one for one in vars(of_files).items() if getattr(one[1], "__module__", "") == of_files.__name__)
-    return {name.replace("_", "-"): rule for name, rule in found if not name.startswith("_")}
+    rules = (pair for pair in vars(of_files).items() if getattr(pair[1], "__module__", "") == of_files.__name__)
+    return {name.replace("_", "-"): rule for name, rule in rules if not name.startswith("_")}
 
 
 def of_fix(id: str, checkpoint: Checkpoint, version: Version, release: Release) -> Iterator[Misreading]:
@@ -34,4 +34,4 @@ def of_fix(id: str, checkpoint: Checkpoint, version: Version, release: Release) 
         version: the release.
         release: its source, as far as configurations go.
     """
-    return (replace(one, fixes=(id,)) for one in by_fix()[id](checkpoint, version, release))
+    return (replace(misreading, fixes=(id,)) for misreading in by_fix()[id](checkpoint, version, release))

@@ -159,10 +159,10 @@ def torch_dtype_key_dtype_in_v4(
     """The dtype in config.json, which 4.x looks for under another name."""
     if checkpoint.needs_code:
         return
-    for one in checkpoint.translation(release):
-        if one.key.rpartition(".")[2] == "dtype":
-            sentence = f'{one.sentence} `torch_dtype="auto"` goes by the weights.'
-            yield Misreading(one.file, one.key, Effect.NOTE, sentence)
+    for translated in checkpoint.translation(release):
+        if translated.key.rpartition(".")[2] == "dtype":
+            sentence = f'{translated.sentence} `torch_dtype="auto"` goes by the weights.'
+            yield Misreading(translated.file, translated.key, Effect.NOTE, sentence)
 
 
 def v5_add_bos_token_not_written(
@@ -173,9 +173,9 @@ def v5_add_bos_token_not_written(
     name = str(described.get("tokenizer_class", ""))
     if name.replace("TokenizerFast", "Tokenizer") not in _WITH_TEMPLATE:
         return
-    meant, found = tokenizer_forms.ends_of_template(described, checkpoint.json.get(TOKENIZER, {}))
-    if found and (meant["add_bos_token"], meant["add_eos_token"]) != (True, False):
-        sentence = f"{found[0].sentence} {name} of this release puts the token for the beginning before a text."
+    meant, forms_of_ends = tokenizer_forms.ends_of_template(described, checkpoint.json.get(TOKENIZER, {}))
+    if forms_of_ends and (meant["add_bos_token"], meant["add_eos_token"]) != (True, False):
+        sentence = f"{forms_of_ends[0].sentence} {name} of this release puts the token for the beginning before a text."
         yield Misreading(TOKENIZER_CONFIG, "add_bos_token", Effect.MISREAD, sentence)
 
 
@@ -208,9 +208,9 @@ def v5_rope_parameters_ignored_by_v4(
     """What 5.x has written of rotary embeddings into config.json, and 4.x reads under other names."""
     if checkpoint.needs_code:
         return
-    for one in checkpoint.translation(release):
-        if one.outcome is forms.Outcome.TRANSLATED and one.key.rpartition(".")[2] != "dtype":
-            yield Misreading(one.file, one.key, Effect.MISREAD, one.sentence)
+    for translated in checkpoint.translation(release):
+        if translated.outcome is forms.Outcome.TRANSLATED and translated.key.rpartition(".")[2] != "dtype":
+            yield Misreading(translated.file, translated.key, Effect.MISREAD, translated.sentence)
 
 
 def vlm_checkpoint_key_layout_new_to_old(

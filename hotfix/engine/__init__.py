@@ -1,6 +1,5 @@
-"""What is decided, done and written down.
+"""Decides which fixes apply, applies them, and records the results.
 
-The switches (`policy`), the fixes that there are (`index`, `catalogue`) and that are on (`selection`), the step from a
-verdict to a change (`apply`), all changes of a process (`repairs`), and what is written down (`ledger`) and said
-(`log`).
+`policy` has the switches, `index` and `catalogue` the fixes, `selection` the fixes that are on. `apply` turns a verdict
+into a change, `repairs` has all changes of a process, `ledger` the results, and `log` the log lines.
 """

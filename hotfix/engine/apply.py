@@ -1,4 +1,4 @@
-"""The step from an imported module to a repaired one: judge, see who else is there, change, write down."""
+"""Repairs an imported module: judges it, checks for changes by other code, installs the fix."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Applier:
-    """Applies fixes to loaded modules, in two steps: `judge` may take its time, `apply` is done under a lock.
+    """Applies fixes to loaded modules in two steps: `judge` may be slow, `apply` runs under a lock.
 
     Args:
-        switches: what is to be done.
-        journal: what was done.
-        observer: counts calls, where that is asked for.
+        switches: the switches.
+        journal: makes and records the changes.
+        observer: counts calls, if the user asks for that.
     """
 
     def __init__(self, switches: Policy, journal: Journal, observer: Optional[Observer] = None) -> None:
@@ -37,24 +37,24 @@ class Applier:
         self._observer = observer
 
     def judge(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
-        """Judge the source of one target of a module that was imported. What has to change along is imported."""
+        """Judge the source of one target of an imported module; import the modules of its companions."""
         judgement = _judged(fix, target, module)
         if self._calls_for_a_change(judgement) and self._observer:
             self._observer.trigger_of(fix.id)  # imports its module
         if self._calls_for_a_change(judgement) and not self._policy.observes:
             for companion in fix.companions:
-                # What is missing is told, with its reason, where the companion is needed.
+                # If it is missing, `_bring_companions` reports that, with the reason.
                 with suppress(ImportError):
                     import_module(companion.module)
         return judgement
 
     def apply(self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool) -> Outcome:
-        """Look who else is there, and do what the verdict calls for."""
+        """Check for changes by other code, and do what the verdict calls for."""
         judgement = self._of_what_runs(target, judgement, module)
         return self._apply_verdict(fix, target, judgement, module, late)
 
     def look(self, fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
-        """Judge what runs, and change and import nothing."""
+        """Judge the running code; change and import nothing."""
         judgement = _judged(fix, target, module)
         return self._of_what_runs(target, judgement, module)
 
@@ -63,13 +63,13 @@ class Applier:
         if target.way.adds_name:
             is_ours = self._journal.is_in_place(target)  # the module was executed again
             if judgement.verdict is Verdict.BROKEN and not is_ours and presence.has(module, target.qualname):
-                return judgement._replace(verdict=Verdict.FIXED, reason="The name is there already.")
+                return judgement._replace(verdict=Verdict.FIXED, reason="The name exists already.")
         elif judgement.source and judgement.verdict is not Verdict.UNAFFECTED:
             return self._as_it_stands(here, module, partial(_read_live, module), judgement)
         return judgement
 
     def _as_it_stands(self, target: Target, module: types.ModuleType, read: Reader, judgement: Judgement) -> Judgement:
-        """The verdict on the source is one on what runs only where the source is what runs."""
+        """The verdict, if the judged source is what runs; else `foreign` or `unknown`."""
         harmless = judgement.harmless or judgement.verdict is Verdict.FIXED
         missing = _missing(target, module)
         if missing and judgement.verdict is not Verdict.FIXED:
@@ -103,35 +103,35 @@ class Applier:
                 reason = self._journal.install(fix, target, module, late, plainly)
                 state = State.APPLIED
                 if fix.kind == "silent" and not target.converts:
-                    reason += " Numbers change with it: those of this release are wrong."
+                    reason += " Numbers change: those of this release are wrong."
             except Refusal as refusal:
-                state, reason = State.FAILED, f"Refused, nothing was touched: {refusal}"
+                state, reason = State.FAILED, f"Refused, nothing was changed: {refusal}"
             finally:
                 self._dismiss_companions(fix)
             if self._observer and state is State.APPLIED:
                 self._observer.count(fix, target, module)
         name = str(target.in_module(module.__name__))
-        found = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
+        result = judgement.verdict, state, late, reason, judgement.source, judgement.harmless
         restores = self._policy.restores_on_demand(fix, target)
-        return Outcome(fix.id, name, *found, converts=target.converts, restores=restores)
+        return Outcome(fix.id, name, *result, converts=target.converts, restores=restores)
 
     def _calls_for_a_change(self, judgement: Judgement) -> bool:
         forced = judgement.verdict is Verdict.UNKNOWN and self._policy.unknown == "apply"
         return judgement.verdict is Verdict.BROKEN or (forced and not judgement.harmless)
 
     def _bring_companions(self, fix: Fix, is_asked_for: bool) -> None:
-        """Put in place what must change together with a target."""
+        """Install the companions, which must change together with a target."""
         for companion in fix.companions:
             if self._journal.is_in_place(companion) or (companion.optin and not is_asked_for):
                 continue
             try:
                 module = import_module(companion.module)
             except ImportError as error:
-                raise Refusal(f"{companion} has to change along and cannot be imported: {error}") from error
+                raise Refusal(f"{companion} must change together with it and cannot be imported: {error}") from error
             self._journal.install(fix, companion, module, late=True)
 
     def _dismiss_companions(self, fix: Fix) -> None:
-        """Take them out again where none of the targets is repaired."""
+        """Remove the companions if no target is repaired."""
         if fix.companions and not any(map(self._journal.is_in_place, fix.targets)):
             self._journal.uninstall({fix.id})
 
@@ -144,7 +144,7 @@ def _observed(observer: Observer, fix: Fix, target: Target, module: types.Module
 
 
 def _missing(target: Target, module: types.ModuleType) -> Optional[str]:
-    """Why there is nothing to wrap, as a sentence: the module could not import the name that the judged code uses."""
+    """Why there is nothing to wrap, as a sentence: the module could not import the name."""
     imported = target.way.is_around and target.fingerprint_of and "." not in target.qualname
     if not imported or vars(module).get(target.qualname) is not None:
         return None

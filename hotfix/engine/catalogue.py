@@ -1,7 +1,7 @@
-"""Which fixes there are, and which of them aim at a module.
+"""The fixes, and which of them have targets in a module.
 
-A fix lives in a module of its own (`hotfix.models` and its siblings) that is imported only when one of its targets
-is. What must be known before that stands in the index (`hotfix.engine.index`).
+A fix has a module of its own (`hotfix.models` and its siblings), which is imported only when a module with one of its
+targets is. The index (`hotfix.engine.index`) has the facts that are needed before.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ INDEX = Path(installed.__file__).parent / "evidence" / "index.json"
 
 
 class Catalogue:
-    """Every fix, by id: those that hotfix brings, and those of plugins.
+    """Every fix, by id: those of hotfix and those of plugins.
 
     Args:
         warn: takes a sentence for each plugin that cannot be used.
-        entries: what there is, in place of the index and the plugins.
+        entries: the fixes, instead of those in the index and in plugins.
     """
 
     def __init__(self, warn: Callable[[str], None], entries: Optional[Iterable[Entry]] = None) -> None:
@@ -42,12 +42,12 @@ class Catalogue:
         self._modules: Optional[dict[str, list[str]]] = None
         self._aims: Optional[tuple[Collection[str], Collection[str]]] = None
 
-    # What is computed once is computed without a lock, twice at worst: plugins are imported on the way, and what they
-    # import may be waiting for us in another thread.
+    # Cached values are computed without a lock, at worst twice: computing them imports plugins, and another thread may
+    # hold the import lock of one of their modules while it waits for us.
 
     @property
     def entries(self) -> Mapping[str, Entry]:
-        """The fixes by id. It reads of all of them; `entry` reads of one."""
+        """All fixes by id; `entry` creates only one."""
         return {id: self.entry(id) for id in self.ids}
 
     def entry(self, id: str) -> Entry:
@@ -69,7 +69,7 @@ class Catalogue:
 
     @property
     def classes(self) -> Iterator[tuple[str, str, bool, str]]:
-        """Of each fix what switches go by: its id, its kind, whether it is off by default, and its group."""
+        """The properties of each fix that switches use: id, kind, whether it is off by default, and group."""
         if self._has_own:
             optin, groups = self._index.optin, self._index.groups
             for id, kind in self._index.kinds.items():
@@ -79,26 +79,26 @@ class Catalogue:
 
     @property
     def groups(self) -> set[str]:
-        """The names under which the switches mean several fixes."""
+        """The names that select several fixes in a switch."""
         return {group for *_, group in self.classes if group}
 
     def check(self) -> None:
         """Compare the index with its digest.
 
         Raises:
-            ValueError: it is not what was released.
+            ValueError: it differs from the released index.
         """
         if self._has_own:
             self._index.check()
 
     @property
     def modules(self) -> Collection[str]:
-        """The modules at which fixes aim by name, not by a pattern."""
+        """The modules that targets name without a pattern."""
         return self._names_and_patterns[0]
 
     @property
     def patterns(self) -> Collection[str]:
-        """The patterns by which fixes aim at modules."""
+        """The patterns that targets name instead of a module."""
         return self._names_and_patterns[1]
 
     def examined(self, package: str = "transformers") -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Catalogue:
         """The fixes that have a target in a module of this name."""
         if module not in self._aiming:
             ids: set[str] = set()
-            for name in (module, *(one for one in self._names_and_patterns[1] if covers(one, module))):
+            for name in (module, *(pattern for pattern in self._names_and_patterns[1] if covers(pattern, module))):
                 ids.update(self._index.aiming_at(name) if self._has_own else ())
                 ids.update(self._of_plugins_by_module.get(name, ()))
             own = sorted(ids - self._of_plugins.keys())
@@ -117,18 +117,18 @@ class Catalogue:
         return self._aiming[module]
 
     def is_known_good(self, module: str, *releases: str) -> bool:
-        """Whether a module is of an examined release that is none of the broken ones, and as it was released.
+        """Whether a module is unchanged and belongs to an examined release that is not among the broken ones.
 
-        A development version, a local version, a release that is newer than the sweep, and a file
-        that its installer does not vouch for are not trusted to be what they are called: their source is looked at.
+        The source decides for development versions, local versions, releases newer than the sweep, and files that may
+        have changed since the installation.
 
         Args:
             module: name of the module.
-            releases: the broken ones of each fix that is asked about, as specifiers.
+            releases: the broken releases of each fix in question, as specifiers.
         """
         package = module.partition(".")[0]
-        for one in releases:
-            key = package, one
+        for broken in releases:
+            key = package, broken
             if key not in self._known_good:  # many targets have one range
                 self._known_good[key] = self._is_good_release(*key)
             if not self._known_good[key]:
@@ -136,7 +136,7 @@ class Catalogue:
         return not _is_older(module) and installed.is_as_released(module)
 
     def is_as_examined(self, module: str) -> bool:
-        """Whether a module is of an examined release, and as it was released."""
+        """Whether a module is unchanged and belongs to an examined release."""
         package = module.partition(".")[0]
         release = installed.version(package)
         examined = release is not None and str(release) in self.examined(package)
@@ -153,9 +153,9 @@ class Catalogue:
         return not ranges.contains(releases, release)
 
     def _is_examined(self, package: str) -> bool:
-        """Whether a package is one of the examined releases, all of it."""
+        """Whether a package is installed completely, in an examined release."""
         spec = installed.find_spec(package)
-        if spec is None or spec.origin is None:  # an installation that was interrupted leaves folders
+        if spec is None or spec.origin is None:  # an interrupted installation leaves folders behind
             return False
         return str(installed.version(package)) in self.examined(package)
 
@@ -163,19 +163,19 @@ class Catalogue:
     def _names_and_patterns(self) -> tuple[Collection[str], Collection[str]]:
         if self._aims is None:
             aims = {*(self._index.modules if self._has_own else ()), *self._of_plugins_by_module}
-            patterns = {one for one in aims if "*" in one}
+            patterns = {name for name in aims if "*" in name}
             self._aims = aims - patterns, patterns
         return self._aims
 
     @property
     def _of_plugins_by_module(self) -> Mapping[str, list[str]]:
-        """Their ids by name or pattern of the module."""
+        """The ids of the plugins' fixes by name or pattern of the module."""
         if self._modules is None:
-            found: dict[str, list[str]] = {}
+            ids: dict[str, list[str]] = {}
             for entry in self._of_plugins.values():
                 for module in {key.partition(":")[0] for key in entry.targets}:
-                    found.setdefault(module, []).append(entry.id)
-            self._modules = found
+                    ids.setdefault(module, []).append(entry.id)
+            self._modules = ids
         return self._modules
 
     @property
@@ -192,7 +192,7 @@ class Catalogue:
 
 
 def _is_older(module: str) -> bool:
-    """Whether a module was imported from another release of its package than the one that is installed now."""
+    """Whether a module was imported from another release of its package than the installed one."""
     package = sys.modules.get(module.partition(".")[0]) if module in sys.modules else None
     if package is None:
         return False

@@ -1,4 +1,4 @@
-"""What is known of a fix before its module is imported."""
+"""The facts about a fix that are known before its module is imported."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MODELS = "transformers.models."
 
 
 class Entry:
-    """What the index knows of a fix without importing its module.
+    """The facts about a fix in the index.
 
     Attributes:
         id, title, kind, optin, group, fixed_in: as in `Fix`.
         module: the module that defines it as ``FIX``.
         targets: the broken releases (a specifier, or an empty string) by ``module:qualname``.
-        fix: that of a plugin, under its full name: only it can say what it aims at, so that it is at hand.
+        fix: the fix of a plugin, under its full name; it is imported anyway, because only it has its targets.
     """
 
-    # Neither a dataclass nor a named tuple: to make such a class takes longer than all else that is done with it.
+    # Neither a dataclass nor a named tuple: creating such a class takes longer than all other work with it.
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class Entry:
         self.fix = fix
 
     def in_module(self, module: str) -> dict[str, str]:
-        """The broken releases by qualified name, of the targets in a module of just this name."""
+        """The broken releases of the targets in a module with exactly this name, by qualified name."""
         begin = f"{module}:"
         return {key[len(begin) :]: releases for key, releases in self.targets.items() if key.startswith(begin)}
 
     def load(self) -> Fix:
-        """The fix; its module is imported for it."""
+        """Import the module of the fix, and return the fix."""
         if self.fix is not None:
             return self.fix
         fix: Fix = import_module(self.module).FIX
@@ -66,13 +66,13 @@ class Entry:
 def concerns(targets: Mapping[str, str], release: Version, folders: Collection[str]) -> bool:
     """Whether a release of transformers has a bug for a model.
 
-    A bug in the files of models is one for these models alone, whatever else has to be changed with it. One that is in
-    shared modules alone may be one for every model.
+    A bug in the files of models concerns only these models, even if the fix changes other files, too. A bug only in
+    shared modules may concern every model.
 
     Args:
         targets: the broken releases (a specifier, or an empty string) by ``module:qualname``, as in `Entry`.
         release: the release.
-        folders: of the model and of its parts, in ``transformers.models``.
+        folders: the folders of the model and of its parts, in ``transformers.models``.
     """
     broken = [
         key for key, releases in targets.items() if releases and ranges.contains(releases, release, prereleases=True)
@@ -84,5 +84,5 @@ def concerns(targets: Mapping[str, str], release: Version, folders: Collection[s
 
 
 def folder_of(module: str) -> str:
-    """``llama`` of ``transformers.models.llama.modeling_llama``; some models are a level further down."""
+    """``llama`` for ``transformers.models.llama.modeling_llama``; some models are one level deeper."""
     return module.split(".")[-2]

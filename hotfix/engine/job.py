@@ -1,4 +1,4 @@
-"""Where in its job a process is: what launchers tell a process by its environment."""
+"""The place of a process in its job, from the environment variables of launchers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LAUNCHERS = {
 
 
 def place(environment: Mapping[str, str]) -> dict[str, Optional[Any]]:
-    """Where in its job a process is.
+    """The place of a process in its job.
 
     Args:
         environment: its environment variables.
 
     Returns:
-        ``launcher``, and as integers ``rank``, ``local_rank`` and ``world_size``; all None outside of a job.
+        ``launcher``, and as integers ``rank``, ``local_rank`` and ``world_size``; all None outside a job.
     """
     for launcher, variables in LAUNCHERS.items():
         numbers = [_number(environment.get(variable)) for variable in variables]
@@ -32,9 +32,9 @@ def place(environment: Mapping[str, str]) -> dict[str, Optional[Any]]:
 
 
 def rank() -> Optional[int]:
-    """The rank of this process, or None outside of a job."""
-    found: Optional[int] = place(os.environ)["rank"]
-    return found
+    """The rank of this process, or None outside a job."""
+    number: Optional[int] = place(os.environ)["rank"]
+    return number
 
 
 def _number(text: Optional[str]) -> Optional[int]:

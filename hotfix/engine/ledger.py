@@ -1,6 +1,6 @@
-"""What became of each target: written down, and said if it is worth a line.
+"""Records the outcome of each target, and logs those that the user should know.
 
-Whatever goes wrong while a target is handled is contained here (`Ledger.contained`) and nowhere else.
+Errors while a target is handled are contained here (`Ledger.contained`) and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from .policy import Policy
 
 
 class State(str, Enum):
-    """What hotfix did about a target."""
+    """What hotfix did with a target."""
 
     APPLIED = "applied"  #: the fix is in place
-    OBSERVED = "observed"  #: nothing is repaired: its calls are counted (``HOTFIX_MODE=observe``)
-    PENDING = "pending"  #: it will be, when the module is imported
-    SKIPPED = "skipped"  #: nothing to do, or nothing that may be done
+    OBSERVED = "observed"  #: not repaired; its calls are counted (``HOTFIX_MODE=observe``)
+    PENDING = "pending"  #: the fix will be applied when the module is imported
+    SKIPPED = "skipped"  #: nothing to do, or nothing that hotfix may do
     DISABLED = "disabled"  #: switched off
-    FAILED = "failed"  #: it should be in place and is not
+    FAILED = "failed"  #: the fix should be in place and is not
 
 
 class Outcome(NamedTuple):
-    """What became of one target of one fix.
+    """The outcome of one target of one fix.
 
     Attributes:
         fix: id of the fix.
         target: ``package.module:qualname``.
-        verdict: what the source is.
-        state: what was done.
-        late: whether the module had been imported before hotfix was armed.
+        verdict: the verdict on the source.
+        state: what hotfix did.
+        late: whether the module was imported before hotfix was armed.
         reason: one sentence.
-        source: digest of the source that was judged; empty where there was none.
-        harmless: whether nothing in the source looks broken, so that it is no news that it was never examined.
-        converts: whether what was put in place acts on what is read alone, and says so then.
-        restores: whether it serves code alone that would end without it, such as a removed name: it is in the report,
-            and the end of the process tells of the names that were received.
+        source: digest of the judged source; empty if there was none.
+        harmless: whether nothing in the source looks broken; then a source that was never examined is not logged.
+        converts: whether the repair only converts input, and logs each conversion itself.
+        restores: whether it only serves code that would fail without it, such as a removed name. Then it is in the
+            report, and the last log line of the process counts the names that the program received.
     """
 
     fix: str
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_news(self) -> bool:
-        """Whether something should be in place and is not, or may be broken and was left alone."""
+        """Whether the user should know: the fix should be in place and is not, or unrepaired code may be broken."""
         if self.state is State.FAILED:
             return True
         return self.verdict in (Verdict.UNKNOWN, Verdict.FOREIGN) and not self.harmless
@@ -94,71 +94,70 @@ class Ledger:
         self._lock = Lock()
 
     def record(self, outcome: Outcome) -> None:
-        """Write an outcome down, and say it if it is worth a line; see `keep` and `say`."""
+        """Record an outcome, and log it if the user should know; see `keep` and `say`."""
         self.keep(outcome)
         self.say(outcome)
 
     def say(self, outcome: Outcome) -> None:
-        """Say an outcome if it is worth a line.
+        """Log an outcome, at a level that depends on its importance.
 
         Raises:
-            HotfixError: in strict mode, for what would be a warning; under ``HOTFIX_UNKNOWN=raise``, for unknown
-                source.
+            HotfixError: in strict mode, instead of a warning; under ``HOTFIX_UNKNOWN=raise``, for unknown source.
         """
         log, what = self._log, f"{outcome.fix}: {outcome.target}"
-        if outcome.state is State.APPLIED:  # that is one line for all of them: `say_applied`
+        if outcome.state is State.APPLIED:  # `say_applied` logs one line for all of them
             log.log(logging.DEBUG, f"{what}: applied{' (late)' * outcome.late}. {outcome.reason}")
         elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown == "raise":
             raise HotfixError(f"{what}: {outcome.reason}")
         elif outcome.is_news:
             sentence = f"{outcome.fix}: {outcome.reason} `hotfix explain {outcome.fix}` says more."
-            if outcome.looks_broken:  # short: a new release may have several of them
+            if outcome.looks_broken:  # short, since a new release may have several
                 sentence = (
                     f"{outcome.fix}: looks broken in {_release(outcome)}, which was not examined; "
-                    "left as it is. `hotfix status --unknown` says more."
+                    "it stays as it is. `hotfix status --unknown` says more."
                 )
             if self._policy.strict:
                 raise HotfixError(f"{what}: {outcome.reason}")
-            # Several targets of one fix are one piece of news.
+            # One line for all targets of a fix.
             tell = log.fail_once if outcome.state is State.FAILED else log.warn_once
             tell(sentence, outcome.fix, outcome.verdict.value)
         else:
             log.log(logging.DEBUG, f"{what}: {outcome.verdict.value}. {outcome.reason}")
 
     def say_applied(self, fix: str, kind: str, outcomes: Sequence[Outcome]) -> None:
-        """Say that a fix is in place: one line for each fix and process; the report has the other places.
+        """Log that a fix is in place: one line per fix and process; the report has the other places.
 
-        The line does not contain the title of the bug: it often is an error message, and would look like one of this
-        run.
+        The line does not contain the title of the bug, which often is an error message and would look like an error of
+        this run.
 
         Args:
-            fix: its id.
-            kind: of the bug.
-            outcomes: what was applied in one module. What only converts says so itself, where it converts something;
-                what serves old code is said of where such code asks.
+            fix: id of the fix.
+            kind: kind of the bug.
+            outcomes: the applied targets in one module. Converters log each conversion themselves, and restored names
+                are logged when code uses them.
         """
-        outcomes = [one for one in outcomes if not (one.converts or one.restores)]
+        outcomes = [outcome for outcome in outcomes if not (outcome.converts or outcome.restores)]
         if not outcomes or not self._log.is_news(fix, "applied"):
             return
         more = len(outcomes) - 1
         others = f" and {more} more function{'s' * (more > 1)}" if more else ""
-        late = " (late)" * any(one.late for one in outcomes)
+        late = " (late)" * any(outcome.late for outcome in outcomes)
         changes = "; results change" * (kind == "silent")
         self.repaired[fix] = outcomes[0].target.partition(":")[0].partition(".")[0], kind
         self._log.log(logging.INFO, f"{fix}: applied to {outcomes[0].target}{others}{late}{changes}")
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
-        """A copy, by fix and target."""
+        """A copy of the outcomes, by fix and target."""
         with self._lock:
             return dict(self._outcomes)
 
     def has(self, fix: str, target: str) -> bool:
-        """Whether it is known what became of a target."""
+        """Whether a target has an outcome."""
         with self._lock:
             return (fix, target) in self._outcomes
 
     def of_module(self, fix: str, module: str) -> list[Outcome]:
-        """What became of the targets of a fix in one module."""
+        """The outcomes of a fix in one module."""
         return [
             outcome
             for (id, target), outcome in self.outcomes().items()
@@ -166,35 +165,35 @@ class Ledger:
         ]
 
     def keep(self, outcome: Outcome) -> None:
-        """Write an outcome down, and say nothing."""
+        """Record an outcome without logging it."""
         with self._lock:
             self._outcomes[outcome.fix, outcome.target] = outcome
 
     def amend(self, outcome: Outcome, sentence: str) -> None:
-        """Add a sentence to what is written down of an outcome, if that still stands."""
+        """Add a sentence to a recorded outcome, unless it has been replaced."""
         with self._lock:
             key = outcome.fix, outcome.target
             if self._outcomes.get(key) == outcome:
                 self._outcomes[key] = outcome._replace(reason=f"{outcome.reason} {sentence}")
 
     def forget(self, fix: str, target: str) -> None:
-        """Drop an outcome: the fix was taken out again."""
+        """Drop an outcome after its fix was removed."""
         with self._lock:
             self._outcomes.pop((fix, target), None)
 
     @contextmanager
     def contained(self, fix: str, target: str, late: bool = False) -> Iterator[None]:
-        """Turn whatever goes wrong inside of the block into a `failed` outcome; the user's import goes on.
+        """Turn any error in the block into a `failed` outcome, so that the user's import goes on.
 
-        Errors that are raised on purpose (`HotfixError`) pass, and so does KeyboardInterrupt. SystemExit does not: the
-        code of a fix may not end the program that it was to repair.
+        `HotfixError`, which is raised on purpose, and KeyboardInterrupt pass. SystemExit does not, because a fix must
+        not end the program.
         """
         try:
             yield
         except HotfixError:
             raise
         except (Exception, SystemExit) as error:
-            reason = f"hotfix itself failed: {type(error).__name__}: {error}; the module is as its release left it."
+            reason = f"hotfix itself failed: {type(error).__name__}: {error}; the module is unchanged."
             self.record(Outcome(fix, target, Verdict.UNKNOWN, State.FAILED, late, reason))
 
 

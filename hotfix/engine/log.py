@@ -1,9 +1,9 @@
-"""What hotfix says: one line each on the logger ``hotfix``.
+"""The log lines of hotfix, on the logger ``hotfix``.
 
 By default these are warnings and one line at the end of the process (`hotfix.reports.summary`); ``HOTFIX_LOG=info``
 adds a line for each repair. A line never contains the name or the text of an error that did not happen in this run.
 
-A program that configures logging decides where the lines go; in one that does not, they go to stderr.
+If the program configures logging, it decides where the lines go; otherwise they go to stderr.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from ..errors import HotfixError
 from . import job
 from .policy import Policy
 
-# What writing raises in a daemon that has closed its streams, or has none.
+# Errors of writing in a daemon that has closed its streams or has none.
 _NO_STREAM = (AttributeError, OSError, ValueError)
 
 _LEVELS = {"quiet": logging.ERROR, "summary": logging.INFO, "info": logging.INFO, "debug": logging.DEBUG}
 
 
 class Log:
-    """The voice of one session.
+    """The log of one session.
 
     Args:
-        switches: what is said, and whether a warning is raised instead.
+        switches: how much is logged, and whether a warning is raised instead.
 
     Attributes:
-        details: how many lines of level INFO there were, whether they were written or not.
-        on_detail: is called at each of them.
+        details: number of lines of level INFO, written or not.
+        on_detail: called for each of them.
     """
 
     def __init__(self, switches: Policy) -> None:
@@ -46,9 +46,9 @@ class Log:
         self._lock = Lock()
 
     def log(self, level: int, sentence: str) -> None:
-        """One line: on the first rank only, unless it is an error or everything is wanted.
+        """Log a line: on the first rank only, unless it is an error or the user asked for everything.
 
-        A detail, which is what INFO means here, is written only under ``HOTFIX_LOG=info`` or ``debug``.
+        A line of level INFO is a detail, and written only under ``HOTFIX_LOG=info`` or ``debug``.
         """
         if level == logging.INFO:
             self.details += 1
@@ -58,7 +58,7 @@ class Log:
         self._write(level, sentence)
 
     def notice(self, sentence: str) -> None:
-        """One line at level INFO that is no detail: it is written unless ``HOTFIX_LOG=quiet``."""
+        """Log a line of level INFO that is not a detail: it is written unless ``HOTFIX_LOG=quiet``."""
         self._write(logging.INFO, sentence)
 
     def _write(self, level: int, sentence: str) -> None:
@@ -69,7 +69,7 @@ class Log:
         if not logger.handlers:
             if self._policy.log_format == "json":
                 logger.addHandler(_JsonLines())
-                logger.propagate = False  # what the program does with other lines would be a second one
+                logger.propagate = False  # the program's own handlers would write the line a second time
             else:
                 handler = _Stderr()
                 handler.setFormatter(logging.Formatter("hotfix: %(message)s"))
@@ -79,29 +79,29 @@ class Log:
             logger.log(level, sentence)
 
     def warn_once(self, sentence: str, *about: str) -> None:
-        """Warn, and never again about the same; never raised.
+        """Log a warning once; it is never raised.
 
         Args:
             sentence: the warning.
-            about: what it is about, if several sentences are one piece of news; else the sentence itself.
+            about: the subject, if several sentences about it are logged only once; by default the sentence itself.
         """
         if self.is_news(*(about or (sentence,))):
             self.log(logging.WARNING, sentence)
 
     def fail_once(self, sentence: str, *about: str) -> None:
-        """Say that something that was asked for was not done: on every rank, and under ``HOTFIX_LOG=quiet``, too.
+        """Log once that hotfix did not do what the user asked for: on every rank, even under ``HOTFIX_LOG=quiet``.
 
         Args:
             sentence: what was not done, and why.
-            about: as for a warning.
+            about: as in `warn_once`.
         """
         if self.is_news(*(about or (sentence,))):
             self.log(logging.ERROR, sentence)
 
     def warn_or_raise(self, sentence: str) -> None:
-        """Say once, even if quiet, that a switch or a plugin does not do what was meant; raise in strict mode.
+        """Log once, even if quiet, that a switch or a plugin has no or another effect; raise in strict mode.
 
-        All ranks have the same switches: the first one says it.
+        All ranks have the same switches, so only the first one logs it.
 
         Raises:
             HotfixError: in strict mode.
@@ -112,7 +112,7 @@ class Log:
             self.fail_once(sentence)
 
     def is_news(self, *about: str) -> bool:
-        """Whether this is asked for the first time."""
+        """Whether this is the first call with these arguments."""
         with self._lock:
             if about in self._said:
                 return False
@@ -121,7 +121,7 @@ class Log:
 
 
 class _JsonLines(logging.Handler):
-    """Writes each line as one JSON object to what sys.stdout is at the time."""
+    """Writes each line as one JSON object to the current sys.stdout."""
 
     def emit(self, record: logging.LogRecord) -> None:
         line = {
@@ -139,10 +139,10 @@ class _JsonLines(logging.Handler):
 
 
 class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes to what sys.stderr is at the time, and only where the program has no handlers of its own."""
+    """Writes to the current sys.stderr, and only if the program has no handlers of its own."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
-            self.stream = sys.stderr  # `setStream` would flush the last one, which may be closed
+            self.stream = sys.stderr  # `setStream` would flush the previous stream, which may be closed
             with suppress(*_NO_STREAM):
                 super().emit(record)

@@ -1,25 +1,25 @@
-"""Fixes that other packages bring, through the entry point group ``hotfix.fixes``.
+"""Fixes from other packages, through the entry point group ``hotfix.fixes``.
 
 A package declares, for instance in its ``pyproject.toml``::
 
     [project.entry-points."hotfix.fixes"]
     attention = "my_package.fixes:FIX"
 
-where the object is a `hotfix.Fix` or a list of them. The fix ``some-bug`` of the distribution ``my-package`` is called
-``my-package:some-bug`` everywhere: in the switches, in the ledger, in the digest. The module that holds it is imported
-when ``transformers`` is, so it should import nothing heavy at its top.
+where the object is a `hotfix.Fix` or a list of them. The fix ``some-bug`` of the distribution ``my-package`` has the id
+``my-package:some-bug`` everywhere: in the switches, in the ledger, in the digest. Its module is imported together with
+``transformers``, so it should import nothing heavy at its top.
 
-Nothing of this happens at start-up: the catalogue asks for plugins when the first watched package is imported. Nor is
-``importlib.metadata`` needed, which takes 50 to 75 ms in an environment of 300 packages: the ``entry_points.txt`` files
-are read directly, in a tenth of that.
+Nothing of this happens at start-up: the catalogue looks for plugins when the first watched package is imported. It
+reads the ``entry_points.txt`` files directly. ``importlib.metadata`` takes 50 to 75 ms in an environment of 300
+packages, ten times as long.
 
 Only what is installed counts, or stands in a folder that PYTHONPATH names: nothing is loaded from the working
 directory.
 
-A plugin that takes long to import is named on stderr after some seconds (`_SECONDS`), so that one that hangs is known.
+If importing a plugin takes longer than `_SECONDS`, a line on stderr names it, so that the user can find one that hangs.
 
-Limits. Packages in zip files are not looked at. What a plugin repairs outside of ``transformers`` must be imported
-after it.
+Limits. Plugins in zip files are not found. Modules outside ``transformers`` that a plugin repairs must be imported
+after ``transformers``.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ _SECONDS = 10.0
 
 
 def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
-    """The fixes of all plugins, by full name. A plugin that cannot be used is named and left out.
+    """The fixes of all plugins, by full id. A plugin that fails is reported and skipped.
 
     Args:
-        warn: takes a sentence; what it raises is not caught.
+        warn: takes a sentence; its errors are not caught.
     """
-    found: dict[str, Entry] = {}
+    entries_by_id: dict[str, Entry] = {}
     for distribution, name, value in declared(warn):
         try:
             with _named_if_it_hangs(f"{name} = {value} of {distribution}"):
                 fixes = _fixes(value)
             for fix in fixes:
                 entry = _entry(distribution, fix, value)
-                if entry.id in found:
+                if entry.id in entries_by_id:
                     raise ValueError(f"there are two fixes called {entry.id}")
-                found[entry.id] = entry
+                entries_by_id[entry.id] = entry
         except HotfixError:
             raise
-        except (Exception, SystemExit) as error:  # a plugin may not end the program that it was to repair
+        except (Exception, SystemExit) as error:  # a plugin must not end the program
             warn(f"the plugin {name} = {value} of {distribution} is left out ({type(error).__name__}: {error})")
-    return found
+    return entries_by_id
 
 
 def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
@@ -84,7 +84,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
         for name in names:
             installed.append(name)
             try:
-                # Neither buffered nor decoded, in half the time: there may be hundreds, and most say nothing to us.
+                # Without buffering and decoding, in half the time: there may be hundreds, and most do not concern us.
                 with open(os.path.join(folder, name, "entry_points.txt"), "rb", buffering=0) as file:
                     content = file.read()
             except OSError:  # most have none
@@ -92,7 +92,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
             if GROUP.encode() not in content:
                 continue
             distribution = _distribution(name)
-            if distribution in map(_distribution, installed[:-1]):  # as for modules, the first one on sys.path counts
+            if distribution in map(_distribution, installed[:-1]):  # as for modules, the first on sys.path counts
                 continue
             try:
                 pairs = _section(content.decode(errors="replace"))
@@ -108,7 +108,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
 
 @contextmanager
 def _named_if_it_hangs(plugin: str) -> Iterator[None]:
-    """Name a plugin on stderr if the block takes more than some seconds; the program waits all the same."""
+    """Name a plugin on stderr if the block takes longer than `_SECONDS`; the program waits anyway."""
     from threading import Timer  # here, because most environments have no plugin
 
     def tell() -> None:
@@ -132,7 +132,7 @@ def _distribution(metadata: str) -> str:
 
 
 def _is_working_directory(folder: str) -> bool:
-    """Whether a folder is on the path because the program was started there: what lies there is not installed."""
+    """Whether a folder is on the path only because the program was started there; its packages are not installed."""
     if not os.path.isabs(folder):
         return True
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -166,7 +166,7 @@ def _fixes(value: str) -> list[Fix]:
         if not fix.targets:
             raise ValueError(f"{fix.id} has no targets")
         if ":" in fix.id:
-            raise ValueError(f"{fix.id}: the name of the distribution is put in front of the id by hotfix")
+            raise ValueError(f"{fix.id}: an id has no colon; hotfix puts the name of the distribution in front of it")
     return fixes
 
 

@@ -1,7 +1,7 @@
-"""The switches: what the environment variables ``HOTFIX_*`` and the arguments of `hotfix.apply` ask for.
+"""The switches: the environment variables ``HOTFIX_*`` and the arguments of `hotfix.apply`.
 
-The environment is read once, at arming. A value that cannot be read is never guessed at: in strict mode it raises,
-otherwise nothing at all is changed in the process and one error message says why.
+The environment is read once, when hotfix is armed. hotfix never guesses the meaning of an invalid value. In strict mode
+it raises; otherwise it changes nothing in the process and logs one error with the reason.
 """
 
 from __future__ import annotations
@@ -40,51 +40,51 @@ VARIABLES = (
 OFF_BY_DEFAULT = "Off by default"
 
 
-# Not enums: making five of them costs more than reading all the switches, and this is imported by every program.
+# Not enums: creating five of them costs more than reading all switches, and every program imports this module.
 
 Unknown = Literal["skip", "apply", "raise"]
-"""What to do with source that nobody has seen: leave it alone and say so once; apply the fix all the same, as far as
-the function's shape allows it; raise HotfixError where the module is imported."""
+"""What to do with source that nobody has examined: leave it alone and log that once; apply the fix anyway, if it fits
+the function; raise HotfixError when the module is imported."""
 
 Verbosity = Literal["quiet", "summary", "info", "debug"]
-"""How much is written to stderr: only what was asked for and is not done; warnings, and one line at the end of the
-process; a line for each applied fix as well; everything that was looked at."""
+"""How much is written to stderr: only requests that hotfix could not fulfill; warnings, and one line at the end of the
+process; also a line for each applied fix; every target that was judged."""
 
 LogFormat = Literal["text", "json"]
-"""How it is written: lines for people, on stderr; one JSON object a line, on stdout, for what collects the logs of
+"""The form of the log: lines for people, on stderr; one JSON object per line, on stdout, for log collectors of
 containers."""
 
 Mode = Literal["repair", "observe"]
-"""What is done about a function that has a known bug: it is repaired; it computes what it computes, and its calls are
-counted, and those on which the bug strikes."""
+"""What to do with a function that has a known bug: repair it; leave it as it is, and count its calls and those that
+trigger the bug."""
 
 Padding = Literal["raise", "warn"]
-"""What ``generate()`` does with a right-padded batch where the padding check was: ValueError, as the release did; one
-warning, as newer releases do."""
+"""What ``generate()`` does with a right-padded batch, in place of the padding check: ValueError, as in the release; one
+warning, as in newer releases."""
 
 
 class Policy:
-    """The switches of one process: read once, and not changed.
+    """The switches of one process. They are read once and do not change.
 
     Attributes:
         enabled: False under ``HOTFIX=0``.
-        only: patterns of fix ids; empty means all.
-        skip: patterns of ids or groups of fixes that are left out.
+        only: patterns of ids of fixes; empty means all.
+        skip: patterns of ids or groups of fixes to leave out.
         kinds: kinds of bugs to repair; empty means all.
-        optin: patterns of ids or groups of fixes that are off by default, or that do more where they are asked for.
-        strict: raise what would be logged.
-        require: ids that must be in place once their module is imported; one that ends in ``!`` must be there: what
-            needs another package that is not installed does not do.
-        unknown: what to do with source that nobody has seen.
+        optin: patterns of ids or groups of fixes that are off by default, or that do more on request.
+        strict: whether to raise instead of logging.
+        require: ids of fixes that must be in place once their module is imported. With a ``!`` at the end, a bug that
+            cannot occur because another package is not installed does not count as repaired.
+        unknown: what to do with source that nobody has examined.
         log: how much is written to stderr.
-        log_format: how it is written.
+        log_format: the form of the log.
         padding: what ``generate()`` does with a right-padded batch.
-        mode: what is done about a function that has a known bug.
-        counts: whether the calls of repaired functions are counted, and those on which the bug would have struck.
-        record: the folder in which each process writes down what happened in it; empty means none.
-        pin: the digest of the only patch set with which this program may run; empty means any.
-        problem: why nothing is changed here, if a switch could not be read; else an empty string.
-        environment: the variables that were read, as they were.
+        mode: what to do with a function that has a known bug.
+        counts: whether to count the calls of repaired functions, and those that would have triggered the bug.
+        record: the folder for the record of each process; empty means none.
+        pin: the digest of the only patch set that this program may run with; empty means any.
+        problem: why nothing is changed in this process, if a switch is invalid; else an empty string.
+        environment: the variables, as they were read.
     """
 
     enabled: bool = True
@@ -107,7 +107,7 @@ class Policy:
 
     def __init__(self, **switches: Any) -> None:
         for name in switches.keys() - Policy.__annotations__:
-            raise TypeError(f"{name} is no switch")
+            raise TypeError(f"{name} is not a switch")
         vars(self).update(switches)
 
     @classmethod
@@ -115,7 +115,7 @@ class Policy:
         """Read the switches.
 
         Args:
-            environment: variables by name; those that do not begin with ``HOTFIX`` are not looked at.
+            environment: variables by name; those that do not begin with ``HOTFIX`` are ignored.
 
         Raises:
             PolicyError: a value cannot be read.
@@ -158,10 +158,10 @@ class Policy:
 
     @classmethod
     def lenient(cls, environment: Mapping[str, str]) -> Policy:
-        """Read the switches; one that cannot be read disables everything.
+        """Read the switches; an invalid one disables everything.
 
         Raises:
-            PolicyError: a value cannot be read, and the user wants to be stopped: strict mode, a required fix, a pin.
+            PolicyError: a value cannot be read and there is a guard: strict mode, a required fix, a pin.
         """
         try:
             return cls.from_environment(environment)
@@ -173,7 +173,7 @@ class Policy:
             return cls(problem=str(error), record=_record(environment), environment=_ours(environment))
 
     def unknown_variables(self) -> list[str]:
-        """One sentence for each variable that looks like a switch and is none."""
+        """A sentence for each variable that looks like a switch but is not one."""
         return [
             f"{name} is not a hotfix setting; {_suggestion(name, VARIABLES, 'hotfix config')}"
             for name in sorted(self.environment)
@@ -181,11 +181,11 @@ class Policy:
         ]
 
     def unmatched(self, ids: Collection[str], groups: Collection[str]) -> list[str]:
-        """One sentence for each id or pattern in a switch that matches no fix."""
+        """A sentence for each id or pattern in a switch that matches no fix."""
         switches = {
             "HOTFIX_ONLY": (self.only, ids),
             "HOTFIX_SKIP": (self.skip, {*ids, *groups}),
-            "HOTFIX_REQUIRE": (tuple(one.removesuffix("!") for one in self.require), ids),
+            "HOTFIX_REQUIRE": (tuple(id.removesuffix("!") for id in self.require), ids),
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
         return [
@@ -213,7 +213,7 @@ class Policy:
 
     @staticmethod
     def off_by_default(fix_id: str, why: str = "") -> str:
-        """What is said of what only ``HOTFIX_OPTIN`` turns on.
+        """The sentence about a fix that only ``HOTFIX_OPTIN`` turns on.
 
         Args:
             fix_id: id of the fix.
@@ -226,37 +226,37 @@ class Policy:
         return _matches(fix_id, self.optin) or bool(group and _matches(group, self.optin))
 
     def restores_on_demand(self, fix: Fix, target: Target) -> bool:
-        """Whether a target serves code alone that would end without it: a name, or a part of a fix of a group."""
+        """Whether a target only serves code that would fail without it: a name, or a target of a fix with a group."""
         serves = target.way.adds_name or bool(fix.group)
         return serves and not (fix.optin or self.asks_for(fix.id, fix.group))
 
     @property
     def is_guarded(self) -> bool:
-        """Whether the user asked to be stopped: strict mode, a required fix, a pin."""
+        """Whether there is a guard: strict mode, a required fix, a pin."""
         return self.strict or bool(self.require or self.pin)
 
     @property
     def observes(self) -> bool:
-        """Whether nothing is repaired, and calls are counted."""
+        """Whether calls are counted and nothing is repaired."""
         return self.mode == "observe"
 
     def requires(self, fix_id: str) -> bool:
         """Whether ``HOTFIX_REQUIRE`` names this fix."""
-        return _matches(fix_id, [one.removesuffix("!") for one in self.require])
+        return _matches(fix_id, [id.removesuffix("!") for id in self.require])
 
     def insists_on(self, fix_id: str) -> bool:
-        """Whether it names this fix with a ``!``."""
-        return _matches(fix_id, [one[:-1] for one in self.require if one.endswith("!")])
+        """Whether ``HOTFIX_REQUIRE`` names this fix with a ``!``."""
+        return _matches(fix_id, [id[:-1] for id in self.require if id.endswith("!")])
 
 
 def asks_to_be_stopped(environment: Mapping[str, str]) -> bool:
-    """Whether a variable is a guard, or was meant as one: strict mode, required fixes, a pin, even an empty one."""
+    """Whether a variable is a guard or was meant as one: strict mode, required fixes, a pin, even an empty pin."""
     strict, required = environment.get("HOTFIX_STRICT", "").strip(), environment.get("HOTFIX_REQUIRE", "").strip()
     return strict not in ("", "0") or required != "" or "HOTFIX_PIN" in environment
 
 
 def narrowed(policy: Policy, only: Iterable[str], skip: Iterable[str]) -> Policy:
-    """The same switches with the arguments of `hotfix.apply` on top."""
+    """The same switches, narrowed by the arguments of `hotfix.apply`."""
     only = tuple(only)
     return Policy(**{**vars(policy), "only": only or policy.only, "skip": (*policy.skip, *skip)})
 
@@ -270,7 +270,7 @@ def _ours(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _record(values: Mapping[str, str]) -> str:
-    """Under ``python -I`` the environment does not make a program write files."""
+    """The folder for records. With ``python -I``, the environment must not make a program write files."""
     return "" if sys.flags.isolated else values.get("HOTFIX_RECORD", "").strip()
 
 
@@ -296,7 +296,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyError:
-    shown = value if value.isprintable() else ascii(value)[1:-1]  # a traceback steers no terminal
+    shown = value if value.isprintable() else ascii(value)[1:-1]  # no control characters in a traceback
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
     return PolicyError(f"{variable}={shown}: this value cannot be read; allowed are {', '.join(allowed)}")
 
@@ -305,16 +305,16 @@ _SHOWN = 100
 
 
 def _suggestion(name: str, known: Collection[str], command: str) -> str:
-    """The near match of a name, if there is one; else the known names, or the command that lists them."""
+    """The closest match for a name, if there is one; else the known names, or the command that lists them."""
     import difflib  # only needed after a mistake
 
-    # What all variables begin with makes any two of them similar.
-    ends = {one.removeprefix("HOTFIX_"): one for one in known}
+    # Their common beginning makes any two variables similar.
+    ends = {switch.removeprefix("HOTFIX_"): switch for switch in known}
     close = difflib.get_close_matches(name.removeprefix("HOTFIX_"), ends, n=1, cutoff=_NEAR)
     if close:
         return f"did you mean {ends[close[0]]}?"
     return f"known are {', '.join(sorted(known))}" if len(known) <= _LISTED else f"`{command}` lists them"
 
 
-_NEAR = 0.7  # of the letters of two names are the same, in order: a typing error, not another word
+_NEAR = 0.7  # the share of letters that two names have in common, in order: a typing error, not another word
 _LISTED = 5

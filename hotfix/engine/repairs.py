@@ -1,7 +1,7 @@
-"""What was changed in loaded modules, and what became of each target that was looked at.
+"""All changes of a session in loaded modules, and the outcome of each target.
 
-A session makes this when there is something to judge: a process in which the installed release has everything right
-that it imports never loads what judges, changes and keeps the books.
+A session creates this when there is something to judge. A process whose imports all come from a release without bugs
+never loads the code that judges, changes and records.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ class Repairs:
     """The repairs of one session.
 
     Args:
-        switches: what is to be done.
-        catalogue: the fixes that there are.
-        selection: those that are on.
-        log: says what is worth a line.
-        lock: of the session. What is asked for, what is in place and what is written down change together under it.
-            Nothing is imported under it: what is imported may be waiting for it in another thread.
+        switches: the switches.
+        catalogue: all fixes.
+        selection: the fixes that are on.
+        log: the log.
+        lock: the lock of the session. Selection, journal and ledger change together under it. Nothing is imported under
+            it, because another thread may wait for it during an import.
 
     Attributes:
-        journal, ledger: what was changed; what became of each target.
-        observer: counts calls, where `observe` was asked for that; else None.
+        journal: the changes.
+        ledger: the outcome of each target.
+        observer: counts calls after a call of `observe`; else None.
     """
 
     def __init__(self, switches: Policy, catalogue: Catalogue, selection: Selection, log: Log, lock: Lock) -> None:
@@ -61,9 +62,9 @@ class Repairs:
         """Count calls from now on.
 
         Args:
-            on_strike: is called when a bug strikes, or would have.
+            on_strike: called when a bug is triggered, or would have been.
         """
-        from ..observing.observer import Observer  # nothing of it is loaded where nobody asks for it
+        from ..observing.observer import Observer  # loaded only on request
 
         self.observer = Observer(lambda fix: self._catalogue.entry(fix).module, self.journal, self._log.warn_once)
         self.observer.on_strike = on_strike
@@ -72,18 +73,18 @@ class Repairs:
         """Judge the targets of fixes in a loaded module, and do what the verdicts call for.
 
         Raises:
-            HotfixError: the user asked to be stopped by what was found.
+            HotfixError: a guard of the user stops the program.
         """
         name, applied = module.__name__, list[Outcome]()
         for entry in entries:
-            self._stopped.add((name, entry.id))  # until it is through: what stops once has to stop again
+            self._stopped.add((name, entry.id))  # until it succeeds: an import that was stopped must stop again
             with self.ledger.contained(entry.id, name, late):
                 fix = entry.load()
                 for target in fix.targets:
                     if target.covers(name):
                         with self.ledger.contained(entry.id, str(target.in_module(name)), late):
                             self._handle_target(fix, target, module, late)
-            mine = [one for one in self.ledger.of_module(entry.id, name) if one.state is State.APPLIED]
+            mine = [outcome for outcome in self.ledger.of_module(entry.id, name) if outcome.state is State.APPLIED]
             self.ledger.say_applied(entry.id, entry.kind, mine)
             applied += mine
             if self._policy.requires(entry.id):
@@ -91,8 +92,8 @@ class Repairs:
             self._stopped.discard((name, entry.id))
         if applied:
             if late and compiled.forget_graphs():
-                for one in applied:
-                    self.ledger.amend(one, "What torch.compile had made before was dropped.")
+                for place in applied:
+                    self.ledger.amend(place, "Graphs that torch.compile made before were dropped.")
             warning = compiled.stale_graphs()
             if warning and self._policy.is_guarded:
                 raise HotfixError(warning)
@@ -100,12 +101,12 @@ class Repairs:
                 self._log.warn_or_raise(warning)
 
     def set_aside(self, entries: Iterable[Entry], module: str, kind: str, at_the_end: bool = False) -> None:
-        """Record that ``sys.modules`` has something that is no module in the place of one: a mock, for instance.
+        """Record that ``sys.modules`` has another object instead of a module: a mock, for instance.
 
         Args:
-            entries: fixes that aim at the module.
+            entries: fixes with targets in the module.
             module: its name.
-            kind: the type of what is in its place.
+            kind: the type of the object.
             at_the_end: whether the process ends, so that nothing is logged or raised.
 
         Raises:
@@ -123,7 +124,7 @@ class Repairs:
                 self._check_required(entry.id, module)
 
     def overlooked(self, entries: Iterable[Entry], module: types.ModuleType) -> None:
-        """Record what was not in place in a module that nothing looked at while the process ran. Nothing is changed."""
+        """Record missing repairs in a module that hotfix has not seen during the process. Nothing is changed."""
         applier = Applier(self._policy, self.journal)
         for entry in entries:
             required = self._policy.requires(entry.id)
@@ -145,7 +146,7 @@ class Repairs:
                     self.ledger.keep(Outcome(entry.id, name, judgement.verdict, state, True, reason, *facts))
 
     def is_handled(self, entry: Entry, module: str) -> bool:
-        """Whether it is known what became of all targets of a fix in a module."""
+        """Whether all targets of a fix in a module have an outcome."""
         if (module, entry.id) in self._stopped:
             return False
         names = (key.partition(":") for key in entry.targets)
@@ -156,41 +157,41 @@ class Repairs:
         )
 
     def outcomes(self) -> dict[tuple[str, str], Outcome]:
-        """The ledger, as it is true now: what was repaired may have been replaced since."""
-        found = self.ledger.outcomes()
-        for key, outcome in found.items():
+        """The outcomes as they are now: other code may have replaced a repair since."""
+        outcomes = self.ledger.outcomes()
+        for key, outcome in outcomes.items():
             if self.observer and outcome.state is State.OBSERVED:
                 reason = self.observer.lost(*key)
                 if reason:
-                    found[key] = outcome._replace(state=State.SKIPPED, reason=reason)
+                    outcomes[key] = outcome._replace(state=State.SKIPPED, reason=reason)
                 continue
             if outcome.state is not State.APPLIED or outcome.fix not in self._selection:
                 continue
             target = self._target_of(outcome)
             reason = self.journal.replaced_since(target, outcome.target.partition(":")[0])
             if reason:
-                found[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
+                outcomes[key] = outcome._replace(verdict=Verdict.FOREIGN, state=State.FAILED, reason=reason)
             elif self.journal.is_scripted(target):
                 reason = (
-                    f"{outcome.reason} But torch.jit.script was asked for it, and compiles the text of the file: what "
-                    "it has made is not repaired."
+                    f"{outcome.reason} But torch.jit.script has compiled it from its file, so the scripted function is "
+                    "not repaired."
                 )
-                found[key] = outcome._replace(state=State.FAILED, reason=reason)
-        return found
+                outcomes[key] = outcome._replace(state=State.FAILED, reason=reason)
+        return outcomes
 
     def lost(self) -> list[Outcome]:
-        """What was repaired in modules that are loaded, and is not any more.
+        """The repairs in loaded modules that other code has replaced.
 
-        A name that was added is there as well if it is another object since.
+        Added names do not count: the name exists even if it is another object now.
         """
-        applied = [one for one in self.ledger.outcomes().values() if one.state is State.APPLIED]
+        applied = [outcome for outcome in self.ledger.outcomes().values() if outcome.state is State.APPLIED]
         now = self.outcomes() if applied else {}
         return [
-            now[one.fix, one.target]
-            for one in applied
-            if now[one.fix, one.target].state is State.FAILED
-            and one.target.partition(":")[0] in sys.modules
-            and not self._target_of(one).way.adds_name
+            now[outcome.fix, outcome.target]
+            for outcome in applied
+            if now[outcome.fix, outcome.target].state is State.FAILED
+            and outcome.target.partition(":")[0] in sys.modules
+            and not self._target_of(outcome).way.adds_name
         ]
 
     def left_alone(self, ids: Collection[str]) -> dict[str, str]:
@@ -198,18 +199,18 @@ class Repairs:
         return {fix: reason for fix, reason in scope.left_alone().items() if fix in ids}
 
     def restore_in_copy(self, original: types.ModuleType, copy: types.ModuleType) -> None:
-        """Let a copy of a module have the names, too, that the original gives to who asks."""
+        """Give a copy of a module the restored names of the original."""
         with self._lock:
             self.journal.restore_in_copy(original, copy)
 
     def restored(self, ids: Collection[str]) -> dict[str, asked.Received]:
-        """The names that this process has received because it would have ended without them, by ``module:qualname``."""
-        return {name: one for name, one in asked.received().items() if one.fix in ids}
+        """The names that the process has received because it would have failed without them, by ``module:qualname``."""
+        return {name: receipt for name, receipt in asked.received().items() if receipt.fix in ids}
 
     def uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
-        """Take fixes (all, if None) out of the process. Returns what cannot be taken out; it stays in the books."""
+        """Remove fixes, or all if None. Returns the outcomes of those that cannot be undone; they stay recorded."""
         undone = self.journal.uninstall(ids)
-        kept = {(one.fix, one.target.qualname): one for one in undone}
+        kept = {(step.fix, step.target.qualname): step for step in undone}
         if self.observer:
             self.observer.forget(ids)
         stranded = []
@@ -219,7 +220,7 @@ class Repairs:
             self.ledger.forget(fix, name)
             left = kept.get((fix, name.partition(":")[2]))
             if left is not None and outcome.state in (State.APPLIED, State.OBSERVED):
-                stranded.append(outcome._replace(reason=f"It cannot be taken out: {left.reason}."))
+                stranded.append(outcome._replace(reason=f"It cannot be removed: {left.reason}."))
                 self.ledger.keep(stranded[-1])
         return stranded
 
@@ -230,7 +231,7 @@ class Repairs:
         judgement = applier.judge(fix, target, module)
         with self._lock:
             if fix.id not in self._selection:
-                return  # whoever asked for it has taken that back
+                return  # its request was released meanwhile
             outcome = applier.apply(fix, target, judgement, module, late)
             self.ledger.keep(outcome)
         self.ledger.say(outcome)
@@ -238,7 +239,7 @@ class Repairs:
     def _target_of(self, outcome: Outcome) -> Target:
         module, _, qualname = outcome.target.partition(":")
         targets = self._catalogue.entry(outcome.fix).load().targets
-        return next(one for one in targets if one.qualname == qualname and one.covers(module))
+        return next(target for target in targets if target.qualname == qualname and target.covers(module))
 
     def _check_required(self, id: str, module: str) -> None:
         in_place = [Verdict.FIXED, Verdict.ABSENT]

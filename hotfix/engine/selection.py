@@ -1,4 +1,4 @@
-"""Which fixes are on in a process: the union of what was asked for."""
+"""The fixes that are on in a process: the union of all requests."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .policy import Policy
 
 
 class Request:
-    """What one caller has asked for; it stays in force until it is released.
+    """The fixes that one caller has requested; they stay on until the request is released.
 
     Attributes:
         ids: the fixes.
-        added: those of them that were not on before.
+        added: the fixes that were not on before.
     """
 
     def __init__(self, ids: Iterable[str], added: Iterable[str]) -> None:
@@ -24,7 +24,7 @@ class Request:
 
 
 class Selection:
-    """The ids of the fixes that are on: each as long as some request asks for it."""
+    """The ids of the fixes that are on: each as long as a request has it."""
 
     def __init__(self) -> None:
         self._requests: list[Request] = []
@@ -41,12 +41,12 @@ class Selection:
             return request
 
     def release(self, request: Request) -> set[str]:
-        """Take a request back. Returns the fixes that nobody asks for any more; a second time, none."""
+        """Take a request back. Returns the fixes that no other request has; a second call returns none."""
         with self._lock:
             if request not in self._requests:
                 return set()
             self._requests.remove(request)
-            gone = set(request.ids.difference(*(one.ids for one in self._requests)))
+            gone = set(request.ids.difference(*(request.ids for request in self._requests)))
             self._ids = self._ids - gone if gone else self._ids
             return gone
 
@@ -58,12 +58,12 @@ class Selection:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The fixes that are on: the same object as long as they are the same, so that it is quickly seen."""
+        """The fixes that are on: the same object as long as they do not change, so that callers can compare quickly."""
         return self._ids
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody asks for anything."""
+        """Whether there are no requests."""
         with self._lock:
             return not self._requests
 
@@ -75,7 +75,7 @@ def allowed(switches: Policy, catalogue: Catalogue) -> list[str]:
     """The ids of the fixes that switches allow.
 
     Raises:
-        HotfixError: a fix is required and switched off.
+        HotfixError: a required fix is switched off.
     """
     on = []
     for id, kind, optin, group in catalogue.classes:
@@ -83,5 +83,5 @@ def allowed(switches: Policy, catalogue: Catalogue) -> list[str]:
         if not reason:
             on.append(id)
         elif switches.requires(id):
-            raise HotfixError(f"HOTFIX_REQUIRE={id}, but it is switched off: {reason}")
+            raise HotfixError(f"HOTFIX_REQUIRE={id}, but this fix is switched off: {reason}")
     return on

@@ -1,8 +1,8 @@
-"""The switches that a file sets: ``HOTFIX_CONFIG=/absolute/path.toml``.
+"""Switches from a file: ``HOTFIX_CONFIG=/absolute/path.toml``.
 
-The file has the switches under their names without ``HOTFIX_``, in small letters (``skip``, ``log-format``; ``enabled``
-for ``HOTFIX``), in the table ``[tool.hotfix]`` or at its top. A variable is stronger than the file. Nothing is looked
-for in a working directory: whoever can write there could switch a repair off.
+The file has the switches under their names without ``HOTFIX_``, in lower case (``skip``, ``log-format``; ``enabled``
+for ``HOTFIX``), in the table ``[tool.hotfix]`` or at its top. A variable overrides the file. hotfix reads no file from
+a working directory, because anyone who can write there could switch a repair off.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
     """The switches that the file sets, as variables; none if there is no file.
 
     Args:
-        environment: has `VARIABLE` if there is one.
-        variables: the switches that there are.
+        environment: has `VARIABLE` if there is a file.
+        variables: all switches.
 
     Raises:
-        PolicyError: the file cannot be read, or has what is no switch.
+        PolicyError: the file cannot be read, or has a key that is not a switch.
     """
     path = environment.get(VARIABLE, "").strip()
     if not path:
@@ -42,27 +42,27 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
     if not isinstance(table, dict):
         raise PolicyError(f"{VARIABLE}={path}: tool.hotfix must be a table")
     names = {key_of(variable): variable for variable in variables if variable != VARIABLE}
-    found = {}
+    values = {}
     for key, value in table.items():
         if key == "scan":
-            continue  # that is for the command
+            continue  # for `hotfix scan`
         if key not in names:
-            raise PolicyError(f"{VARIABLE}={path}: {key!r} is no switch; known are {', '.join(sorted(names))}")
-        found[names[key]] = _text(value, f"{VARIABLE}={path}: {key}")
-    return found
+            raise PolicyError(f"{VARIABLE}={path}: {key!r} is not a setting; known are {', '.join(sorted(names))}")
+        values[names[key]] = _text(value, f"{VARIABLE}={path}: {key}")
+    return values
 
 
 def may_have_guards(environment: Mapping[str, str]) -> bool:
-    """Whether a file that cannot be read as settings asks to be stopped, as far as its text says.
+    """Whether an unreadable settings file may set a guard.
 
-    The keys of a TOML document decide, at its top as well; of what is none, any occurrence of a guard's name does.
+    In a TOML document its keys decide, also those at its top; in any other file, every occurrence of a guard's name.
     """
     import re
 
     path = environment.get(VARIABLE, "").strip()
     try:
         with open(path, "rb") as file:
-            text = file.read(1024 * 1024).replace(b"\0", b"")  # of UTF-16, the letters are left
+            text = file.read(1024 * 1024).replace(b"\0", b"")  # leaves the letters of UTF-16
     except OSError:
         return False
     words = set(re.findall(rb"[a-z-]+", text))
@@ -104,8 +104,8 @@ def _table(document: dict[str, Any]) -> object:
 def _text(value: object, where: str) -> str:
     if isinstance(value, bool):
         return str(int(value))
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ",".join(value)
     if not isinstance(value, str):
-        raise PolicyError(f"{where}: this must be a text, true or false, or a list of texts")
+        raise PolicyError(f"{where}: this must be a string, true or false, or a list of strings")
     return value

@@ -179,8 +179,8 @@ class Counter:
             wait: whether to wait for results that a device has not computed yet.
         """
         self._read_later(wait=wait)
-        calls, asked, struck, untold = (sum(one[n] for one in list(self._by_thread.values())) for n in range(4))
-        one, told = self._trigger, self._condition is not None
+        calls, asked, struck, untold = (sum(counts[n] for counts in list(self._by_thread.values())) for n in range(4))
+        trigger, decides = self._trigger, self._condition is not None
         return Counted(
             fix=self.fix,
             place=self.place,
@@ -189,10 +189,10 @@ class Counter:
             struck=struck,
             untold=untold,
             first=self._first.get("first"),
-            when=one.when if one and told else None,
-            wrong=one.wrong if one and told else "",
-            why_not=(one.why_not if one else "") or ("" if told else "No condition is known."),
-            every=one.every if one and told else 1,
+            when=trigger.when if trigger and decides else None,
+            wrong=trigger.wrong if trigger and decides else "",
+            why_not=(trigger.why_not if trigger else "") or ("" if decides else "No condition is known."),
+            every=trigger.every if trigger and decides else 1,
             compiled=self._compiled,
         )
 
@@ -226,13 +226,15 @@ class Counter:
         owner = values[0] if self._is_method else None
         try:
             assert self._condition is not None
-            told = self._condition(Call(self.place, self.names, values, owner, self._extra))
-            if told is True:
+            triggers = self._condition(Call(self.place, self.names, values, owner, self._extra))
+            if triggers is True:
                 self._strike(mine, "")
-            elif hasattr(told, "device"):
-                self._tell_later(told, mine)
-            elif told is not False:
-                self._cannot_tell(mine, "the trigger does not tell" if told is None else f"it returned {told!r}")
+            elif hasattr(triggers, "device"):
+                self._tell_later(triggers, mine)
+            elif triggers is not False:
+                self._cannot_tell(
+                    mine, "the trigger does not tell" if triggers is None else f"it returned {triggers!r}"
+                )
         except (Exception, SystemExit) as error:  # observing must not change the program
             self._cannot_tell(mine, f"{type(error).__name__}: {error}")
 
@@ -253,20 +255,20 @@ class Counter:
 
     # -- triggers that return a tensor ---------------------------------------------------------------------------------
 
-    def _tell_later(self, told: Any, mine: list[int]) -> None:
+    def _tell_later(self, result: Any, mine: list[int]) -> None:
         """Read a boolean tensor: at once on the CPU, else when the device has computed it."""
         import torch  # already imported: it made the tensor
 
-        kind = told.device.type
+        kind = result.device.type
         if kind == "cpu":
-            if bool(told):
+            if bool(result):
                 self._strike(mine, "")
             return
         if kind != "cuda" or torch.cuda.is_current_stream_capturing():
             self._cannot_tell(mine, f"what a tensor on {kind} says is not read")
             return
         copy = torch.empty((), dtype=torch.bool, pin_memory=True)
-        copy.copy_(told.detach().reshape(()), non_blocking=True)
+        copy.copy_(result.detach().reshape(()), non_blocking=True)
         event = torch.cuda.Event()
         event.record()
         self._later.append((copy, event, mine, "" if self._first else _caller()))
@@ -322,13 +324,13 @@ def _caller() -> str:
         if str(frame.f_globals.get("__name__")).partition(".")[0] not in _INSIDE:
             break
         outermost, frame = frame, frame.f_back
-    found = frame or outermost
-    return f"{found.f_code.co_filename}:{found.f_lineno}" if found else ""
+    caller = frame or outermost
+    return f"{caller.f_code.co_filename}:{caller.f_lineno}" if caller else ""
 
 
 def _after_fork() -> None:
-    for one in _all:
-        one.forget()
+    for counter in _all:
+        counter.forget()
 
 
 if hasattr(os, "register_at_fork"):

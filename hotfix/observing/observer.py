@@ -56,20 +56,20 @@ class Observer:
         """
         if fix not in self._triggers:
             try:
-                found = trigger.load(fix, self._module_of(fix))
+                loaded = trigger.load(fix, self._module_of(fix))
             except (Exception, SystemExit) as error:  # only this trigger fails
                 self._warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
-                found = None
-            self._triggers[fix] = found
+                loaded = None
+            self._triggers[fix] = loaded
         return self._triggers[fix]
 
     def modules(self, fixes: Iterable[str]) -> set[str]:
         """The modules of all places that the triggers of these fixes name."""
-        found: set[str] = set()
+        modules: set[str] = set()
         for fix in fixes:
-            one = self.trigger_of(fix)
-            found.update(place.partition(":")[0] for place in (one.places if one else ()))
-        return found
+            of_fix = self.trigger_of(fix)
+            modules.update(place.partition(":")[0] for place in (of_fix.places if of_fix else ()))
+        return modules
 
     def observe(self, fix: Fix, target: Target, module: types.ModuleType) -> str:
         """Count the calls of a broken function, or of the functions where its bug shows.
@@ -80,18 +80,18 @@ class Observer:
         Raises:
             Refusal: the calls cannot be counted, with the reason.
         """
-        one = self.trigger_of(fix.id)
+        of_fix = self.trigger_of(fix.id)
         name = f"{module.__name__}:{target.qualname}"
-        elsewhere = [place for place in (one.places if one else ()) if place not in _names(fix)]
+        elsewhere = [place for place in (of_fix.places if of_fix else ()) if place not in _names(fix)]
         for place in elsewhere:
             self._look_at(fix, place)
-        here = one is None or not one.conditions or one.condition(name) is not None
+        here = of_fix is None or not of_fix.conditions or of_fix.condition(name) is not None
         if not here:
-            others = ", ".join(elsewhere or (one.places if one else ()))
+            others = ", ".join(elsewhere or (of_fix.places if of_fix else ()))
             return f"Not repaired; what comes of it is counted in {others}."
         if target.way.adds_name:
             raise Refusal("a name that is missing has no calls")
-        if target.converts and (one is None or not one.conditions):
+        if target.converts and (of_fix is None or not of_fix.conditions):
             raise Refusal("it reads files, and no trigger tells which of them it misreads")
         self._count(fix, name, module)
         return "Not repaired; its calls are counted."
@@ -102,8 +102,8 @@ class Observer:
         It sees a call as the caller made it, before the repaired code runs. Wrapped functions are not counted: below
         the wrapper, the arguments are those that the wrapper passes on.
         """
-        one = self.trigger_of(fix.id)
-        if one is not None and one.conditions and one.while_repaired and target.way.sees_calls:
+        of_fix = self.trigger_of(fix.id)
+        if of_fix is not None and of_fix.conditions and of_fix.while_repaired and target.way.sees_calls:
             with suppress(Refusal):  # the function stays repaired
                 self.observe(fix, target, module)
 
@@ -116,9 +116,9 @@ class Observer:
 
     def lost(self, fix: str, target: str) -> Optional[str]:
         """Why the calls of an observed function are not counted (any more), as a sentence, or None."""
-        found = self._counters.get((fix, target))
-        if found is not None:
-            reason = self._journal.replaced_since(found[1], target.partition(":")[0])
+        known = self._counters.get((fix, target))
+        if known is not None:
+            reason = self._journal.replaced_since(known[1], target.partition(":")[0])
             return reason and f"{reason.replace('repaired', 'observed')} Its calls are not counted any more."
         for (id, place), why in self._unobservable.items():
             if id == fix:
@@ -164,8 +164,8 @@ class Observer:
                 names, extra = edit.parameters(site.function)
                 is_method = isinstance(site.owner, type) and not isinstance(site.raw, staticmethod) and bool(names)
                 if known is None:
-                    one = self.trigger_of(fix.id)
-                    counter = Counter(fix.id, place, one, names, is_method, extra, self._notified)
+                    of_fix = self.trigger_of(fix.id)
+                    counter = Counter(fix.id, place, of_fix, names, is_method, extra, self._notified)
                 else:
                     counter = known[0]
                 called = edit.provide(site.function, counter.name, counter.seen)
@@ -191,10 +191,10 @@ def _nothing() -> None:
 
 
 def _names(fix: Fix) -> set[str]:
-    return {str(one) for one in fix.targets}
+    return {str(target) for target in fix.targets}
 
 
 def reset() -> None:
     """Reset all counts of this process to zero, for tests and for measuring one part of a run."""
-    for one in counter.counters():
-        one.forget()
+    for each in counter.counters():
+        each.forget()

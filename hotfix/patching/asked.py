@@ -503,8 +503,8 @@ def cannot_import(module: types.ModuleType, name: str, line: str) -> Exception:
     )
     if hasattr(error, "name_from"):  # since Python 3.12
         error.name_from = name
-    told: Exception = with_line(error, line)
-    return told
+    shown: Exception = with_line(error, line)
+    return shown
 
 
 def with_line(error: Any, line: str) -> Any:

@@ -61,14 +61,14 @@ def withdraw(function: types.FunctionType, made: types.CodeType) -> None:
 
 def names(made: types.CodeType) -> set[str]:
     """The names of the hotfix globals that code, or a function in it, uses."""
-    found = {name for name in made.co_names if name in _bound}
-    return found.union(*(names(one) for one in made.co_consts if isinstance(one, types.CodeType)))
+    bound_names = {name for name in made.co_names if name in _bound}
+    return bound_names.union(*(names(const) for const in made.co_consts if isinstance(const, types.CodeType)))
 
 
 def imports(made: types.CodeType) -> bool:
     """Whether code, or a function in it, imports modules of hotfix when it runs."""
     return any(name.startswith(f"{_PACKAGE}.") for name in made.co_names) or any(
-        imports(one) for one in made.co_consts if isinstance(one, types.CodeType)
+        imports(const) for const in made.co_consts if isinstance(const, types.CodeType)
     )
 
 
@@ -101,8 +101,8 @@ def _taken(node: Union[ast.Import, ast.ImportFrom], pairs: list[tuple[str, ast.e
     body: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], value) for name, value in pairs]
     handler = ast.ExceptHandler(ast.Name("NameError", ast.Load()), None, [node])
     made = ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[])
-    for one in ast.walk(made):
-        ast.copy_location(one, node)
+    for each in ast.walk(made):
+        ast.copy_location(each, node)
     return made
 
 

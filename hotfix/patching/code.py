@@ -165,11 +165,11 @@ def written(code: types.CodeType, qualname: str, text: str) -> Written:
 @recent(2)
 def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> Written:
     """The same, with the file name in the cache key: equal code may come from another file."""
-    found = source.find(text, qualname)
-    if found is None:
+    definition = source.find(text, qualname)
+    if definition is None:
         raise Refusal(f"the source of {qualname} cannot be read from {filename}")
     try:
-        alone = f"{standing_alone(found, qualname)}\n{_imports(text, code)}"
+        alone = f"{standing_alone(definition, qualname)}\n{_imports(text, code)}"
         runs = compiled(source.with_valid_escapes(alone), qualname, code)
     except (SyntaxError, ValueError) as error:
         raise Refusal(f"the source of {qualname} does not compile on its own: {error}") from None
@@ -185,13 +185,13 @@ def _imports(text: str, code: types.CodeType) -> str:
     """
     if sys.version_info < (3, 11):
         return ""
-    bound = {one.asname or one.name.partition(".")[0] for node in source.imports(text) for one in node.names}
+    bound = {alias.asname or alias.name.partition(".")[0] for node in source.imports(text) for alias in node.names}
     names = sorted(bound & _names_in(code))
     return f"import {', '.join(f'_ as {name}' for name in names)}\n" if names else ""
 
 
 def _names_in(code: types.CodeType) -> set[str]:
-    return {*code.co_names}.union(*(_names_in(one) for one in code.co_consts if isinstance(one, types.CodeType)))
+    return {*code.co_names}.union(*(_names_in(const) for const in code.co_consts if isinstance(const, types.CodeType)))
 
 
 def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
@@ -206,8 +206,8 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
             that runs.
     """
     targets = list(targets)
-    counting = [one for one in targets if getattr(one.implementation, "counts", False)]
-    tree = _changed(source.parse(original.text), original, [one for one in targets if one not in counting])
+    counting = [target for target in targets if getattr(target.implementation, "counts", False)]
+    tree = _changed(source.parse(original.text), original, [target for target in targets if target not in counting])
     for target in counting:
         tree = edited_tree(tree, target)
     tree = ast.fix_missing_locations(binding.bound(tree))
@@ -228,7 +228,7 @@ def _changed(tree: ast.Module, original: Written, targets: Sequence[Target]) -> 
         return _after(tree, original, [(target, "") for target in targets])
     if any(target.decorator for target in targets):
         raise Refusal("what a decorator has made cannot be changed under a condition")
-    guards = [f"_hotfix_{number}" if one.condition.is_guarded else "" for number, one in enumerate(targets)]
+    guards = [f"_hotfix_{number}" if target.condition.is_guarded else "" for number, target in enumerate(targets)]
     pairs = list(zip(targets, guards))
     tree = _after(tree, original, [(target, guard) for target, guard in pairs if not target.condition.on_error])
     late = [(guard, target) for target, guard in pairs if target.condition.on_error]
@@ -253,32 +253,32 @@ def _after(tree: ast.Module, original: Written, targets: Iterable[tuple[Target, 
 
 def _definition_of(ours: types.FunctionType) -> Any:
     text = "".join(linecache.getlines(ours.__code__.co_filename, ours.__globals__))
-    found = source.find(text, ours.__qualname__)
-    if found is None:
+    definition = source.find(text, ours.__qualname__)
+    if definition is None:
         raise Refusal(f"the source of the replacement {ours.__qualname__} cannot be read")
-    return found.node
+    return definition.node
 
 
-def same_program(one: types.CodeType, other: types.CodeType) -> bool:
+def same_program(first: types.CodeType, other: types.CodeType) -> bool:
     """Whether two code objects begin on the same line and do the same.
 
     Columns do not count, since an interpreter option drops them. Neither does padding at the end, which a profiler adds
     to distinguish functions.
     """
-    if any(getattr(one, name) != getattr(other, name) for name in _OF_A_PROGRAM):
+    if any(getattr(first, name) != getattr(other, name) for name in _OF_A_PROGRAM):
         return False
-    if _without_padding(one.co_code) != _without_padding(other.co_code):
+    if _without_padding(first.co_code) != _without_padding(other.co_code):
         return False
-    if getattr(one, "co_exceptiontable", b"") != getattr(other, "co_exceptiontable", b""):
+    if getattr(first, "co_exceptiontable", b"") != getattr(other, "co_exceptiontable", b""):
         return False
-    return len(one.co_consts) == len(other.co_consts) and all(map(_same_const, one.co_consts, other.co_consts))
+    return len(first.co_consts) == len(other.co_consts) and all(map(_same_const, first.co_consts, other.co_consts))
 
 
-def standing_alone(found: source.Found, qualname: str) -> str:
+def standing_alone(definition: source.Found, qualname: str) -> str:
     """The source of a module with one definition alone, under its class headers; line numbers match the file."""
     *owners, _ = qualname.split(".")
-    head = found.text[: len(found.text) - len(found.text.lstrip())]
-    return source.under_owners(found.text, owners, found.lineno, head)
+    head = definition.text[: len(definition.text) - len(definition.text.lstrip())]
+    return source.under_owners(definition.text, owners, definition.lineno, head)
 
 
 def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module:
@@ -312,7 +312,9 @@ def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module
 
 def inner_code(decorator: types.CodeType, before: types.CodeType) -> types.CodeType:
     """The code that replaces `before` in the edited code of a decorator."""
-    named = [one for one in decorator.co_consts if isinstance(one, types.CodeType) and one.co_name == before.co_name]
+    named = [
+        const for const in decorator.co_consts if isinstance(const, types.CodeType) and const.co_name == before.co_name
+    ]
     if len(named) != 1 or frame(named[0]) != frame(before):
         raise Refusal(f"the edit would change the arguments of {before.co_name} or what it closes over")
     return named[0]
@@ -342,9 +344,9 @@ class Editor(ast.NodeTransformer):
         self.matches += 1
         if new == []:
             new = [ast.Pass()]
-        for one in new if isinstance(new, list) else [new]:
+        for statement in new if isinstance(new, list) else [new]:
             # In tracebacks, new code has the line of the code that it replaces.
-            ast.copy_location(one, node)
+            ast.copy_location(statement, node)
         return self.choose(before, new) if self.choose else new
 
 
@@ -403,17 +405,17 @@ def _without_padding(instructions: bytes) -> bytes:
     return instructions
 
 
-def _same_const(one: Any, other: Any) -> bool:
-    if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
-        return same_program(one, other)
-    if type(one) is not type(other):
+def _same_const(first: Any, other: Any) -> bool:
+    if isinstance(first, types.CodeType) and isinstance(other, types.CodeType):
+        return same_program(first, other)
+    if type(first) is not type(other):
         return False
-    if isinstance(one, (tuple, frozenset)):
-        pairs = zip(one, other) if isinstance(one, tuple) else zip(sorted(one, key=repr), sorted(other, key=repr))
-        return len(one) == len(other) and all(_same_const(a, b) for a, b in pairs)
-    if isinstance(one, (float, complex)):
-        return repr(one) == repr(other)  # 0.0 is equal to -0.0, NaN not to itself
-    return bool(one == other)
+    if isinstance(first, (tuple, frozenset)):
+        pairs = zip(first, other) if isinstance(first, tuple) else zip(sorted(first, key=repr), sorted(other, key=repr))
+        return len(first) == len(other) and all(_same_const(a, b) for a, b in pairs)
+    if isinstance(first, (float, complex)):
+        return repr(first) == repr(other)  # 0.0 is equal to -0.0, NaN not to itself
+    return bool(first == other)
 
 
 # Whether a function has its own locals, takes *args or **kwargs, and is a generator or a coroutine.
@@ -429,7 +431,7 @@ def frame(code: types.CodeType) -> tuple[Any, ...]:
 def shape(function: types.FunctionType) -> list[tuple[str, Any, bool]]:
     """Names, kinds and presence of defaults, which decide whether a call fits."""
     parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-    return [(one.name, one.kind, one.default is not one.empty) for one in parameters]
+    return [(parameter.name, parameter.kind, parameter.default is not parameter.empty) for parameter in parameters]
 
 
 def _takes_anything(function: types.FunctionType) -> bool:
@@ -439,7 +441,11 @@ def _takes_anything(function: types.FunctionType) -> bool:
 
 def global_names(code: types.CodeType) -> set[str]:
     """The global names that code, or a function in it, looks up."""
-    names = {str(one.argval) for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    names = {
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             names |= global_names(const)

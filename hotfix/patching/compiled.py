@@ -32,7 +32,7 @@ def is_scripted(function: types.FunctionType) -> bool:
     if ask is not None and ask(function) is not None:
         return True
     store = getattr(recursive, "concrete_type_store", None)
-    classes = [getattr(one, "__mro__", ()) for one in getattr(store, "type_store", ())]
+    classes = [getattr(kind, "__mro__", ()) for kind in getattr(store, "type_store", ())]
     return any(function in vars(kind).values() for mro in classes for kind in mro)
 
 
@@ -108,8 +108,8 @@ def _loaded() -> list[Any]:
         return []
     import gc
 
-    every = [one for one in gc.get_objects() if type(one) in kinds]
-    return [one for one in every if type(one).__name__ != "ExportedProgram" or _is_from_file(one)]
+    every = [subject for subject in gc.get_objects() if type(subject) in kinds]
+    return [subject for subject in every if type(subject).__name__ != "ExportedProgram" or _is_from_file(subject)]
 
 
 def _is_from_file(program: Any) -> bool:

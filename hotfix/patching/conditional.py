@@ -34,7 +34,7 @@ def definition(tree: ast.Module, qualname: str) -> _Function:
     body: Sequence[ast.stmt] = tree.body
     node: Optional[ast.stmt] = None
     for part in qualname.split("."):
-        named = [one for one in body if getattr(one, "name", None) == part]
+        named = [statement for statement in body if getattr(statement, "name", None) == part]
         if not named:
             raise Refusal(f"{qualname} is not in the edited source")
         node = named[-1]
@@ -88,7 +88,7 @@ def fall_back(function: _Function, repaired: _Function, targets: Sequence[tuple[
     Raises:
         Refusal: the function is a generator or a coroutine.
     """
-    if isinstance(function, ast.AsyncFunctionDef) or any(_yields(one) for one in function.body):
+    if isinstance(function, ast.AsyncFunctionDef) or any(_yields(statement) for statement in function.body):
         raise Refusal("a generator or coroutine cannot be repaired on its error: it has run in part by then")
     first = _after_docstring(function)
     own, other = function.body[first:], repaired.body[_after_docstring(repaired) :]
@@ -112,14 +112,14 @@ else:
 {restore}
 """
     made = _statements(text, at)
-    attempt = next(one for one in made if isinstance(one, ast.Try))
+    attempt = next(statement for statement in made if isinstance(statement, ast.Try))
     attempt.body = own
     function.body[first:] = [*made, *other]
 
 
 def with_body_of(function: _Function, other: _Function, guard: str) -> None:
     """Give a function the body of another one, always or under a guard; all its lines are that of its own header."""
-    body = [copy.deepcopy(one) for one in other.body[_after_docstring(other) :]]
+    body = [copy.deepcopy(statement) for statement in other.body[_after_docstring(other) :]]
     for node in (node for statement in body for node in ast.walk(statement)):
         ast.copy_location(node, function)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -169,7 +169,7 @@ def _classes(patterns: Iterable[str]) -> str:
 def _saving(function: _Function) -> tuple[str, str]:
     """Statements that save the arguments that a function reassigns, and statements that restore them."""
     arguments = function.args
-    named = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    named = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     if arguments.vararg:
         named.append(arguments.vararg.arg)
     bound = {

@@ -80,10 +80,14 @@ class Journal:
             copy: a module with the same names in its dictionary.
         """
         with self._lock:
-            for one in self._operations:
-                if isinstance(one, _Restoring) and one.owner is original and isinstance(one.value, asked.Restored):
-                    asked.put(copy, one.name, one.value)
-                    one.copies.append(copy)
+            for operation in self._operations:
+                if (
+                    isinstance(operation, _Restoring)
+                    and operation.owner is original
+                    and isinstance(operation.value, asked.Restored)
+                ):
+                    asked.put(copy, operation.name, operation.value)
+                    operation.copies.append(copy)
 
     def uninstall(self, fix_ids: Optional[set[str]] = None) -> list[Stranded]:
         """Undo the steps of these fixes, or of all fixes, in reverse order.
@@ -126,8 +130,8 @@ class Journal:
         """
         if target.way.adds_name:
             with self._lock:
-                added = [one for one in self._operations if isinstance(one, _Adding) and one.has(target)]
-                return None if any(one.stands() for one in added) else "It was added, and is another object since."
+                is_there = any(adding.stands() for adding in self._changing(target) if isinstance(adding, _Adding))
+            return None if is_there else "It was added, and is another object since."
         loaded = sys.modules.get(module)
         if loaded is None:
             return f"It was repaired in a module {module} that is not loaded any more."
@@ -136,8 +140,8 @@ class Journal:
         except Refusal as refusal:
             return f"It was repaired, and {refusal} any more."
         with self._lock:
-            changed = [one for one in self._operations if not isinstance(one, _Adding) and one.has(target)]
-            if any(one.stands_in(here) for one in changed):
+            changed = [change for change in self._changing(target) if not isinstance(change, _Adding)]
+            if any(change.stands_in(here) for change in changed):
                 return None
             return f"It was repaired, and replaced since by {live.place_of(here)}."
 
@@ -149,8 +153,8 @@ class Journal:
         if not (target.way.edits_source or target.condition.pieces):
             return False
         with self._lock:
-            changed = [one for one in self._operations if isinstance(one, _Recoding) and one.has(target)]
-        return any(compiled.is_scripted(one.function) for one in changed)
+            changed = [change for change in self._changing(target) if isinstance(change, _Recoding)]
+        return any(compiled.is_scripted(operation.function) for operation in changed)
 
     def first_code(self, function: types.FunctionType) -> types.CodeType:
         """The code that a function had before any operation of this journal."""
@@ -163,12 +167,16 @@ class Journal:
     def has_installed(self, thing: Any) -> bool:
         """Whether an object is a closure that this journal installed."""
         with self._lock:
-            return any(isinstance(one, _Wrapping) and thing in one.ours for one in self._operations)
+            return any(isinstance(operation, _Wrapping) and thing in operation.ours for operation in self._operations)
 
     def __len__(self) -> int:
         """The number of steps."""
         with self._lock:
             return sum(len(operation.steps) for operation in self._operations)
+
+    def _changing(self, target: Target) -> list[_Operation]:
+        """The operations that have a step for a target."""
+        return [operation for operation in self._operations if operation.has(target)]
 
     # -- the operation of a target; `Way.operation` selects one of these -----------------------------------------------
 
@@ -180,10 +188,10 @@ class Journal:
             holder, owner = owner, vars(owner).get(part)
             if owner is None:
                 raise Refusal(f"{module.__name__} has no {target.qualname} at run time")
-        for one in self._operations:
-            if isinstance(one, _Adding) and one.owner is owner and one.name == name:
-                one.enlist()
-                return one
+        for operation in self._operations:
+            if isinstance(operation, _Adding) and operation.owner is owner and operation.name == name:
+                operation.enlist()
+                return operation
         if presence.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
         # Python itself looks up `__getattr__`, not the program. The added function decides by the name it receives.
@@ -197,9 +205,9 @@ class Journal:
     def around_object(self, target: Target, module: types.ModuleType) -> _Operation:
         """The operation that puts closures around the object of a name."""
         site = live.resolve(module, target.qualname)
-        for one in self._operations:
-            if isinstance(one, _Wrapping) and one.is_on(site):
-                return one
+        for operation in self._operations:
+            if isinstance(operation, _Wrapping) and operation.is_on(site):
+                return operation
         if not callable(live.below_descriptor(site.raw)):
             raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
         return _Wrapping(site)
@@ -209,9 +217,9 @@ class Journal:
         site = live.resolve(module, target.qualname)
         decorator = _decorator_of(target) if target.decorator else None
         function = self._made_by(decorator, site) if decorator else site.function
-        for one in self._operations:
-            if isinstance(one, _Recoding) and one.function is function:
-                return one
+        for operation in self._operations:
+            if isinstance(operation, _Recoding) and operation.function is function:
+                return operation
         if function is None:
             raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
         edited = decorator or function
@@ -219,7 +227,7 @@ class Journal:
 
     def _made_by(self, decorator: types.FunctionType, site: live.Site) -> types.FunctionType:
         """The function that a decorator has put around the object at a site."""
-        inner = [one for one in self.first_code(decorator).co_consts if isinstance(one, types.CodeType)]
+        inner = [const for const in self.first_code(decorator).co_consts if isinstance(const, types.CodeType)]
         for layer in live.layers(site.raw):
             if isinstance(layer, types.FunctionType) and self.first_code(layer) in inner:
                 return layer
@@ -308,7 +316,7 @@ class _Recoding:
             replacing = []  # the release's own code is kept next to it
         others = [step.target for step in steps if all(step.target is not target for target in replacing)]
         if len(replacing) > 1 or (
-            replacing and not all(getattr(one.implementation, "counts", False) for one in others)
+            replacing and not all(getattr(edit.implementation, "counts", False) for edit in others)
         ):
             raise Refusal(f"{' and '.join(step.fix.id for step in steps)} cannot both change {self.before.co_name}")
         if replacing:
@@ -551,13 +559,13 @@ class _Restoring(_Adding):
     def _put(self, addition: Addition, step: _Step) -> None:
         package = f"{self.module.__name__}."
         self.target = f"{self.module.__name__}:{step.target.qualname}"
-        told: dict[str, str] = {"target": self.target, "fix": step.fix.id}
+        origin: dict[str, str] = {"target": self.target, "fix": step.fix.id}
         if addition.leaf != self.module.__name__:
             is_lazy = self.owner is self.module and "_class_to_module" in vars(self.owner)
             leaf = sys.modules.get(addition.leaf)
             if not is_lazy and (leaf is None or not (addition.home or self.name in vars(leaf))):
                 raise Refusal(f"{addition.leaf}, which has {self.name}, was not imported")
-            self.value = asked.Restored(self.name, None, partial(self._of_leaf, addition), **told)
+            self.value = asked.Restored(self.name, None, partial(self._of_leaf, addition), **origin)
         else:
             value = self._made(addition, self.module)
             if isinstance(value, types.ModuleType):
@@ -565,7 +573,7 @@ class _Restoring(_Adding):
                 asked.MODULES.put(f"{package}{self.name}", value, step.fix.id)
                 return
             self.value = value if isinstance(value, asked.Restored) else _kind_of(self.name, value)(self.name, value)
-            vars(self.value).update(told)
+            vars(self.value).update(origin)
         if isinstance(self.owner, type):
             asked.put_in_class(self.owner, self.name, self.value)
         else:

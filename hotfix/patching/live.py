@@ -74,20 +74,20 @@ def function_inside(raw: Any) -> Optional[types.FunctionType]:
 
 def layers(raw: Any) -> list[Any]:
     """The wrappers that set __wrapped__ around a function, outermost first; the function comes last."""
-    found = [below_descriptor(raw)]
+    found_layers = [below_descriptor(raw)]
     while True:
         # Not hasattr: an object may invent attributes. A proxy of wrapt has a descriptor for this one.
-        if inspect.getattr_static(found[-1], "__wrapped__", None) is None:
-            return found
-        inner = below_descriptor(found[-1].__wrapped__)
-        if any(one is inner for one in found):
-            return found
-        found.append(inner)
+        if inspect.getattr_static(found_layers[-1], "__wrapped__", None) is None:
+            return found_layers
+        inner = below_descriptor(found_layers[-1].__wrapped__)
+        if any(layer is inner for layer in found_layers):
+            return found_layers
+        found_layers.append(inner)
 
 
 def is_below(inner: Any, raw: Any) -> bool:
     """Whether an object is `raw` itself, or is wrapped by it, as far as the wrappers set __wrapped__."""
-    return any(one is inner for one in layers(raw))
+    return any(layer is inner for layer in layers(raw))
 
 
 def place_of(thing: Any) -> str:
@@ -144,9 +144,9 @@ def _holders(old: Any, new: Any) -> Optional[set[int]]:
     """The identities of the dictionaries and lists that hold `old`, except that of `new`; None if unknown."""
     if gc.get_freeze_count() or not gc.is_tracked(old):
         return None  # gc does not report frozen or untracked holders
-    found = gc.get_referrers(old)
+    referrers = gc.get_referrers(old)
     own = getattr(new, "__dict__", None)
-    return {id(one) for one in found if issubclass(type(one), (dict, list)) and one is not own}
+    return {id(referrer) for referrer in referrers if issubclass(type(referrer), (dict, list)) and referrer is not own}
 
 
 class _Containers(dict[type, bool]):
@@ -196,25 +196,25 @@ def made_by(code: types.CodeType, module: Optional[types.ModuleType] = None) -> 
     if not inner:
         return 0
     if module is None:
-        return sum(isinstance(one, types.FunctionType) for one in gc.get_referrers(*inner))
-    found = (below_descriptor(one) for one in _held_in(module))
-    return sum(isinstance(one, types.FunctionType) and one.__code__ in inner for one in found)
+        return sum(isinstance(referrer, types.FunctionType) for referrer in gc.get_referrers(*inner))
+    functions = (below_descriptor(held) for held in _held_in(module))
+    return sum(isinstance(function, types.FunctionType) and function.__code__ in inner for function in functions)
 
 
 def _held_in(module: types.ModuleType) -> Iterator[Any]:
     """The objects that a module and its own classes hold by name."""
-    for one in list(_MODULE_DICT.__get__(module).values()):
-        yield one
-        if issubclass(type(one), type) and one.__module__ == module.__name__:
-            yield from list(vars(one).values())
+    for held in list(_MODULE_DICT.__get__(module).values()):
+        yield held
+        if issubclass(type(held), type) and held.__module__ == module.__name__:
+            yield from list(vars(held).values())
 
 
 def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            if one.co_name not in _COMPREHENSIONS:
-                yield one
-            yield from _codes_in(one)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            if const.co_name not in _COMPREHENSIONS:
+                yield const
+            yield from _codes_in(const)
 
 
 def unreachable(original: Any) -> int:

@@ -22,7 +22,7 @@ def has(module: types.ModuleType, qualname: str) -> bool:
     if isinstance(owner, dict):
         return name in owner
     if isinstance(owner, type):
-        return any(name in _CLASS_DICT.__get__(one) for one in owner.__mro__)
+        return any(name in _CLASS_DICT.__get__(kind) for kind in owner.__mro__)
     return owner is None or name in vars(owner) or name in lazy_names(owner)
 
 

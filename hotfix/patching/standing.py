@@ -33,12 +33,12 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
         return f"{refusal}."
     if isinstance(site.raw, type) and site.raw.__module__ == module.__name__:
         return None  # a class of this module, judged as a whole
-    layers = [one for one in live.layers(site.raw) if not journal.has_installed(one)]
+    layers = [layer for layer in live.layers(site.raw) if not journal.has_installed(layer)]
     function = layers[-1] if layers else site.function
     if not isinstance(function, types.FunctionType):
         return f"{qualname} is no longer a Python function but {live.place_of(site.raw)}."
-    first, found = journal.first_code(function), source.find(text, qualname)
-    if first.co_filename != module.__file__ or not found or first.co_firstlineno != found.lineno:
+    first, definition = journal.first_code(function), source.find(text, qualname)
+    if first.co_filename != module.__file__ or not definition or first.co_firstlineno != definition.lineno:
         return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
     explained = set(_packages_of_decorators(module, qualname, text))
     for layer in layers[:-1]:
@@ -71,11 +71,17 @@ def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.Func
         return
     for name, member in list(vars(site.raw).items()):
         accessors = (member.fdel, member.fset, member.fget) if isinstance(member, property) else (member,)
-        inner = [live.function_inside(one) for one in accessors if one is not None and not isinstance(one, type)]
-        functions = [one for one in inner if one is not None and one.__qualname__ == f"{qualname}.{name}"]
+        inner = [
+            live.function_inside(accessor)
+            for accessor in accessors
+            if accessor is not None and not isinstance(accessor, type)
+        ]
+        functions = [
+            function for function in inner if function is not None and function.__qualname__ == f"{qualname}.{name}"
+        ]
         if functions:
             # The functions of a property share one name; only the last one in the file is compared.
-            yield f"{qualname}.{name}", max(functions, key=lambda one: one.__code__.co_firstlineno)
+            yield f"{qualname}.{name}", max(functions, key=lambda function: function.__code__.co_firstlineno)
 
 
 def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:

@@ -67,11 +67,11 @@ def source_of(release: Version) -> Release:
 @memo
 def model_types() -> dict[str, tuple[Version, Version]]:
     """Every model type that some release has: the first release that has it, and the last."""
-    found: dict[str, tuple[Version, Version]] = {}
+    ranges: dict[str, tuple[Version, Version]] = {}
     known = releases()
     for model_type, runs in _data()["model_types"].items():
-        found[model_type] = (known[runs[0][0]], known[runs[-1][1]])
-    return found
+        ranges[model_type] = (known[runs[0][0]], known[runs[-1][1]])
+    return ranges
 
 
 def _tables(number: int) -> str:

@@ -58,7 +58,7 @@ class Table:
 
     def with_module(self, module: str) -> Optional[frozenset[int]]:
         """The releases, as numbers, that have a module; None where nothing is known that lacks it."""
-        rows = [self.modules[one] for one in _patterns(module) if one in self.modules]
+        rows = [self.modules[pattern] for pattern in _patterns(module) if pattern in self.modules]
         return next((row.present for row in rows if row.present is not None), None)
 
     def with_name(self, module: str, name: str) -> Optional[frozenset[int]]:
@@ -68,7 +68,12 @@ class Table:
         named = None
         if row is not None:
             named = next(
-                (row.names[one] for one in (name, "TF*", "Flax*") if _fits(name, one) and one in row.names), None
+                (
+                    row.names[pattern]
+                    for pattern in (name, "TF*", "Flax*")
+                    if _fits(name, pattern) and pattern in row.names
+                ),
+                None,
             )
         if named is None:
             named = self.with_module(f"{module}.{name}")
@@ -80,7 +85,10 @@ class Table:
 def _patterns(module: str) -> tuple[str, ...]:
     """The rows that may say of a module where it is: its own, and the one for its framework."""
     last = module.rpartition(".")[2]
-    return (module, *(f"{PACKAGE}.models.{one}*" for one in ("modeling_tf_", "modeling_flax_") if last.startswith(one)))
+    return (
+        module,
+        *(f"{PACKAGE}.models.{prefix}*" for prefix in ("modeling_tf_", "modeling_flax_") if last.startswith(prefix)),
+    )
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -140,11 +148,11 @@ def _lines() -> list[str]:
 
 def read(runs: str) -> frozenset[int]:
     """Numbers from runs: ``0-2,5`` are 0, 1, 2 and 5."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for run in runs.split(",") if runs != "-" else ():
         begin, _, end = run.partition("-")
-        found.update(range(int(begin), int(end or begin) + 1))
-    return frozenset(found)
+        numbers.update(range(int(begin), int(end or begin) + 1))
+    return frozenset(numbers)
 
 
 def written(numbers: frozenset[int]) -> str:

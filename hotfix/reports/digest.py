@@ -52,13 +52,17 @@ def cure_digest(fix: Fix) -> str:
 
     The report of the bug, the matcher and the proof do not count.
     """
-    implementations = {id(one.implementation): one.implementation for one in (*fix.targets, *fix.companions)}
-    implementations = {id: one for id, one in implementations.items() if not isinstance(one, Addition) or one.home}
+    implementations = {id(target.implementation): target.implementation for target in (*fix.targets, *fix.companions)}
+    implementations = {
+        id: implementation
+        for id, implementation in implementations.items()
+        if not isinstance(implementation, Addition) or implementation.home
+    }
     parts = {
-        _rewrite_digest(one.old, one.new)
-        if isinstance(one, Rewrite)
-        else code_digest(one.home if isinstance(one, Addition) else one.__module__)
-        for one in implementations.values()
+        _rewrite_digest(implementation.old, implementation.new)
+        if isinstance(implementation, Rewrite)
+        else code_digest(implementation.home if isinstance(implementation, Addition) else implementation.__module__)
+        for implementation in implementations.values()
     }
     parts.update(_condition_digest(target.condition.pieces) for target in fix.targets if target.condition.pieces)
     return patch_set_digest(sorted(parts))
@@ -102,7 +106,7 @@ def _condition_digest(pieces: tuple[str, ...]) -> str:
 def _reached(module: str, wanted: str = "*", proof: bool = False) -> set[tuple[str, int]]:
     """The statements that define a name of a module (``*``: all) and the names it uses, as modules and numbers."""
     package = module.partition(".")[0]
-    found: set[tuple[str, int]] = set()
+    reached: set[tuple[str, int]] = set()
     left = [(module, wanted)]
     seen: set[tuple[str, str]] = set()
     while left:
@@ -112,11 +116,11 @@ def _reached(module: str, wanted: str = "*", proof: bool = False) -> set[tuple[s
         seen.add((name, wanted))
         every, numbers = _statements(name, proof), _numbers(name, proof)
         for number in range(len(every)) if wanted == "*" else numbers.get(wanted, ()):
-            if (name, number) not in found:
+            if (name, number) not in reached:
                 if not isinstance(every[number], (ast.Import, ast.ImportFrom)):
-                    found.add((name, number))
+                    reached.add((name, number))
                 left += _used_by(name, number, proof, package)
-    return found
+    return reached
 
 
 def _texts(reached: Iterable[tuple[str, int]], proof: bool = False) -> list[str]:
@@ -134,11 +138,11 @@ def _text(module: str, number: int, proof: bool) -> str:
 @memo
 def _numbers(module: str, proof: bool) -> dict[str, list[int]]:
     """The statements of a module that define each name; cached, since all cures use the same helpers."""
-    found: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for number, statement in enumerate(_statements(module, proof)):
         for name in _defined(statement):
-            found.setdefault(name, []).append(number)
-    return found
+            numbers.setdefault(name, []).append(number)
+    return numbers
 
 
 @memo
@@ -151,12 +155,16 @@ def _statements(module: str, proof: bool) -> list[ast.stmt]:
     text = read_installed(module)
     if text is None:
         return []
-    every = [one for one in source.without_docstring(source.parse(text).body) if not _is_for_types(one)]
+    every = [
+        statement for statement in source.without_docstring(source.parse(text).body) if not _is_for_types(statement)
+    ]
     if not proof:
-        return [one for one in every if not _is_beside_the_cure(one)]
-    attributes = (node for one in every for node in ast.walk(one) if isinstance(node, ast.Attribute))
+        return [statement for statement in every if not _is_beside_the_cure(statement)]
+    attributes = (node for statement in every for node in ast.walk(statement) if isinstance(node, ast.Attribute))
     read = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "FIX"}
-    return [_without(_NAME | (_SAID - read), one) if _is_declaration(one) else one for one in every]
+    return [
+        _without(_NAME | (_SAID - read), statement) if _is_declaration(statement) else statement for statement in every
+    ]
 
 
 def _without(names: set[str], declaration: ast.stmt) -> ast.stmt:
@@ -187,13 +195,13 @@ def _is_for_types(node: ast.stmt) -> bool:
 
 def _is_beside_the_cure(node: ast.stmt) -> bool:
     decorators = getattr(node, "decorator_list", [])
-    called = [one.func if isinstance(one, ast.Call) else one for one in decorators]
-    names = {one.attr for one in called if isinstance(one, ast.Attribute)}
+    called = [decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in decorators]
+    names = {function.attr for function in called if isinstance(function, ast.Attribute)}
     return _is_declaration(node) or bool(names & _PROOF)
 
 
 def _is_declaration(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and any("FIX" in ast.dump(one) for one in node.targets)
+    return isinstance(node, ast.Assign) and any("FIX" in ast.dump(target) for target in node.targets)
 
 
 def _defined(statement: ast.stmt) -> set[str]:

@@ -245,10 +245,10 @@ def _checked(record: Any) -> dict[str, Any]:
     if not all(isinstance(line, str) and line.count(" ") > 0 for line in record.get("patches") or ()):
         raise ValueError("its patches are no lines")
     for outcome in record.get("outcomes") or ():
-        if not isinstance(outcome, dict) or not all(isinstance(outcome.get(one), str) for one in _OF_AN_OUTCOME):
+        if not isinstance(outcome, dict) or not all(isinstance(outcome.get(name), str) for name in _OF_AN_OUTCOME):
             raise ValueError("its outcomes are none")
     for row in record.get("observed") or ():
-        if not isinstance(row, dict) or not all(isinstance(row.get(one), kind) for one, kind in _OF_A_COUNT.items()):
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), kind) for name, kind in _OF_A_COUNT.items()):
             raise ValueError("what it has observed are no counts")
         first = row.get("first")
         if first is not None and not (
@@ -289,9 +289,9 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value, "")
     if isinstance(value, list):
-        return [_clean(one) for one in value]
+        return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {clean(str(name), ""): _clean(one) for name, one in value.items()}
+        return {clean(str(name), ""): _clean(item) for name, item in value.items()}
     return value
 
 
@@ -299,69 +299,71 @@ def _group(digest: str, members: list[dict[str, Any]], largest: list[dict[str, A
     return Group(
         digest=digest,
         processes=len(members),
-        hosts=tuple(sorted({str(one.get("host")) for one in members})),
-        ranks=tuple(sorted({one["rank"] for one in members if one.get("rank") is not None})),
-        examples=tuple(f"{one.get('host')}:{one.get('pid')}" for one in members[:3]),
+        hosts=tuple(sorted({str(member.get("host")) for member in members})),
+        ranks=tuple(sorted({member["rank"] for member in members if member.get("rank") is not None})),
+        examples=tuple(f"{member.get('host')}:{member.get('pid')}" for member in members[:3]),
         differences=() if members is largest else tuple(_differences(members[0], largest[0])),
     )
 
 
-def _differences(one: dict[str, Any], usual: dict[str, Any]) -> list[str]:
+def _differences(different: dict[str, Any], usual: dict[str, Any]) -> list[str]:
     """How a record differs from a record of the largest group."""
     versions = [
         {"hotfix": record.get("hotfix"), "python": record.get("python"), **(record.get("packages") or {})}
-        for record in (one, usual)
+        for record in (different, usual)
     ]
     sentences = _entries(versions[0], versions[1], " ", "no ")
     # The folder of the records is not part of the patch set.
     switches = [
         {name: value for name, value in (record.get("switches") or {}).items() if name != "HOTFIX_RECORD"}
-        for record in (one, usual)
+        for record in (different, usual)
     ]
     sentences += _entries(switches[0], switches[1], "=", "without ")
-    sentences += compare_patches(one.get("patches") or (), usual.get("patches") or ())
-    why = {(outcome["fix"], outcome["target"]): outcome for outcome in one.get("outcomes") or ()}
-    for patch in sorted(set(usual.get("patches") or ()) - set(one.get("patches") or ())):
+    sentences += compare_patches(different.get("patches") or (), usual.get("patches") or ())
+    why = {(outcome["fix"], outcome["target"]): outcome for outcome in different.get("outcomes") or ()}
+    for patch in sorted(set(usual.get("patches") or ()) - set(different.get("patches") or ())):
         outcome = why.get(tuple(patch.split(" ")[:2]))
         if outcome and outcome["state"] != "applied":
             sentences.append(f"{outcome['target']} is {outcome['verdict']}, {outcome['state']}: {outcome['reason']}")
     return sentences
 
 
-def _entries(one: dict[str, Any], usual: dict[str, Any], sign: str, without: str) -> list[str]:
+def _entries(different: dict[str, Any], usual: dict[str, Any], sign: str, without: str) -> list[str]:
     sentences = []
-    for name in sorted({*one, *usual}):
-        mine, theirs = (f"{name}{sign}{table[name]}" if name in table else f"{without}{name}" for table in (one, usual))
+    for name in sorted({*different, *usual}):
+        mine, theirs = (
+            f"{name}{sign}{table[name]}" if name in table else f"{without}{name}" for table in (different, usual)
+        )
         if mine != theirs:
             sentences.append(f"{mine} instead of {theirs}")
     return sentences
 
 
-def compare_patches(one: Iterable[str], usual: Iterable[str]) -> list[str]:
+def compare_patches(ours: Iterable[str], usual: Iterable[str]) -> list[str]:
     """How one patch set differs from another, in sentences.
 
     Args:
-        one: the patch lines, as in `hotfix.reports.report.Report.patches`.
+        ours: the patch lines, as in `hotfix.reports.report.Report.patches`.
         usual: the patch lines to compare with.
     """
     mine, theirs = (
-        {tuple(patch.split(" ")[:2]): patch.split(" ")[2:] for patch in patches} for patches in (one, usual)
+        {tuple(patch.split(" ")[:2]): patch.split(" ")[2:] for patch in patches} for patches in (ours, usual)
     )
     if not mine and len({fix for fix, _ in theirs}) > 1:
         return ["nothing is repaired there"]
-    found: dict[tuple[str, str], list[str]] = {}
+    by_sentence: dict[tuple[str, str], list[str]] = {}
     for fix, target in sorted({*mine, *theirs}):
         here, there = mine.get((fix, target)), theirs.get((fix, target))
         if here is None:
-            found.setdefault((fix, "without {fix} on {where}"), []).append(target)
+            by_sentence.setdefault((fix, "without {fix} on {where}"), []).append(target)
         elif there is None:
-            found.setdefault((fix, "{fix} on {where} in addition"), []).append(target)
+            by_sentence.setdefault((fix, "{fix} on {where} in addition"), []).append(target)
         elif here[:1] != there[:1]:
             other = f"({here[0]} instead of {there[0]})"
-            found.setdefault((fix, f"{{fix}} on {{where}} repairs other source {other}"), []).append(target)
+            by_sentence.setdefault((fix, f"{{fix}} on {{where}} repairs other source {other}"), []).append(target)
         elif here != there:
-            found.setdefault((fix, "{fix} is another version of that fix"), []).append(target)
-    sentences = [text.format(fix=fix, where=_functions(targets)) for (fix, text), targets in found.items()]
+            by_sentence.setdefault((fix, "{fix} is another version of that fix"), []).append(target)
+    sentences = [text.format(fix=fix, where=_functions(targets)) for (fix, text), targets in by_sentence.items()]
     if len(sentences) > _NAMED:
         sentences[_NAMED:] = [f"and {len(sentences) - _NAMED} differences more"]
     return sentences
@@ -381,5 +383,5 @@ def _failures(records: list[dict[str, Any]]) -> list[str]:
     return [f"{sentence} ({_count(number, 'process', 'processes')})" for sentence, number in sorted(counted.items())]
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _count(number: int, singular: str, many: str = "") -> str:
+    return f"{number} {singular if number == 1 else many or singular + 's'}"

@@ -120,7 +120,7 @@ def against(locked: Mapping[str, Any], report: Report, folders: Collection[str])
         asked_for = entry.id in there.repaired or entry.id in here.repaired
         if entry.kind != "silent" or (entry.optin and not asked_for):
             continue
-        was, now = (one.has(entry, folders) for one in (there, here))
+        was, now = (side.has(entry, folders) for side in (there, here))
         if was and now is False:
             sentences.append(f"it may have learned with {entry.id}, which is not here ({here.why(entry)})")
         elif now and was is False:
@@ -136,7 +136,7 @@ class _Standing:
 
     def __init__(self, packages: Mapping[str, Any], patches: Iterable[Any]) -> None:
         self.packages = packages
-        self.repaired = {str(one).partition(" ")[0] for one in patches}
+        self.repaired = {str(patch).partition(" ")[0] for patch in patches}
         try:
             self.release: Optional[Version] = Version(str(packages.get("transformers", "")))
         except ValueError:  # it was not installed, or has no valid version

@@ -40,11 +40,11 @@ def _say(
     parent = getattr(sys.modules.get("multiprocessing"), "parent_process", None)
     is_child = os.getpid() != pid or (parent is not None and parent() is not None)
     if not is_child and job.rank() in (None, 0):
-        for one in sentences(counted(), mode, entries()):
+        for line in sentences(counted(), mode, entries()):
             if mode == "repair":
-                log.notice(one)
+                log.notice(line)
             else:
-                log.log(logging.WARNING, one)
+                log.log(logging.WARNING, line)
 
 
 def sentences(counted: Iterable[Counted], mode: str, entries: Mapping[str, Entry]) -> list[str]:
@@ -55,22 +55,22 @@ def sentences(counted: Iterable[Counted], mode: str, entries: Mapping[str, Entry
         mode: ``repair`` or ``observe``.
         entries: the catalogue entry of each fix.
     """
-    return [sentence(one, mode, entries.get(one.fix)) for one in counted if one.struck]
+    return [sentence(count, mode, entries.get(count.fix)) for count in counted if count.struck]
 
 
-def sentence(one: Counted, mode: str, entry: Any = None) -> str:
+def sentence(count: Counted, mode: str, entry: Any = None) -> str:
     """The triggered bug, how often, where first, the error in the result, and the switch that repairs it.
 
     Args:
-        one: the counts, with at least one call that triggered the bug.
+        count: the counts, with at least one call that triggered the bug.
         mode: ``repair`` or ``observe``.
         entry: the catalogue entry of the fix.
     """
-    calls = times(one)
+    calls = times(count)
     if mode == "repair":
-        return f"{one.fix}: spared {calls}: unrepaired, {one.wrong}."
-    first = f", first in {one.first.place} at {clock(one.first.time)}" if one.first else ""
-    return f"{one.fix} struck on {calls}{first}: {one.wrong}. {switch(one.fix, entry)}"
+        return f"{count.fix}: spared {calls}: unrepaired, {count.wrong}."
+    first = f", first in {count.first.place} at {clock(count.first.time)}" if count.first else ""
+    return f"{count.fix} struck on {calls}{first}: {count.wrong}. {switch(count.fix, entry)}"
 
 
 def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -79,12 +79,12 @@ def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     Args:
         rows: as `summed` returns them.
     """
-    found = []
+    sentences = []
     for row in rows:
         if row["struck"]:
             first = f", first in {place_of(row)}" if row["first"] else ""
-            found.append(f"{row['fix']} struck on {counts_of(row)}{first}: {row['wrong']}.")
-    return found
+            sentences.append(f"{row['fix']} struck on {counts_of(row)}{first}: {row['wrong']}.")
+    return sentences
 
 
 def counts_of(row: Mapping[str, Any]) -> str:
@@ -93,13 +93,13 @@ def counts_of(row: Mapping[str, Any]) -> str:
     Args:
         row: as `summed` returns them.
     """
-    one = Counted(**{name: row[name] for name in _OF_ONE}, first=None)
+    count = Counted(**{name: row[name] for name in _OF_ONE}, first=None)
     ranks = f", rank {number_ranges(row['ranks'])}" if row["ranks"] else ""
     if row["when"] is None:
-        name = one.place.partition(":")[2]
-        return f"{one.calls:,} call{'s' * (one.calls != 1)} of {name}"
-    untold = f", not told of {one.untold:,}" if one.untold else ""
-    return f"{times(one)}{untold}{ranks}"
+        name = count.place.partition(":")[2]
+        return f"{count.calls:,} call{'s' * (count.calls != 1)} of {name}"
+    untold = f", not told of {count.untold:,}" if count.untold else ""
+    return f"{times(count)}{untold}{ranks}"
 
 
 def place_of(row: Mapping[str, Any]) -> str:
@@ -107,11 +107,11 @@ def place_of(row: Mapping[str, Any]) -> str:
     return f"{row['first']['place']} at {clock(row['first']['time'])}"
 
 
-def times(one: Counted) -> str:
+def times(count: Counted) -> str:
     """How many calls of a function triggered a bug."""
-    name = one.place.partition(":")[2]
-    of = f"{one.struck:,} of {one.asked:,} calls"
-    sampled = f" that were asked about, of {one.calls:,}" if one.every > 1 else ""
+    name = count.place.partition(":")[2]
+    of = f"{count.struck:,} of {count.asked:,} calls"
+    sampled = f" that were asked about, of {count.calls:,}" if count.every > 1 else ""
     return f"{of} of {name}{sampled}"
 
 
@@ -137,42 +137,42 @@ def summed(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         As `Counted.to_dict`, with the number of processes that called the function (``processes``), the ranks on which
         the bug was triggered (``ranks``), and why calls may be missing (``missing``), in sentences.
     """
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    sums: dict[tuple[str, str], dict[str, Any]] = {}
     for record in records:
-        for one in record.get("observed") or ():
-            row = found.setdefault(
-                (one["fix"], one["place"]), {**one, **_NOTHING, "first": None, "ranks": [], "missing": []}
+        for counted in record.get("observed") or ():
+            row = sums.setdefault(
+                (counted["fix"], counted["place"]), {**counted, **_NOTHING, "first": None, "ranks": [], "missing": []}
             )
-            row["compiled"] = bool(row.get("compiled") or one.get("compiled"))
-            row["missing"] = list(dict.fromkeys([*row["missing"], *_missing(record, one)]))
+            row["compiled"] = bool(row.get("compiled") or counted.get("compiled"))
+            row["missing"] = list(dict.fromkeys([*row["missing"], *_missing(record, counted)]))
             for name in ("calls", "asked", "struck", "untold"):
-                row[name] += one[name]
-            row["processes"] += bool(one["calls"])
-            if one["struck"] and record.get("rank") is not None:
+                row[name] += counted[name]
+            row["processes"] += bool(counted["calls"])
+            if counted["struck"] and record.get("rank") is not None:
                 row["ranks"] = sorted({*row["ranks"], record["rank"]})
-            firsts = [first for first in (row["first"], one.get("first")) if first]
+            firsts = [first for first in (row["first"], counted.get("first")) if first]
             row["first"] = min(firsts, key=lambda first: first["time"], default=None)
-    return sorted(found.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
+    return sorted(sums.values(), key=lambda row: (-row["struck"], -row["untold"], -row["calls"], row["fix"]))
 
 
 # States of a function that has a counter but is no longer in place.
 _NOT_COUNTED = ("skipped", "failed")
 
 
-def _missing(record: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
+def _missing(record: Mapping[str, Any], row: Mapping[str, Any]) -> list[str]:
     """Why the counts of a process lack calls of a function, in sentences."""
     sentences = []
-    if one.get("compiled"):
+    if row.get("compiled"):
         sentences.append("It was compiled by torch.compile, and calls of a graph are not counted.")
     elif isinstance(record.get("beyond_reach"), str):
         sentences.append(record["beyond_reach"])
     sentences += [
         outcome["reason"]
         for outcome in record.get("outcomes") or ()
-        if (outcome["fix"], outcome["target"]) == (one["fix"], one["place"]) and outcome["state"] in _NOT_COUNTED
+        if (outcome["fix"], outcome["target"]) == (row["fix"], row["place"]) and outcome["state"] in _NOT_COUNTED
     ]
     # The first call and the first trigger are written at once: a function without a call was not called.
-    if one["calls"] and not one["struck"] and not record.get("ended", True):
+    if row["calls"] and not row["struck"] and not record.get("ended", True):
         sentences.append("A process that called it ended from outside, by os._exit or a crash.")
     return sentences
 

@@ -81,7 +81,7 @@ class Record:
                 packages=dict(report.packages),
                 digest=report.digest,
                 patches=list(report.patches),
-                outcomes=[one.to_dict() for one in happened],
+                outcomes=[outcome.to_dict() for outcome in happened],
             )
             self._write()
 
@@ -116,10 +116,10 @@ class Record:
         self._content["written"] = round(time.time(), 3)
         if self._counted is not None:
             self._content["mode"] = self._policy.mode
-            self._content["observed"] = [one.to_dict() for one in self._counted(wait)]
+            self._content["observed"] = [count.to_dict() for count in self._counted(wait)]
             self._content["beyond_reach"] = compiled.beyond_reach(at_the_end=bool(self._content["ended"]))
         self._content.update({"left_alone": scope.left_alone()} if scope.left_alone() else {})
-        restored = {name: one._asdict() for name, one in asked.received().items()}
+        restored = {name: receipt._asdict() for name, receipt in asked.received().items()}
         self._content.update({"restored": restored} if restored else {})
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -103,17 +103,21 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """The public form, as printed by ``hotfix status --json``."""
-        more: dict[str, Any] = {"mode": self.mode, "observed": [one.to_dict() for one in self.observed]}
+        more: dict[str, Any] = {"mode": self.mode, "observed": [count.to_dict() for count in self.observed]}
         return {
             "hotfix": __version__,
             "digest": self.digest,
             "python": platform.python_version(),
             "packages": dict(self.packages),
-            "unexamined": [asdict(one) for one in self.unexamined],
+            "unexamined": [asdict(group) for group in self.unexamined],
             "outcomes": [outcome.to_dict() for outcome in self.outcomes],
             **(more if self.observed or self.mode != "repair" else {}),
             **({"left_alone": dict(self.left_alone)} if self.left_alone else {}),
-            **({"restored": {name: one._asdict() for name, one in self.restored.items()}} if self.restored else {}),
+            **(
+                {"restored": {name: receipt._asdict() for name, receipt in self.restored.items()}}
+                if self.restored
+                else {}
+            ),
         }
 
     def to_json(self) -> str:
@@ -136,7 +140,7 @@ class Report:
 
     def rows(self, fix: str = "") -> list[tables.Row]:
         """One row for each fix, or for this fix alone; failures come first, fixes with nothing to do last."""
-        return tables.by_fix((one for one in self if fix in ("", one.fix)), self.entries)
+        return tables.by_fix((outcome for outcome in self if fix in ("", outcome.fix)), self.entries)
 
     def group_of(self, row: tables.Row) -> str:
         """The opt-in group of a fix that is off by default; else an empty string."""
@@ -177,12 +181,14 @@ class Report:
             kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
             sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")
         sentences += [f"{fix}: left alone, {reason}" for fix, reason in self.left_alone.items()]
-        sentences += [f"{one.fix}: {name} was restored for {one.place}" for name, one in self.restored.items()]
+        sentences += [
+            f"{receipt.fix}: {name} was restored for {receipt.place}" for name, receipt in self.restored.items()
+        ]
         if self.observed:
             from . import observed
 
             sentences += observed.sentences(self.observed, self.mode, self.entries)
-        return [*sentences, *(f"{one} `hotfix status --unknown` lists them." for one in self.unexamined)]
+        return [*sentences, *(f"{group} `hotfix status --unknown` lists them." for group in self.unexamined)]
 
     def headline(self) -> str:
         """One line with the versions and the patch set."""
@@ -210,12 +216,12 @@ def _is_harmless(outcome: Outcome) -> bool:
 
 def _unexamined(outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[Unexamined]:
     """One row for each package with functions that only the matcher of a fix can judge."""
-    found: dict[str, dict[str, bool]] = {}
-    for one in outcomes:
-        if one.state is not State.DISABLED and (_is_harmless(one) or one.looks_broken):
-            functions = found.setdefault(one.target.partition(".")[0], {})
-            functions[one.target] = functions.get(one.target, False) or one.looks_broken
-    for package, functions in found.items():
+    modules: dict[str, dict[str, bool]] = {}
+    for outcome in outcomes:
+        if outcome.state is not State.DISABLED and (_is_harmless(outcome) or outcome.looks_broken):
+            functions = modules.setdefault(outcome.target.partition(".")[0], {})
+            functions[outcome.target] = functions.get(outcome.target, False) or outcome.looks_broken
+    for package, functions in modules.items():
         newest = catalogue.examined(package)[-1:]
         release = str(installed.version(package) or "")
         yield Unexamined(package, release, "".join(newest), len(functions), sum(functions.values()))
@@ -270,15 +276,15 @@ def make(
         if entry.id not in on:
             disabled = switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or off
         fix = entry.load()
-        found = []
+        pairs = []
         for target in fix.targets:
             seen = [outcome for (id, name), outcome in happened.items() if id == fix.id and _is(target, name)]
-            found.append((target, seen or [_foretold_or_failed(fix, target, disabled, switches, catalogue)]))
-        return found
+            pairs.append((target, seen or [_foretold_or_failed(fix, target, disabled, switches, catalogue)]))
+        return pairs
 
     def outcomes_of(entry: Entry) -> list[Outcome]:
         try:
-            return [one for _, outcomes in of(entry) for one in outcomes]
+            return [outcome for _, outcomes in of(entry) for outcome in outcomes]
         except Exception as error:
             reason = f"The fix cannot be loaded: {type(error).__name__}: {error}"
             return [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.targets]
@@ -290,25 +296,25 @@ def make(
         if entry.id not in on or (entry.id not in touched and _has_nothing_to_do(entry, catalogue)):
             continue
         try:
-            found = of(entry)
+            pairs = of(entry)
         except Exception:  # `outcomes_of` reports it
             at_work[entry.id] = outcomes_of(entry)
             continue
-        at_work[entry.id] = [one for _, outcomes in found for one in outcomes]
+        at_work[entry.id] = [outcome for _, outcomes in pairs for outcome in outcomes]
         fix = entry.load()
-        for target, now in found:
+        for target, now in pairs:
             if "*" in target.module:
                 # Which modules a pattern matches is known only at import. Ready and repaired count the same.
-                settled = all(one.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for one in now)
+                settled = all(outcome.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for outcome in now)
                 if (
                     settled
                     and not switches.observes
-                    and not any(one.state in (State.DISABLED, State.FAILED) for one in now)
+                    and not any(outcome.state in (State.DISABLED, State.FAILED) for outcome in now)
                 ):
                     patches.append(f"{fix.id} {target} - {cure_digest(fix)}")
                 continue
-            repaired = [one for one in now if one.state in (State.APPLIED, State.PENDING)]
-            patches += [f"{fix.id} {one.target} {one.source} {cure_digest(fix)}" for one in repaired]
+            repaired = [outcome for outcome in now if outcome.state in (State.APPLIED, State.PENDING)]
+            patches += [f"{fix.id} {outcome.target} {outcome.source} {cure_digest(fix)}" for outcome in repaired]
     packages = {name: str(version) for name in PACKAGES if (version := installed.version(name))}
     patches.sort()
 
@@ -316,7 +322,7 @@ def make(
         for entry in catalogue.entries.values():
             yield from at_work.get(entry.id) or outcomes_of(entry)
 
-    unexamined = tuple(_unexamined((one for outcomes in at_work.values() for one in outcomes), catalogue))
+    unexamined = tuple(_unexamined((outcome for outcomes in at_work.values() for outcome in outcomes), catalogue))
     digest, mode = patch_set_digest(patches), switches.mode
     entries = catalogue.entries
     happened_here = counted, mode, dict(left_alone), dict(restored)
@@ -405,5 +411,5 @@ def _foretold(fix: Fix, target: Target, disabled: Optional[str], switches: Polic
         state, reason = State.PENDING, f"{reason} It is repaired when the module is imported."
         if installed.is_executed(target.module):
             state, reason = State.FAILED, f"{judgement.reason} It was imported past hotfix, and is not repaired."
-    found = judgement.verdict, state, False, reason, judgement.source, judgement.harmless
-    return Outcome(fix.id, str(target), *found, restores=switches.restores_on_demand(fix, target))
+    result = judgement.verdict, state, False, reason, judgement.source, judgement.harmless
+    return Outcome(fix.id, str(target), *result, restores=switches.restores_on_demand(fix, target))

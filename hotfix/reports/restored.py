@@ -21,7 +21,7 @@ def sentence(received: Mapping[str, Received]) -> str:
     """
     first = next(iter(received)).partition(".")[0].partition(":")[0]
     release = installed.version(first)
-    shown = [f"{name.partition(':')[2]} for {one.place}" for name, one in list(received.items())[:_SHOWN]]
+    shown = [f"{name.partition(':')[2]} for {receipt.place}" for name, receipt in list(received.items())[:_SHOWN]]
     more = ", \N{HORIZONTAL ELLIPSIS}" if len(received) > _SHOWN else ""
     names = "1 name" if len(received) == 1 else f"{len(received)} names"
     lacking = f"{first} {release}" if release else first

@@ -64,8 +64,8 @@ def sentence(repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Receiv
     packages = [package for package, _ in repaired.values()]
     if packages:
         counted = [
-            f"{_repairs(packages.count(one), first=not number)} for {_with_version(one)}"
-            for number, one in enumerate(sorted(set(packages), key=packages.count, reverse=True))
+            f"{_repairs(packages.count(package), first=not number)} for {_with_version(package)}"
+            for number, package in enumerate(sorted(set(packages), key=packages.count, reverse=True))
         ]
         silent = sum(kind == "silent" for _, kind in repaired.values())
         parts.append(", ".join([*counted, *([f"{silent} of silent bugs"] if silent else [])]))

@@ -130,7 +130,7 @@ def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome],
         + _html_table(COLUMNS, [row.cells() for row in rows])
         + "".join(f"<p>{escape(note)}</p>" for note in notes)
         + f"<details><summary>{len(outcomes)} targets</summary>"
-        + _html_table(TARGET_COLUMNS, [target_cells(one) for one in outcomes])
+        + _html_table(TARGET_COLUMNS, [target_cells(outcome) for outcome in outcomes])
         + "</details>"
     )
 
@@ -144,7 +144,9 @@ def clean(text: str, kept: str = "\n\t") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in kept else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(
+        character if character.isprintable() or character in kept else "\N{REPLACEMENT CHARACTER}" for character in text
+    )
 
 
 def plain_table(rows: Sequence[Sequence[str]]) -> str:
@@ -202,8 +204,8 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 def escaped_markdown(text: str) -> str:
     """Text escaped so that Markdown shows it literally."""
-    for one in "\\|`<>[]*_":
-        text = text.replace(one, "\\" + one)
+    for character in "\\|`<>[]*_":
+        text = text.replace(character, "\\" + character)
     return text
 
 
@@ -271,16 +273,16 @@ def _rank(outcome: Outcome) -> int:
 
 def _row(fix: str, outcomes: list[Outcome], entries: Mapping[str, Entry]) -> Row:
     speaker = min(outcomes, key=_rank)
-    same = [one for one in outcomes if (one.verdict, one.state) == (speaker.verdict, speaker.state)]
-    rest = Counter(_word(one) for one in outcomes if one not in same)
+    same = [outcome for outcome in outcomes if (outcome.verdict, outcome.state) == (speaker.verdict, speaker.state)]
+    rest = Counter(_word(outcome) for outcome in outcomes if outcome not in same)
     others = ", ".join(f"{count} {word}" for word, count in rest.items())
     reason = _reason(speaker, same, outcomes) + (f" Of its other functions: {others}." if others else "")
     entry = entries.get(fix)
     harmless = speaker.verdict is Verdict.UNKNOWN and speaker.harmless and speaker.state is State.SKIPPED
     kind, title = (entry.kind, entry.title) if entry else ("", "")
-    late = sum(one.late for one in same)
+    late = sum(outcome.late for outcome in same)
     title += f" ({late} late)" if title and late and speaker.state is State.APPLIED else ""
-    restores = speaker.state in (State.APPLIED, State.PENDING) and all(one.restores for one in same)
+    restores = speaker.state in (State.APPLIED, State.PENDING) and all(outcome.restores for outcome in same)
     return Row(fix, kind, speaker.verdict, speaker.state, reason, title, harmless, restores)
 
 
@@ -292,10 +294,10 @@ def _word(outcome: Outcome) -> str:
 
 
 def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> str:
-    places = list(dict.fromkeys(model_of(one.target) for one in same))
+    places = list(dict.fromkeys(model_of(outcome.target) for outcome in same))
     named = ", ".join(places[:_NAMED]) + (f" and {len(places) - _NAMED} more" if len(places) > _NAMED else "")
     if speaker.state is State.APPLIED:
-        late = sum(one.late for one in same)
+        late = sum(outcome.late for outcome in same)
         return f"Repaired in {named}{f' ({late} late)' if late else ''}."
     if speaker.state is State.OBSERVED:
         return f"Not repaired, observed in {named}."
@@ -303,7 +305,7 @@ def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> s
         return f"Repaired on import: {named}."
     if speaker.verdict is Verdict.FIXED and speaker.state is State.SKIPPED:
         return "The installed source is good."
-    if len(same) == 1 or len({one.reason for one in same}) == 1:
+    if len(same) == 1 or len({outcome.reason for outcome in same}) == 1:
         return speaker.reason
     if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
         return f"None of its {len(outcomes)} targets is in what is installed."

@@ -52,7 +52,7 @@ def _gathered(own: str, group: Optional[torch.distributed.ProcessGroup]) -> list
     mine = torch.tensor(list(own.encode("ascii")), dtype=torch.uint8, device=device)
     everyones = [torch.empty_like(mine) for _ in range(dist.get_world_size(group))]
     dist.all_gather(everyones, mine, group=group)
-    return [bytes(one.tolist()).decode("ascii") for one in everyones]
+    return [bytes(tensor.tolist()).decode("ascii") for tensor in everyones]
 
 
 def _message(digests: list[str]) -> str:

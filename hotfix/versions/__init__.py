@@ -1,1 +1,1 @@
-"""What is installed (`installed`), what its source is (`source`), and whether that source is broken (`verdict`)."""
+"""The installed packages (`installed`), their source (`source`), and whether it is broken (`verdict`)."""

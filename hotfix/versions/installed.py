@@ -1,7 +1,7 @@
-"""What is installed here, found out without importing it.
+"""Finds out what is installed, without importing it.
 
-Asking ``importlib.metadata`` costs 50 ms and more in a large environment, importing a package to ask for its version
-costs seconds; looking at one file beside the code costs under a millisecond and tells what would really be imported.
+``importlib.metadata`` takes 50 ms and more in a large environment, and importing a package to get its version takes
+seconds. Reading one file next to the code takes under a millisecond, and shows what would really be imported.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from packaging.version import InvalidVersion, Version
 from .._support.memo import memo
 
 _VERSION_FILES = ("version.py", "_version.py", "_version/__init__.py")
-_SECONDS = 2.0  # between what an installer writes first and its list of it
+_SECONDS = 2.0  # between the first file that an installer writes and its list of files
 
 
 def find_spec(module: str) -> Optional[ModuleSpec]:
-    """The spec with which `module` would be imported. Unlike importlib's function it imports no parent package."""
+    """The spec from which `module` would be imported. Unlike importlib's function, this imports no parent package."""
     path = None
     parent, _, _ = module.rpartition(".")
     if parent:
@@ -35,7 +35,7 @@ def find_spec(module: str) -> Optional[ModuleSpec]:
         try:
             spec: Optional[ModuleSpec] = finder.find_spec(module, path) if hasattr(finder, "find_spec") else None
         except KeyError:
-            # A folder without __init__.py in a package that is not imported, as an interrupted installation leaves it.
+            # A folder without __init__.py in a package that is not imported, as after an interrupted installation.
             continue
         if spec is not None:
             return spec
@@ -43,10 +43,10 @@ def find_spec(module: str) -> Optional[ModuleSpec]:
 
 
 def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
-    """The text of the module that `spec` describes, also from a zip file; None where only bytecode is installed."""
+    """The source of the module of a spec, also from a zip file; None if only bytecode is installed."""
     loader: Any = spec and spec.loader
     while loader is not None and not hasattr(loader, "get_source"):
-        loader = getattr(loader, "loader", None)  # importlib.util.LazyLoader stands for another one
+        loader = getattr(loader, "loader", None)  # importlib.util.LazyLoader wraps another loader
     if loader is None or spec is None:
         return None
     try:
@@ -57,7 +57,7 @@ def source_of(spec: Optional[ModuleSpec]) -> Optional[str]:
 
 
 def normal(distribution: str) -> str:
-    """The name of a distribution, normalised as PEP 503 says; of the folder of its metadata, too."""
+    """The name of a distribution or of its metadata folder, normalized as in PEP 503."""
     name = distribution.lower().replace("_", "-").replace(".", "-")
     while "--" in name:
         name = name.replace("--", "-")
@@ -65,7 +65,7 @@ def normal(distribution: str) -> str:
 
 
 def is_executed(module: str) -> bool:
-    """Whether a module was imported and has got its functions: not one that is being executed."""
+    """Whether a module was imported completely; a module that is being executed does not count."""
     loaded = sys.modules.get(module)
     if loaded is None or is_lazy(loaded):
         return False
@@ -73,18 +73,18 @@ def is_executed(module: str) -> bool:
 
 
 def is_lazy(module: object) -> bool:
-    """Whether a module is one of `importlib.util.LazyLoader` that nobody has used: to look into it would execute it."""
+    """Whether a module is an unused one of `importlib.util.LazyLoader`, which reading an attribute would execute."""
     util = sys.modules.get("importlib.util")
     return util is not None and type(module) is getattr(util, "_LazyModule", None)
 
 
 @memo
 def version(distribution: str) -> Optional[Version]:
-    """The version of an installed distribution, for instance ``version("flash-attn")``; None if it is not there.
+    """The version of an installed distribution, for instance ``version("flash-attn")``; None if it is not installed.
 
-    What the package says of itself comes first, since it belongs to the code that will run; an editable checkout says
-    ``4.50.0.dev0`` there. The name of the ``*.dist-info`` folder, beside the package or elsewhere on the path, comes
-    second: it also knows distributions whose package has another name.
+    The package's own ``__version__`` comes first, since it belongs to the code that will run; an editable checkout has
+    ``4.50.0.dev0`` there. The name of the ``*.dist-info`` folder, next to the package or elsewhere on the path, comes
+    second. It also works for distributions whose package has another name.
     """
     package = distribution.replace("-", "_")
     spec = find_spec(package)
@@ -106,11 +106,10 @@ def version(distribution: str) -> Optional[Version]:
 
 
 def is_as_released(module: str) -> bool:
-    """Whether the file of a module is what its wheel has brought, as far as the installer's list vouches for it.
+    """Whether the file of a module is unchanged since its installation, according to the installer's list of files.
 
-    A file that is as long as the list says and no younger than the list is taken for what the installer has written; a
-    younger one is compared by its hash. Without a list (editable installations, other package managers) nothing is
-    vouched for.
+    A file with the listed size that is not newer than the list counts as unchanged; a newer file must have the listed
+    hash. Without a list (editable installations, other package managers) the answer is no.
     """
     package = module.partition(".")[0]
     record = _record(package)
@@ -130,12 +129,12 @@ def is_as_released(module: str) -> bool:
         if str(status.st_size) != size:
             return False
         return status.st_mtime <= listed_at + _SECONDS or _has_hash(path, digest)
-    # Neither is there: the release has no such module, unless bytecode stands for it.
+    # Neither exists: the release has no such module, unless it is installed as bytecode.
     return not any(os.path.exists(path) for path in (f"{stem}.pyc", os.path.join(stem, "__init__.pyc")))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what packages and installers say.
+# Below: versions in packages, and the files of installers.
 
 
 def _own_words(spec: ModuleSpec, folder: Path) -> list[str]:
@@ -148,8 +147,8 @@ def _own_words(spec: ModuleSpec, folder: Path) -> list[str]:
 
 
 def _assigned(text: str) -> str:
-    """What the first line of a file that assigns a text to ``__version__`` assigns; empty without such a line."""
-    for line in f"\n{text}".split("\n__version__")[1:]:  # a regular expression takes longer to be made than to be used
+    """The string that the first such line of a file assigns to ``__version__``; empty without such a line."""
+    for line in f"\n{text}".split("\n__version__")[1:]:  # compiling a regular expression would take longer
         annotation, _, value = line.partition("\n")[0].partition("=")
         value = value.strip()
         if value[:1] in ("'", '"') and annotation.replace(" ", "") in ("", ":str"):
@@ -159,7 +158,7 @@ def _assigned(text: str) -> str:
 
 @memo
 def _metadata_folders(folder: str) -> dict[str, str]:
-    """The metadata folders in a folder of the path, by normalised name of the distribution."""
+    """The metadata folders in a folder of the path, by normalized name of the distribution."""
     try:
         names = os.listdir(folder)
     except OSError:  # a zip file, or a folder that does not exist
@@ -172,7 +171,7 @@ def _metadata_folders(folder: str) -> dict[str, str]:
 
 
 def _has_code(folder: str, metadata: str) -> bool:
-    """Whether what the metadata describes is there: an uninstallation may leave the folder behind."""
+    """Whether the package of a metadata folder exists: an uninstallation may leave the folder behind."""
     for name in ("top_level.txt", "RECORD"):
         try:
             text = Path(folder, metadata, name).read_text(encoding="utf-8", errors="replace")
@@ -186,7 +185,7 @@ def _has_code(folder: str, metadata: str) -> bool:
 
 @memo
 def _record(package: str) -> Optional[tuple[str, float, str]]:
-    """The folder of a package, and of its installer's list of files the time and the path; None without such a list."""
+    """The folder of a package, and the time and path of its installer's list of files; None without such a list."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations or spec.origin is None:
         return None
@@ -202,7 +201,7 @@ def _record(package: str) -> Optional[tuple[str, float, str]]:
 
 @memo
 def _listed(list_file: str, path: str) -> str:
-    """Hash and size, as ``HASH,SIZE``, of a file in an installer's list; empty where it is not in it."""
+    """The hash and size of a file in an installer's list, as ``HASH,SIZE``; empty if it is not listed."""
     text = _text(list_file)
     begin = text.find(f"\n{path},")
     if begin < 0:
@@ -213,7 +212,7 @@ def _listed(list_file: str, path: str) -> str:
 
 @memo
 def _text(list_file: str) -> str:
-    """A list, with an end of line before and after each line; to find a few files in it is quicker than to read all."""
+    """A list with a line end before and after each line; searching it for a few files is faster than parsing it."""
     return f"\n{Path(list_file).read_text(encoding='utf-8', errors='replace')}\n"
 
 

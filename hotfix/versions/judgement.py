@@ -1,4 +1,4 @@
-"""What is said of a target: broken, good, or unknown, and why. `hotfix.versions.verdict` finds it."""
+"""The judgement of a target: broken, fixed or unknown, and why. `hotfix.versions.verdict` makes it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import NamedTuple
 
 
 class Verdict(str, Enum):
-    """What the source of a target is, compared with the evidence."""
+    """The result of comparing the source of a target with the evidence."""
 
     BROKEN = "broken"  #: known to be broken
-    FIXED = "fixed"  #: known to be good
+    FIXED = "fixed"  #: known to be right
     ABSENT = "absent"  #: this release has no such target
-    UNAFFECTED = "unaffected"  #: the bug needs another package, in a version that is not here
-    UNKNOWN = "unknown"  #: nobody has seen this source
-    FOREIGN = "foreign"  #: somebody else has replaced the target
+    UNAFFECTED = "unaffected"  #: the bug needs another package, in a version that is not installed
+    UNKNOWN = "unknown"  #: nobody has examined this source
+    FOREIGN = "foreign"  #: other code has replaced the target
 
 
 class Judgement(NamedTuple):
-    """What was found of one target.
+    """The judgement of one target.
 
     Attributes:
         verdict: the verdict.
-        reason: why, in a sentence or two.
-        source: digest of what was judged; empty where there was no source.
-        harmless: whether nothing in the source looks broken, so that an unknown source is no news.
+        reason: the reason, in a sentence or two.
+        source: digest of the judged source; empty if there was none.
+        harmless: whether nothing in the source looks broken; then an unknown source is not reported.
     """
 
     verdict: Verdict

@@ -1,8 +1,8 @@
 """Whether a release lies in a range, for instance ``>=4.47.0,<=4.48.0,!=4.47.1``.
 
-`packaging.specifiers` says it of every release and every range, but importing it takes half as long as importing all of
-hotfix, and this is asked whenever transformers is imported. So what is simple is done here: a final release, and
-comparisons with final releases, which is what the evidence consists of. All else goes to packaging.
+`packaging.specifiers` decides it for every release and every range, but importing it takes half as long as importing
+all of hotfix, and every import of transformers needs an answer. So this module handles the simple case: a final release
+and comparisons with final releases, as in the evidence. The rest goes to packaging.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def contains(releases: str, release: Version, prereleases: Optional[bool] = None
     Args:
         releases: the range, as a specifier of PEP 440.
         release: the release.
-        prereleases: whether pre-releases are counted in, as `packaging.specifiers.SpecifierSet.contains` has it.
+        prereleases: whether pre-releases count, as in `packaging.specifiers.SpecifierSet.contains`.
     """
     bounds = _bounds(releases)
     is_final = not (release.is_prerelease or release.is_postrelease or release.local or release.epoch)
@@ -47,7 +47,7 @@ def contains(releases: str, release: Version, prereleases: Optional[bool] = None
 
 @memo
 def _bounds(releases: str) -> Optional[list[tuple[Callable[[_Numbers, _Numbers], bool], _Numbers]]]:
-    """How a final release has to compare with which ones; None if the range is not that simple."""
+    """The comparisons that a final release must pass; None if the range is not that simple."""
     bounds = []
     for clause in map(str.strip, releases.split(",")):
         sign = clause[:2] if clause[:2] in _COMPARISONS else clause[:1]

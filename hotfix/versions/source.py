@@ -1,7 +1,7 @@
-"""Find a function in the text of a module, and reduce it to a digest that means the same everywhere.
+"""Finds a definition in the source of a module, and computes a digest of it that is the same on every Python.
 
-Nothing is imported or executed, and a file is not parsed as a whole if it can be avoided: a modeling file of 2,000
-lines takes some 25 ms to parse, the one function in it less than one.
+This module imports and executes nothing. It avoids parsing whole files: parsing a modeling file of 2,000 lines takes
+about 25 ms, one function in it less than 1 ms.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .._support.words import parts
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _WITH_DOCSTRING = {*_DEFINITIONS, ast.Module}
-_DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits, an identity and not a signature
+_DIGEST_LENGTH = 20  # hexadecimal digits: 80 bits identify a source, but do not sign it
 
-# Fields that differ between Python versions or do not change what is computed.
+# Fields that differ between Python versions or do not change the program.
 _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 
 
@@ -36,9 +36,8 @@ class Found(NamedTuple):
 
     Attributes:
         node: its syntax tree; line numbers and columns are those of the file.
-        lineno: the line of the file, counted from 1, on which it begins, decorators included; what Python calls
-            ``co_firstlineno``.
-        text: its lines, as they stand in the file.
+        lineno: its first line in the file, counted from 1, with decorators; Python's ``co_firstlineno``.
+        text: its lines in the file.
     """
 
     node: Definition
@@ -47,7 +46,7 @@ class Found(NamedTuple):
 
 
 class Module:
-    """The text of a module of which much is asked: it is parsed once, and each definition is looked for once.
+    """The source of a module for many queries: it is parsed once, and each definition is searched for once.
 
     Args:
         text: the whole source.
@@ -59,14 +58,14 @@ class Module:
         self._members: dict[str, frozenset[str]] = {}
 
     def find(self, qualname: str) -> Optional[Found]:
-        """As the function `find`."""
+        """See the function `find`."""
         if qualname not in self._found:
             self._found[qualname] = find(self.text, qualname)
         return self._found[qualname]
 
     @property
     def outline(self) -> ast.Module:
-        """Its statements, parsed; of functions and classes only the names."""
+        """Its statements, parsed; functions and classes without their bodies."""
         return outline(self.text)
 
     @cached_property
@@ -75,43 +74,43 @@ class Module:
         return set(_bound(self.outline))
 
     def members(self, qualname: str) -> frozenset[str]:
-        """The names that the statements of a class in it bind; none where there is no such class."""
+        """The names that the statements of one of its classes bind; none if there is no such class."""
         if qualname not in self._members:
-            found = self.find(qualname)
-            self._members[qualname] = frozenset(_bound(found.node) if found else ())
+            definition = self.find(qualname)
+            self._members[qualname] = frozenset(_bound(definition.node) if definition else ())
         return self._members[qualname]
 
     @cached_property
     def strings(self) -> set[str]:
-        """The strings that stand anywhere in it."""
+        """All string constants in it."""
         constants = (node.value for node in ast.walk(parse(self.text)) if isinstance(node, ast.Constant))
         return {value for value in constants if isinstance(value, str)}
 
 
 def parse(text: str) -> ast.Module:
-    """Parse without repeating the warnings about invalid escapes that compiling the file gave already.
+    """Parse without repeating the warnings about invalid escapes that compiling the file has given.
 
-    Not with `warnings.catch_warnings`: where two threads do that at a time, the filters of the process are lost.
+    `warnings.catch_warnings` would do, but two threads that use it at the same time lose the filters of the process.
     """
     return parsing.parse(with_valid_escapes(text))
 
 
 def with_valid_escapes(text: str) -> str:
-    """The same source, with two backslashes where one escapes nothing in a string; columns behind it move."""
+    """The same source with each invalid escape in a string written as two backslashes; columns after it move."""
     return _with_valid_escapes(text) if _INVALID_ESCAPE.search(text) else text
 
 
 @recent(16)
 def find(text: str, qualname: str) -> Optional[Found]:
-    """Find a function, method or class in the text of a module. What is returned is not to be changed.
+    """Find a function, method or class in the source of a module. Do not change the result.
 
     Args:
         text: the whole source of the module.
         qualname: dotted name as in ``__qualname__``, for instance ``Qwen2Model._update_causal_mask``. Definitions
-            inside of functions are not looked for; those under ``if``, ``try`` and ``with`` are.
+            inside functions do not count; those under ``if``, ``try`` and ``with`` do.
 
     Returns:
-        The definition that is in force when the module has been executed from top to bottom, or None.
+        The last definition of the name in the file, or None.
     """
     if qualname.rpartition(".")[2] not in _heads(text):
         return None
@@ -121,19 +120,19 @@ def find(text: str, qualname: str) -> Optional[Found]:
 def digest(*nodes: ast.AST) -> str:
     """Digest of one or more syntax trees: 20 hexadecimal digits.
 
-    Comments, docstrings and layout do not count; every other change of the source does. The digest of one and the
-    same source is equal under every Python version from 3.9 on.
+    Comments, docstrings and layout do not count; every other change of the source does. The digest of a source is the
+    same on every Python version from 3.9 on.
     """
     return digest_of(*map(canonical, nodes))
 
 
 def canonical(node: ast.AST) -> str:
-    """What `digest` takes the digest of, for those who need that of one tree in many places."""
+    """The text whose digest `digest` computes; for code that needs that of one tree in several digests."""
     return _canonical(node)
 
 
 def digest_of(*texts: str) -> str:
-    """The same, of what `canonical` has made of the trees."""
+    """The same for trees that `canonical` has turned into text."""
     text = "\n".join(texts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
 
@@ -149,9 +148,9 @@ def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition
 
 @recent(2)
 def outline(text: str) -> ast.Module:
-    """The statements of a module, parsed; its functions and classes are there by name alone. Not to be changed.
+    """The statements of a module, parsed; functions and classes without their bodies. Do not change the result.
 
-    A file of 3,000 lines is parsed in 2 ms so, where it would take 60.
+    This takes 2 ms for a file of 3,000 lines, instead of 60 ms.
     """
     cut = _cut_short(text)
     if cut is not None:
@@ -162,42 +161,42 @@ def outline(text: str) -> ast.Module:
 
 @recent(2)
 def imports(text: str) -> list[ast.stmt]:
-    """The import statements in the own scope of a module, those under ``if`` and ``try`` included.
+    """The import statements in a module's own scope, including those under ``if`` and ``try``.
 
-    What is returned is not to be changed.
+    Do not change the result.
     """
     return [node for node in _statements(outline(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def decorators(text: str, qualname: str) -> list[ast.expr]:
-    """The decorators of a definition that `find` would find, without parsing what it is made of."""
+    """The decorators of the definition that `find` would find, without parsing its body."""
     lines, place = lines_of(text), _place(text, qualname)
     if place is not None:
         block = textwrap.dedent("".join(lines[place.decorators : place.head]))
         with suppress(SyntaxError, ValueError):
             (node,) = parse(f"{block}\ndef decorated(): ...").body
             return node.decorator_list  # type: ignore[attr-defined, no-any-return]
-    found = find(text, qualname)
-    return found.node.decorator_list if found else []
+    definition = find(text, qualname)
+    return definition.node.decorator_list if definition else []
 
 
 def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a module, class or function, less its docstring."""
+    """The statements of a module, class or function, without its docstring."""
     first = body[0].value if body and isinstance(body[0], ast.Expr) else None
     return body[1:] if isinstance(first, ast.Constant) and isinstance(first.value, str) else body
 
 
 def has_name(text: str, qualname: str, module: Optional[Module] = None) -> Optional[bool]:
-    """Whether a module defines, assigns, imports or lazily offers a name, or a class of it a member.
+    """Whether a module defines, assigns, imports or lazily exports a name, or one of its classes has a member.
 
     Args:
         text: the whole source of the module.
-        qualname: ``name``, ``Class.name`` or ``DICT['name']``. What a class inherits counts if it is from the same
-            module; what is put into a dictionary after it was written down does not.
-        module: the same text, for those who ask one for many names.
+        qualname: ``name``, ``Class.name`` or ``DICT['name']``. Members inherited from a class of the same module
+            count. Keys that are added to a dictionary later do not.
+        module: the same source, for callers that ask for many names.
 
     Returns:
-        None where the class or the dictionary is not there.
+        None if there is no such class or dictionary.
     """
     module = module or _module(text)
     *owner, name = parts(qualname)
@@ -205,20 +204,20 @@ def has_name(text: str, qualname: str, module: Optional[Module] = None) -> Optio
         return _has_key(module.outline, owner[0], name)
     if owner:
         return _has_member(module, ".".join(owner), name)
-    if not _has_word(text, name):  # most often; some packages have thousands of lines
+    if not _has_word(text, name):  # the usual case, which must be fast
         return False
-    # A lazy package names what it offers in strings.
+    # A lazy package has its exports in strings.
     return name in module.bound or ("_LazyModule" in text and _is_quoted(module, name))
 
 
 def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[Module] = None) -> bool:
-    """Whether a lazy package that reads from the ``__all__`` of its modules what it offers has a name of one of them.
+    """Whether a lazy package that exports the ``__all__`` of its modules exports a name of one of them.
 
     Args:
         package: the whole source of the package.
-        leaf: that of the module, or None where there is none.
+        leaf: the source of the module, or None if there is no such module.
         name: the name.
-        module: that of the leaf, for those who ask one for many names.
+        module: the same source, for callers that ask for many names.
     """
     if leaf is None or "define_import_structure(" not in package:
         return False
@@ -227,47 +226,47 @@ def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[M
 
 
 def is_submodule(package: str, text: Optional[str]) -> bool:
-    """Whether a lazy package that reads from its modules what it offers has one of these.
+    """Whether a lazy package that exports all of its modules has a module.
 
     Args:
         package: the whole source of the package.
-        text: that of the module, or None where there is none.
+        text: the source of the module, or None if there is no such module.
     """
     return text is not None and "define_import_structure(" in package
 
 
 @recent(2)
 def _module(text: str) -> Module:
-    """A release lacks many names of one module: they are asked for in a row."""
+    """A module, kept because a release often lacks many names of one module."""
     return Module(text)
 
 
 def _has_word(text: str, name: str) -> bool:
-    """Whether a name stands anywhere in a text, and not as a part of another one."""
+    """Whether a text contains a name, not as a part of another name."""
     at = text.find(name)
     while at >= 0:
         around = text[max(at - 1, 0) : at], text[at + len(name) : at + len(name) + 1]
-        if not any(one and f"_{one}".isidentifier() for one in around):
+        if not any(character and f"_{character}".isidentifier() for character in around):
             return True
         at = text.find(name, at + 1)
     return False
 
 
 def _is_quoted(module: Module, name: str) -> bool:
-    """Whether a name stands in a string of its own."""
+    """Whether a module has a string that is equal to a name."""
     return any(f"{quote}{name}{quote}" in module.text for quote in "'\"") and name in module.strings
 
 
 def digest_of_name(qualname: str, is_there: bool) -> str:
-    """What stands for the digest of a source where all that counts of it is whether it has a name."""
+    """The digest that evidence has for a name: only its presence in the source counts."""
     text = f"{'has' if is_there else 'lacks'} {qualname}"
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def block_at(lines: list[str], head: int) -> str:
-    """The definition whose head stands at this line, counted from 0: its lines and those of its decorators.
+    """The lines of a definition and its decorators, by the line of its head, counted from 0.
 
-    By indentation, as `find` cuts it out; it is not parsed.
+    Indentation decides, as in `find`; nothing is parsed.
     """
     indent = lines[head][: len(lines[head]) - len(lines[head].lstrip())]
     last = next((number for number in range(head + 1, len(lines)) if _leaves(lines[number], indent)), len(lines))
@@ -276,9 +275,9 @@ def block_at(lines: list[str], head: int) -> str:
 
 @recent(2)
 def lines_of(text: str) -> list[str]:
-    """The lines of a source, with their ends: as Python counts them, not as `str.splitlines` does.
+    """The lines of a source with their line ends, as Python counts them, not `str.splitlines`.
 
-    What is returned is not to be changed.
+    Do not change the result.
     """
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
@@ -286,11 +285,11 @@ def lines_of(text: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: how. First the quick way to a definition, then the sure one, then the canonical form.
+# Below: the quick search for a definition, the sure search, and the canonical form.
 
 
 class _Head(NamedTuple):
-    """The line of a definition's head, counted from 0, its indentation, and where in the text it begins."""
+    """The head of a definition: its line, counted from 0, its indentation, and its position in the text."""
 
     number: int
     indent: str
@@ -300,14 +299,14 @@ class _Head(NamedTuple):
 @recent(2)
 def _heads(text: str) -> dict[str, list[_Head]]:
     """The lines that look like heads of definitions, by name."""
-    found: dict[str, list[_Head]] = {}
+    heads: dict[str, list[_Head]] = {}
     number = position = 0
-    # With a line's end in front, not with ``^``: what begins with a letter is searched for ten times as fast.
+    # A line end in the pattern instead of ``^`` makes the search ten times as fast.
     for match in re.finditer(r"\n([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", f"\n{text}"):
         number += text.count("\n", position, match.start())
         position = match.start()
-        found.setdefault(match[2], []).append(_Head(number, match[1], position))
-    return found
+        heads.setdefault(match[2], []).append(_Head(number, match[1], position))
+    return heads
 
 
 class _Place(NamedTuple):
@@ -320,7 +319,7 @@ class _Place(NamedTuple):
 
 
 def _find_quickly(text: str, qualname: str) -> Optional[Found]:
-    """Cut the definition out by its indentation and parse that alone. None where this is not certain to be right."""
+    """Cut a definition out by its indentation and parse only that; None if the result is not certain."""
     lines, place = lines_of(text), _place(text, qualname)
     if place is None:
         return None
@@ -332,18 +331,18 @@ def _find_quickly(text: str, qualname: str) -> Optional[Found]:
 
 
 def _place(text: str, qualname: str) -> Optional[_Place]:
-    """Where a definition stands, by indentation. None where this is not certain to be right."""
+    """The place of a definition, by indentation; None if it is not certain."""
     lines, heads = lines_of(text), _heads(text)
     first, last, indent = 0, len(lines), ""
     names = qualname.split(".")
     for depth, part in enumerate(names):
-        within = [one for one in heads.get(part, ()) if first <= one.number < last]
-        deeper = [one.number for one in within if one.indent.startswith(indent) and one.indent != indent]
-        here = [one.number for one in within if one.indent == indent]
+        within = [head for head in heads.get(part, ()) if first <= head.number < last]
+        deeper = [head.number for head in within if head.indent.startswith(indent) and head.indent != indent]
+        here = [head.number for head in within if head.indent == indent]
         if len(here) != 1 or _is_in_scope(lines, first, deeper, indent):
             return None
         first = here[0]
-        last = min(_end(text, next(one for one in within if one.number == first)), last)
+        last = min(_end(text, next(head for head in within if head.number == first)), last)
         if depth < len(names) - 1:
             body = next((line for line in lines[first + 1 : last] if line.strip()), "")
             inner = body[: len(body) - len(body.lstrip())]
@@ -355,7 +354,7 @@ def _place(text: str, qualname: str) -> Optional[_Place]:
 
 @recent(16)
 def _end(text: str, head: _Head) -> int:
-    """The line that ends the block of a head, as `_leaves` has it, without a look at each line in between."""
+    """The first line after the block of a head, as `_leaves` defines it, without reading each line in between."""
     begin = text.find("\n", head.position)
     leaves = _leaving(len(head.indent)).search(text, begin) if begin >= 0 else None
     return head.number + text.count("\n", head.position, leaves.start() + 1) if leaves else len(lines_of(text))
@@ -367,9 +366,9 @@ def _leaving(width: int) -> re.Pattern[str]:
 
 
 def _cut_short(text: str) -> Optional[str]:
-    """The text without what its functions and classes are made of. None where this is not certain to be right."""
+    """The source without the bodies of its functions and classes; None if it is not certain."""
     lines, kept, done = lines_of(text), list[str](), 0
-    heads = ((one, name) for name, ones in _heads(text).items() for one in ones if not one.indent)
+    heads = ((head, name) for name, ones in _heads(text).items() for head in ones if not head.indent)
     for head, name in sorted(heads, key=lambda pair: pair[0].number):
         if head.number < done:
             continue
@@ -377,14 +376,14 @@ def _cut_short(text: str) -> Optional[str]:
         last = _end_of_block(text, head)
         between = "".join(lines[done:first])
         if first < done or last is None or any(between.count(quotes) % 2 for quotes in _LONG_QUOTES):
-            return None  # it may stand in a string
+            return None  # it may be in a string
         kept += [between, f"def {name}(): ...\n"]
         done = last
     return "".join([*kept, *lines[done:]])
 
 
 def _end_of_block(text: str, head: _Head) -> Optional[int]:
-    """The line behind the definition whose head is at column 0, where no string is left open; None if there is none."""
+    """The line after a definition with its head at column 0, once no string is open; None if there is none."""
     done, open_quotes = head.position, ""
     while True:
         begin = text.find("\n", done)
@@ -401,7 +400,7 @@ def _end_of_block(text: str, head: _Head) -> Optional[int]:
 
 
 def _is_in_scope(lines: list[str], first: int, heads: list[int], indent: str) -> bool:
-    """Whether one of these heads, which stand further in than `indent`, is in the scope below an ``if`` or its like."""
+    """Whether one of these heads, indented more than `indent`, is in the same scope, below an ``if`` or the like."""
     for number in heads:
         depth = len(lines[number]) - len(lines[number].lstrip())
         for above in range(number - 1, first - 1, -1):
@@ -410,7 +409,7 @@ def _is_in_scope(lines: list[str], first: int, heads: list[int], indent: str) ->
             if line.strip() and not line.startswith("#") and width < depth:
                 depth = width
                 if _HEAD.match(line):
-                    break  # of a function or a class: another scope
+                    break  # a function or a class: another scope
                 if width <= len(indent):
                     return True
     return False
@@ -430,19 +429,19 @@ def _leaves(line: str, indent: str) -> bool:
 
 
 def _first_decorator(lines: list[str], head: int, indent: str) -> int:
-    """The line on which the decorators of the definition at line `head` begin (both counted from 0)."""
+    """The first line of the decorators of the definition at line `head` (both counted from 0)."""
     first = head
     for number in range(head - 1, -1, -1):
         line = lines[number]
         if line.startswith(indent + "@"):
             first = number
         elif line.lstrip()[:1] not in ("", "#") and not (line.startswith(indent) and line[len(indent)] in " \t)]}"):
-            break  # another statement; what was passed on the way belongs to it
+            break  # another statement, which the lines passed so far belong to
     return first
 
 
 def _parse_block(block: str, owners: list[str], lineno: int, indent: str) -> Optional[Found]:
-    """Parse a definition on its own, under as many class heads as it has owners, at its own line and columns."""
+    """Parse a definition alone, under one class head for each owner, at its own line and columns."""
     tree = parse(under_owners(block, owners, lineno, indent))
     node: ast.AST = tree
     for _ in owners:
@@ -454,7 +453,7 @@ def _parse_block(block: str, owners: list[str], lineno: int, indent: str) -> Opt
 
 
 def under_owners(block: str, owners: list[str], lineno: int, indent: str) -> str:
-    """Text in which `block` stands at line `lineno` under the heads of its classes, so that every position is true."""
+    """Source with `block` at line `lineno` under the heads of its classes, so that every position matches the file."""
     heads = [f"{indent[:depth]}class {owner}:\n" for depth, owner in enumerate(owners)]
     blank = lineno - 1 - len(heads)
     if blank < 0 or len(indent) < len(owners):
@@ -493,32 +492,32 @@ def _bound(scope: ast.AST) -> Iterator[str]:
 
 
 def _has_member(module: Module, owner: str, name: str) -> Optional[bool]:
-    """Whether a class of a module has a member; None where there is no such class."""
+    """Whether a class of a module has a member; None if there is no such class."""
     if not _has_word(module.text, name) and _place(module.text, owner) is not None:
-        return False  # the class is there, and need not be parsed
-    found = module.find(owner)
-    if found is None:
+        return False  # the class exists and need not be parsed
+    definition = module.find(owner)
+    if definition is None:
         return None
     if name in module.members(owner):
         return True
-    bases = found.node.bases if isinstance(found.node, ast.ClassDef) else []
+    bases = definition.node.bases if isinstance(definition.node, ast.ClassDef) else []
     names = [base.id for base in bases if isinstance(base, ast.Name) and base.id != owner]
     return any(bool(_has_member(module, base, name)) for base in names)
 
 
 def _has_key(module: ast.Module, owner: str, key: str) -> Optional[bool]:
-    """Whether a dictionary that a module writes down has a key; None where there is no such dictionary."""
+    """Whether a dictionary literal of a module has a key; None if there is no such dictionary."""
     for statement in _statements(module):
         if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or not isinstance(statement.value, ast.Dict):
             continue
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if any(isinstance(target, ast.Name) and target.id == owner for target in targets):
-            return any(isinstance(one, ast.Constant) and one.value == key for one in statement.value.keys)
+            return any(isinstance(node, ast.Constant) and node.value == key for node in statement.value.keys)
     return None
 
 
 def _statements(node: ast.AST) -> Iterator[ast.stmt]:
-    """The statements in the scope of `node`: its own, and those under if, try, with and loops, not in functions."""
+    """The statements in the scope of `node`, including those under if, try, with and loops, but not in functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
             yield child
@@ -528,14 +527,14 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
             yield from _statements(child)
 
 
-# A backslash that escapes nothing; the second of two looks like one, too.
+# An invalid escape; the second of two backslashes looks like one, too.
 _INVALID_ESCAPE = re.compile(r"\\[^\n\\'\"abfnrtv0-7xNuU]")
 _ESCAPE = re.compile(r"\\(.)")
 
 
 @memo
 def _strings() -> re.Pattern[str]:
-    """Comments and strings, as they were before f-strings could hold their own quotes."""
+    """Comments and strings, as before f-strings could contain their own quotes."""
     return re.compile(
         r"""
         \#[^\n]*
@@ -563,12 +562,12 @@ def _with_valid_escapes(text: str) -> str:
 
 
 def _with_valid_escapes_surely(text: str) -> str:
-    """The same by Python's own tokens, which takes a hundred times as long where strings are long."""
+    """The same with Python's tokenizer, which takes a hundred times as long for long strings."""
     lines = list(lines_of(text))
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):
-        return text  # parsing will say what is wrong
+        return text  # the parser will report the error
     for index in range(len(tokens) - 1, -1, -1):
         token = tokens[index]
         kind = tokenize.tok_name[token.type]
@@ -591,7 +590,7 @@ def _valid(escape: re.Match[str]) -> str:
 
 
 def _start_of(tokens: list[tokenize.TokenInfo], middle: int) -> str:
-    """How the f-string begins that a part of one belongs to."""
+    """The beginning of the f-string that a part belongs to."""
     depth = 0
     for token in reversed(tokens[:middle]):
         kind = tokenize.tok_name[token.type]
@@ -613,7 +612,7 @@ def _canonical(node: object) -> str:
             if name == "body" and kind in _WITH_DOCSTRING:
                 value = without_docstring(value)
             if value == [] and name != "body":
-                continue  # lists that newer versions added (type_params) are empty in older source
+                continue  # newer versions added lists (type_params) that are empty for older source
             fields.append(f"{name}={repr(value) if type(value) is str else _canonical(value)}")
         return f"{kind.__name__}({','.join(fields)})"
     if isinstance(node, list):
@@ -622,7 +621,7 @@ def _canonical(node: object) -> str:
 
 
 def _canonical_fstring(values: list[ast.expr]) -> str:
-    """Literal parts are joined: how they are split has changed between versions."""
+    """Join literal parts, since Python versions split them in different ways."""
     parts: list[str] = []
     literal = ""
     for value in values:

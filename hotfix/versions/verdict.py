@@ -1,7 +1,7 @@
-"""The verdict: is the source of this target, as it is installed here, broken?
+"""The verdict: is the installed source of a target broken?
 
-Evidence decides, not the version number: the digest of the source is looked up in ``evidence/<fix>.json``, which the
-sweep over all releases has written. Where the digest is not known, the verdict is `unknown` and nothing is touched.
+Evidence decides, not the version number. The digest of the source is looked up in ``evidence/<fix>.json``, which the
+sweep over all releases has written. If the digest is not known, the verdict is `unknown` and nothing changes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         fix: the fix.
         target: one of its targets.
         read: how to get the source of a module.
-        executed: name of a module whose source has just been executed, and so is Python. Python's import system still
-            marks it as being initialised while we are called.
+        executed: name of a module that has just been executed, so its source is valid Python. While we are called,
+            Python's import system still marks the module as being initialized.
     """
     if target.way.adds_name:
         is_executed = target.module == executed or installed.is_executed(target.module)
         return _judge_addition(fix, target, read, is_executed)
     package = target.module.partition(".")[0]
-    found = []
+    definitions = []
     for module, qualname in target.fingerprint_names():
         text = read(module)
         if text is None:
@@ -50,12 +50,12 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         definition = text and source.find(text, qualname)
         if not definition:
             return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
-        found.append(definition)
-    nodes: list[source.Definition] = [definition.node for definition in found]
+        definitions.append(definition)
+    nodes: list[source.Definition] = [definition.node for definition in definitions]
     digest = source.digest(*nodes)
     known = _known(fix, target, digest)
     verdict = known or _by_matcher(fix, target, nodes)
-    looks = "is known to be" if known else "was never examined; by its shape it is"
+    looks = "is known to be" if known else "was never examined; by its form it is"
     if verdict is Verdict.FIXED:
         return Judgement(verdict, f"This source ({digest}) {looks} good.", digest)
     lacking = _lacking(fix)
@@ -72,10 +72,10 @@ def judge_installed(fix: Fix, target: Target) -> Judgement:
 
 
 def judge_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
-    """What the sweep has found of one target in the release that is installed, if that is not broken.
+    """The judgement of one target from the evidence alone, if the installed release is not broken.
 
-    For reports only: modules that an examined release has right are not even watched, and hundreds of them would have
-    to be read.
+    For reports only: hotfix does not watch modules that an examined release has right, and would have to read hundreds
+    of them.
     """
     package = target.module.partition(".")[0]
     release = installed.version(package)
@@ -91,10 +91,10 @@ def judge_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
 
 
 def judge_broken_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
-    """What the sweep has found of one target that is broken in the release that is installed.
+    """The judgement of one target from the evidence alone, if the installed release is broken.
 
-    For reports only, as `judge_from_sweep`; the file must be as its wheel has brought it. What is done when the module
-    is imported rests on its source.
+    For reports only, like `judge_from_sweep`; the file must be unchanged since the installation. When the module is
+    imported, its source decides.
     """
     package = target.module.partition(".")[0]
     release = installed.version(package)
@@ -114,16 +114,16 @@ def judge_broken_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
 
 
 def read_installed(name: str) -> Optional[str]:
-    """The source of a module that is installed, or None."""
+    """The source of an installed module, or None."""
     return installed.source_of(installed.find_spec(name))
 
 
 @memo
 def evidence(path: Path) -> dict[str, dict[str, Verdict]]:
-    """For each target of a fix, the digests that are known and what they are.
+    """For each target of a fix, the known digests and their verdicts.
 
     Args:
-        path: an evidence file; one that does not exist is an empty one.
+        path: an evidence file; a missing file counts as empty.
     """
     return {
         target: {digest: Verdict(verdict) for verdict in ("broken", "fixed") for digest in entry.get(verdict, ())}
@@ -132,26 +132,28 @@ def evidence(path: Path) -> dict[str, dict[str, Verdict]]:
 
 
 def evidence_file(fix: Fix) -> Path:
-    """Where the evidence of a fix is."""
+    """The evidence file of a fix."""
     return fix.evidence or EVIDENCE / f"{fix.id}.json"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: the single questions.
+# Below: the steps of a judgement.
 
 
 @memo
 def _file(path: Path) -> dict[str, Any]:
-    """The targets in an evidence file. What cannot be read is named: it is a file of an installation."""
+    """The targets in an evidence file. An unreadable file is an error: it is part of the installation."""
     if not path.is_file():
         return {}
     try:
         targets: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["targets"]
-        broken_off = not all(isinstance(entry, dict) for entry in targets.values())
+        is_damaged = not all(isinstance(entry, dict) for entry in targets.values())
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} cannot be read as evidence ({type(error).__name__}: {error})") from error
-    if broken_off:
-        raise ValueError(f"{path} cannot be read as evidence (a target is not described)")
+        raise ValueError(
+            f"{path} cannot be read as evidence ({type(error).__name__}: {error}). Reinstall hotfix."
+        ) from error
+    if is_damaged:
+        raise ValueError(f"{path} cannot be read as evidence (a target has no entry). Reinstall hotfix.")
     return targets
 
 
@@ -170,7 +172,7 @@ def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
 
 
 def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -> Judgement:
-    """A name is missing where the source does not have it, in a release that should: others may never have had it."""
+    """Judge a name: it is missing if the source lacks it and the release should have it."""
     package = target.module.partition(".")[0]
     text = read(target.module)
     if text is None:
@@ -178,21 +180,21 @@ def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -
     leaf = target.implementation.leaf
     try:
         if not is_executed and parts(target.qualname)[-1] in text:
-            _check_syntax(text)  # what runs is Python; what does not may be anything
+            _check_syntax(text)  # a module that was executed is valid Python; another one may be anything
         there = source.has_name(text, target.qualname)
         if not there and target.implementation.is_module:
             there = source.is_submodule(text, read(f"{target.module}.{target.qualname}"))
         elif not there and leaf != target.module:
-            is_added = any(f"{one.module}.{one.qualname}" == leaf for one in fix.targets)  # a module of the same fix
+            is_added = any(
+                f"{target.module}.{target.qualname}" == leaf for target in fix.targets
+            )  # a module of the same fix
             if not is_added and installed.find_spec(leaf) is None:
                 return Judgement(
-                    Verdict.ABSENT, f"{_release(package)} has no {leaf}, which is to have {target.qualname}."
+                    Verdict.ABSENT, f"{_release(package)} has no {leaf}, the module for {target.qualname}."
                 )
             there = source.is_exported(text, read(leaf), target.qualname)
     except (SyntaxError, ValueError) as error:
-        return Judgement(
-            Verdict.UNKNOWN, f"The source of {target.module} is not Python that can be read here: {error}."
-        )
+        return Judgement(Verdict.UNKNOWN, f"This Python cannot parse the source of {target.module}: {error}.")
     if there is None:
         owner = ".".join(parts(target.qualname)[:-1])
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {owner} in {target.module}.")
@@ -201,7 +203,7 @@ def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -
         return Judgement(Verdict.FIXED, f"{_release(package)} has {target.qualname} in {target.module}.", digest)
     if not _is_among(package, target.releases):
         reason = f"{_release(package)} has no {target.qualname} in {target.module}"
-        return Judgement(Verdict.ABSENT, f"{reason}, and is none of the releases to which {fix.id} gives it.")
+        return Judgement(Verdict.ABSENT, f"{reason}, and {fix.id} does not add it to this release.")
     lacking = _lacking(fix)
     if lacking:
         return Judgement(Verdict.UNAFFECTED, lacking, digest)
@@ -214,7 +216,7 @@ def _check_syntax(text: str) -> None:
 
 
 def _is_among(package: str, releases: str) -> bool:
-    """Whether the installed release is one of those; one that comes before a release counts as that."""
+    """Whether the installed release is in a range; a pre-release counts as its release."""
     from packaging.version import Version
 
     release = installed.version(package)
@@ -222,14 +224,14 @@ def _is_among(package: str, releases: str) -> bool:
 
 
 def _by_matcher(fix: Fix, target: Target, nodes: list[source.Definition]) -> Optional[Verdict]:
-    """Some bugs live in repositories without releases; such a fix may trust its own matcher."""
+    """The verdict of the fix's own matcher, for bugs in repositories without releases."""
     if not fix.matcher_decides:
         return None
     return Verdict.BROKEN if fix.is_broken(*nodes, target=target) else Verdict.FIXED
 
 
 def _lacking(fix: Fix) -> Optional[str]:
-    """Why the bug cannot happen with the other packages that are installed, as a sentence."""
+    """Why the bug cannot happen with the other installed packages, as a sentence."""
     for distribution, wanted in fix.needs.items():
         if distribution == "transformers":
             continue  # its source was judged
@@ -242,21 +244,23 @@ def _lacking(fix: Fix) -> Optional[str]:
 
 
 def _without_source(package: str, module: str, qualname: str) -> Judgement:
-    """What cannot be read is not absent: it runs all the same."""
+    """The judgement of a module without readable source, which may still run."""
     if installed.find_spec(package) is None:
         return Judgement(Verdict.ABSENT, f"{package} is not installed.")
     spec = installed.find_spec(module)
     if spec is None and module not in sys.modules:
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
     where = (spec and spec.origin) or module
-    return Judgement(Verdict.UNKNOWN, f"Its source cannot be read ({where}): whether it is broken cannot be told.")
+    return Judgement(
+        Verdict.UNKNOWN, f"Its source cannot be read ({where}), so hotfix cannot tell whether it is broken."
+    )
 
 
 def _unknown(fix: Fix, target: Target, digest: str, nodes: list[source.Definition]) -> Judgement:
     where = f"{target.qualname} of {_release(target.module.partition('.')[0])} ({digest})"
     if fix.is_broken(*nodes, target=target):
-        return Judgement(Verdict.UNKNOWN, f"{where} looks broken, but was never examined: left as it is.", digest)
-    return Judgement(Verdict.UNKNOWN, f"{where} was never examined, and does not look broken.", digest, harmless=True)
+        return Judgement(Verdict.UNKNOWN, f"{where} looks broken, but was never examined; it stays as it is.", digest)
+    return Judgement(Verdict.UNKNOWN, f"{where} was never examined and does not look broken.", digest, harmless=True)
 
 
 def _release(package: str) -> str:

@@ -37,19 +37,19 @@ FILES = {
 def shapes() -> dict[str, tuple[str, str]]:
     """The programs and the right answers, by name."""
     _, *parts = HEADERS.split(TEXT)
-    found = {name: (text, answer) for name, answer, text in zip(parts[::3], parts[1::3], parts[2::3])}
+    programs = {name: (text, answer) for name, answer, text in zip(parts[::3], parts[1::3], parts[2::3])}
     long = "".join(f"    x{n} = {n}\n" for n in range(600))
     tries = "try:\n    x = 1\nexcept ImportError:\n    pass\n"
-    found["a long try"] = (f"try:\n{long}    from gonelib import Gone\nexcept ImportError:\n    pass\n", "leave")
-    found["after a long try"] = (f"try:\n{long}except ImportError:\n    pass\nfrom gonelib import Gone\n", "end")
-    found["after a thousand tries"] = (tries * 1000 + "from gonelib import Gone\n", "end")
+    programs["a long try"] = (f"try:\n{long}    from gonelib import Gone\nexcept ImportError:\n    pass\n", "leave")
+    programs["after a long try"] = (f"try:\n{long}except ImportError:\n    pass\nfrom gonelib import Gone\n", "end")
+    programs["after a thousand tries"] = (tries * 1000 + "from gonelib import Gone\n", "end")
     names = "".join(f"try:\n    x{n}\nexcept NameError:\n    pass\n" for n in range(300))
-    found["after three hundred names"] = (f"{names}from gonelib import Gone\n", "end")
-    found["after three hundred names, in a try"] = (
+    programs["after three hundred names"] = (f"{names}from gonelib import Gone\n", "end")
+    programs["after three hundred names, in a try"] = (
         f"{names}try:\n    from gonelib import Gone\nexcept ImportError:\n    pass\n",
         "leave",
     )
-    return found
+    return programs
 
 
 SHAPES = shapes()

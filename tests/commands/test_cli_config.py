@@ -42,12 +42,12 @@ def test_a_file_sets_switches_and_a_variable_is_stronger(settings):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("skp = 'x'\n", "'skp' is no switch"),
-        ("skip = 3\n", "must be a text"),
+        ("skp = 'x'\n", "'skp' is not a setting"),
+        ("skip = 3\n", "must be a string"),
         ("log = 'loud'\n", "HOTFIX_LOG=loud"),
         ("log = \n", "not TOML"),
-        ("config = '/other.toml'\n", "'config' is no switch"),
-        ("[tool.hotfix]\nskip = {a = 1}\n", "must be a text"),
+        ("config = '/other.toml'\n", "'config' is not a setting"),
+        ("[tool.hotfix]\nskip = {a = 1}\n", "must be a string"),
     ],
 )
 def test_what_cannot_be_read_is_an_error_and_nothing_is_guessed(settings, text, said):

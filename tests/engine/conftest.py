@@ -70,9 +70,9 @@ class World:
         targets = {}
         for key, qualname in broken.items():
             file = self.folder / (key.partition(":")[0].replace(".", "/") + ".py")
-            found = source.find(file.read_text(), qualname)
-            assert found is not None
-            targets[key] = {"broken": {source.digest(found.node): ["1.0"]}}
+            definition = source.find(file.read_text(), qualname)
+            assert definition is not None
+            targets[key] = {"broken": {source.digest(definition.node): ["1.0"]}}
         self.write(f"evidence/{id}.json", json.dumps({"targets": targets}))
         self.write("evidence/index.json", index.render({"examined": {"transformers": []}, "fixes": self.fixes}))
 

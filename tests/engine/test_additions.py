@@ -83,8 +83,8 @@ def missing_function(lab: Lab, **exported: str) -> Fix:
 def their_own_names():
     """An object belongs to the module that it was added to: reset them to this module for the next test."""
     yield
-    for one in (absent, Gone):
-        one.__module__, one.__qualname__ = __name__, one.__name__
+    for kind in (absent, Gone):
+        kind.__module__, kind.__qualname__ = __name__, kind.__name__
 
 
 def run(text: str) -> dict[str, Any]:
@@ -330,12 +330,12 @@ def test_an_ordinary_package_gets_the_object_of_its_module_whichever_comes_first
     package = importlib.import_module("toys")
     fix = missing_function(lab, package="toys")
     journal = Journal()
-    for target in sorted(fix.targets, key=lambda one: len(one.module)):  # the package comes before its module
+    for target in sorted(fix.targets, key=lambda place: len(place.module)):  # the package comes before its module
         journal.install(fix, target, sys.modules[target.module], plainly=True)
     assert package.absent is sys.modules["toys.toy"].absent
     journal.uninstall()
     del sys.modules["toys.toy"]
-    (target,) = (one for one in fix.targets if one.module == "toys")
+    (target,) = (target for target in fix.targets if target.module == "toys")
     with pytest.raises(Refusal, match=r"toys\.toy, which has absent, was not imported"):
         journal.install(fix, target, package)
 
@@ -374,10 +374,10 @@ def test_a_module_is_missing_where_a_lazy_package_has_no_file_of_it(lab: Lab) ->
 
 def test_two_fixes_cannot_add_one_name(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
-    one, other = missing_function(lab), lab.fix("another", kind="removed-api")
+    first, other = missing_function(lab), lab.fix("another", kind="removed-api")
     other.adds("toys.toy:absent")(Gone)
     journal = Journal()
-    journal.install(one, one.targets[0], toy)
+    journal.install(first, first.targets[0], toy)
     with pytest.raises(Refusal, match="a-name and another cannot both add absent"):
         journal.install(other, other.targets[0], toy)
     assert toy.absent() == "absent"
@@ -421,7 +421,7 @@ def test_a_source_that_cannot_be_parsed_lacks_nothing_that_is_known(lab: Lab, te
     fix = missing_function(lab)
     judgement = judge(fix, fix.targets[0], lambda module: text)
     assert judgement.verdict is Verdict.UNKNOWN
-    assert "is not Python that can be read here" in judgement.reason
+    assert fix.targets[0].module in judgement.reason
 
 
 def test_a_key_for_who_asks_is_taken_away_with_the_dictionary_that_asks(lab: Lab) -> None:

@@ -99,8 +99,8 @@ def taken_back(journal: Journal, toy: types.ModuleType, before: dict[str, Any]) 
 
 
 def code_of(toy: types.ModuleType, *names: str) -> list[types.CodeType]:
-    found = [live.resolve(toy, name).function for name in names]
-    return [one.__code__ for one in found if one is not None]
+    functions = [live.resolve(toy, name).function for name in names]
+    return [function.__code__ for function in functions if function is not None]
 
 
 # -- replacing -----------------------------------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monk
     held: list[Any] = [functools.partial(toy.scale, 1), types.MethodType(toy.scale, 3)]
     (said,) = put(journal, fix, toy, late=True)
     assert said.endswith("rebound; 4 closures, partials or bound methods still hold the original.")
-    assert [one() for one in held] == [3, 5]
+    assert [call() for call in held] == [3, 5]
     assert refusing.copy(1) == 3
     journal.uninstall()
     plain = lab.fix("of-plain")  # which nothing else holds
@@ -426,8 +426,8 @@ def test_an_imported_name_is_wrapped_where_it_was_imported_to_alone(lab: Lab, mo
 
 def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab: Lab) -> None:
     toy, journal, fix, again = lab.module(text=TEXT), Journal(), lab.fix("a-wrap"), lab.fix("again")
-    for one in (fix, again):
-        one.wraps("toys.toy:scale")(around)
+    for each in (fix, again):
+        each.wraps("toys.toy:scale")(around)
     put(journal, fix, toy)
     inner = toy.scale
     toy.scale = wrapt.FunctionWrapper(inner, around_theirs)
@@ -460,11 +460,11 @@ def test_what_cannot_be_taken_back_is_told_each_and_the_rest_is_taken_back(lab: 
     toy.scale = wrapt.FunctionWrapper(scale, around_theirs)
     toy.Layer.still = staticmethod(wrapt.FunctionWrapper(still.__func__, around_theirs))
     stranded = journal.uninstall()
-    assert sorted(one.target.qualname for one in stranded) == ["Layer.still", "scale"]
+    assert sorted(step.target.qualname for step in stranded) == ["Layer.still", "scale"]
     assert toy.plain() is None
     assert (len(journal), cleaned) == (2, [])  # it is not gone
     toy.scale = scale
-    assert [one.target.qualname for one in journal.uninstall()] == ["Layer.still"]
+    assert [step.target.qualname for step in journal.uninstall()] == ["Layer.still"]
     toy.Layer.still = still
     assert journal.uninstall({"another"}) == []
     assert (len(journal), cleaned) == (1, [])
@@ -511,7 +511,7 @@ def foreign(toy: types.ModuleType, text: str = TEXT, name: str = "scale") -> str
 
 def test_a_function_of_another_place_or_file_is_somebody_elses(lab: Lab) -> None:
     toy = lab.module(text=TEXT)
-    line, before = (one.__code__.co_firstlineno for one in (toy.plain, toy.scale))
+    line, before = (function.__code__.co_firstlineno for function in (toy.plain, toy.scale))
     assert foreign(toy) == "None"
     toy.scale = toy.plain  # the same file
     assert foreign(toy) == f"Somebody else has put the function at {toy.__file__}:{line} in its place."
@@ -691,10 +691,14 @@ def test_graphs_are_forgotten_where_there_may_be_some(monkeypatch: pytest.Monkey
 def test_a_function_that_was_scripted_is_told_from_others(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy = lab.module(text=TEXT)
     scale, method, plain = toy.scale, toy.Layer.forward, toy.plain
-    planted(monkeypatch, "torch.jit._state", _try_get_jit_cached_function=lambda one: "g" if one is scale else None)
+    planted(
+        monkeypatch,
+        "torch.jit._state",
+        _try_get_jit_cached_function=lambda function: "g" if function is scale else None,
+    )
     store = types.SimpleNamespace(type_store={type("Derived", (toy.Layer,), {}): 1, None: 2})
     recursive = planted(monkeypatch, "torch.jit._recursive", concrete_type_store=store)
-    assert [compiled.is_scripted(one) for one in (scale, method, plain)] == [True, True, False]
+    assert [compiled.is_scripted(function) for function in (scale, method, plain)] == [True, True, False]
     journal, edits, replaces = Journal(), lab.fix("an-edit"), lab.fix("a-replacement")
     edits.edits("toys.toy:scale", old="x + factor", new="x * factor")
     replaces.replaces("toys.toy:plain")(lambda: None)

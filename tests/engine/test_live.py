@@ -26,10 +26,10 @@ def scale(x, factor=2):
 
 @pytest.fixture
 def holders(monkeypatch: pytest.MonkeyPatch) -> tuple[types.ModuleType, types.ModuleType]:
-    one, other = types.ModuleType("one_holder"), types.ModuleType("other_holder")
-    for module in (one, other):
+    first, other = types.ModuleType("one_holder"), types.ModuleType("other_holder")
+    for module in (first, other):
         monkeypatch.setitem(sys.modules, module.__name__, module)
-    return one, other
+    return first, other
 
 
 @pytest.mark.parametrize("frozen", [False, True], ids=["collected", "frozen"])
@@ -40,11 +40,11 @@ def test_all_that_hold_a_function_by_name_get_the_other_one(
     def old() -> None: ...
     def new() -> None: ...
 
-    one, other = holders
+    first, other = holders
     new.__wrapped__ = old
-    one.name = other.copy = old
+    first.name = other.copy = old
     if deep:
-        one.Class = type("Class", (), {"__module__": "one_holder", "method": old, "table": {"key": old}})
+        first.Class = type("Class", (), {"__module__": "one_holder", "method": old, "table": {"key": old}})
         other.items = [None, old]
     if frozen:  # as a server does before it forks; the collector no longer reports those objects
         gc.freeze()
@@ -52,10 +52,10 @@ def test_all_that_hold_a_function_by_name_get_the_other_one(
         assert live.rebind(old, new) == 0
     finally:
         gc.unfreeze()
-    assert one.name is other.copy is new
+    assert first.name is other.copy is new
     assert new.__wrapped__ is old
     if deep:
-        assert (one.Class.method, one.Class.table, other.items) == (new, {"key": new}, [None, new])
+        assert (first.Class.method, first.Class.table, other.items) == (new, {"key": new}, [None, new])
 
 
 def test_all_are_asked_where_the_collector_does_not_tell(holders: tuple[types.ModuleType, types.ModuleType]) -> None:
@@ -83,4 +83,6 @@ def test_of_a_function_that_was_changed_no_syntax_tree_is_kept(lab: Lab) -> None
 def _trees() -> int:
     memo.let_go()
     gc.collect()
-    return sum(type(one) in (ast.FunctionDef, ast.Module) for one in gc.get_objects())  # isinstance queries proxies
+    return sum(
+        type(subject) in (ast.FunctionDef, ast.Module) for subject in gc.get_objects()
+    )  # isinstance queries proxies

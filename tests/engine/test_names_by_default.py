@@ -104,10 +104,10 @@ kept.close()
 def test_the_report_and_the_record_have_the_place_that_asked(names: World, tmp_path) -> None:
     report = "import hotfix\nreport = hotfix.report()\nprint(report.to_json() if ASKED else report)\n"
     done = names.run(f"{ASK}ASKED = True\n{report}", HOTFIX_RECORD=str(tmp_path / "records"))
-    told = {"transformers.toy:gone": {"fix": "toy-names", "place": "script.py:6"}}
-    assert json.loads(done.stdout.partition("\n")[2])["restored"] == told
+    received = {"transformers.toy:gone": {"fix": "toy-names", "place": "script.py:6"}}
+    assert json.loads(done.stdout.partition("\n")[2])["restored"] == received
     (record,) = (json.loads(file.read_text()) for file in (tmp_path / "records").iterdir())
-    assert record["restored"] == told
+    assert record["restored"] == received
     text = names.run(f"{ASK}ASKED = False\n{report}").stdout
     assert "toy-names: transformers.toy:gone was restored for script.py:6" in text
     assert "Off by default" not in text

@@ -172,23 +172,27 @@ def kinds(world):
 
 def plant(world, body="return call.get('x', 0) > 1", targets=TARGETS, more="", text=KINDS):
     world.write("transformers/kinds.py", text)
-    names = ", ".join(f"'transformers.kinds:{one}'" for one in targets)
+    names = ", ".join(f"'transformers.kinds:{target}'" for target in targets)
     fix = FIX.format(targets=names, body=body, more=more)
-    known = {f"transformers.kinds:{one}": one for one in targets if one not in ("constant", "Layer._Layer__hidden")}
-    world.plant("toy-kinds", fix, {f"transformers.kinds:{one}": "==1.0" for one in targets}, known)
+    known = {
+        f"transformers.kinds:{target}": target
+        for target in targets
+        if target not in ("constant", "Layer._Layer__hidden")
+    }
+    world.plant("toy-kinds", fix, {f"transformers.kinds:{target}": "==1.0" for target in targets}, known)
     return world
 
 
 def seen(world, code, **switches):
     done = world.run(f"import hotfix.auto\n{code}\n{SEEN}", **{**OBSERVE, **switches})
     counted, states, rows = json.loads(done.stdout.splitlines()[-1])
-    return {name: tuple(one) for name, one in counted.items()}, states, rows, done
+    return {name: tuple(counts) for name, counts in counted.items()}, states, rows, done
 
 
 def test_all_kinds_of_functions_do_what_they_did(kinds):
-    told = "\nprint(repr(told))"
-    without = kinds.run(LOOK + told).stdout
-    observed = kinds.run("import hotfix.auto\n" + LOOK + told, **OBSERVE).stdout
+    printed = "\nprint(repr(told))"
+    without = kinds.run(LOOK + printed).stdout
+    observed = kinds.run("import hotfix.auto\n" + LOOK + printed, **OBSERVE).stdout
     assert observed == without
 
 
@@ -211,7 +215,7 @@ def test_calls_and_strikes_are_counted(kinds):
     assert done.stderr.count("HOTFIX_MODE=observe: nothing is repaired here") == 1
     assert lines[0].startswith("hotfix: toy-kinds struck on 1 of 3 calls of plain, first in ")
     assert lines[0].endswith(": it is too large. HOTFIX_MODE=repair repairs it.")
-    first = next(one["first"] for one in rows if one["place"].endswith(":raises"))
+    first = next(row["first"] for row in rows if row["place"].endswith(":raises"))
     file, line = first["place"].rsplit(":", 1)
     assert os.path.samefile(file, kinds.folder / "script.py")
     assert (kinds.folder / "script.py").read_text().splitlines()[int(line) - 1].strip() == "kinds.raises(2)"
@@ -456,8 +460,8 @@ def test_each_process_counts_for_itself_and_writes_it_down(world, tmp_path, way)
     folder = tmp_path / "records"
     done = world.run(RECORDS.replace("{way}", way), HOTFIX_RECORD=str(folder), **OBSERVE)
     records = [json.loads(file.read_text()) for file in folder.glob("*.json")]
-    counted = sorted((one["calls"], one["struck"]) for record in records for one in record.get("observed", ()))
-    assert [one for one in counted if one[0]] == [(1, 0), (1, 1), (3, 3), (5, 5)]
+    counted = sorted((row["calls"], row["struck"]) for record in records for row in record.get("observed", ()))
+    assert [pair for pair in counted if pair[0]] == [(1, 0), (1, 1), (3, 3), (5, 5)]
     assert all(record["mode"] == "observe" for record in records)
     assert all(record["ended"] for record in records if record["observed"])
     assert done.stderr.count("struck") == 1  # the first process reports only itself
@@ -484,7 +488,7 @@ def test_a_worker_that_imports_it_itself_is_counted(world, tmp_path):
     plant(world, targets=["Layer.halve"])
     world.run(WORKER, HOTFIX_RECORD=str(tmp_path / "records"), **OBSERVE)
     records = [json.loads(file.read_text()) for file in (tmp_path / "records").glob("*.json")]
-    assert sorted(one["calls"] for record in records for one in record["observed"]) == [1, 4]
+    assert sorted(row["calls"] for record in records for row in record["observed"]) == [1, 4]
 
 
 LOADER = """
@@ -568,8 +572,8 @@ def test_the_callback_has_the_counts(world):
     pytest.importorskip("torch")  # the callback checks whether all processes agree
     world.write("transformers/__init__.py", '__version__ = "1.0"\nclass TrainerCallback: pass\n')
     plant(world, targets=["Layer.halve"])
-    told = world.run(CALLBACK, **OBSERVE).stdout
-    assert told == "[('toy-kinds', 2, 1)] {'hotfix/struck/toy-kinds': 1}\n"
+    printed = world.run(CALLBACK, **OBSERVE).stdout
+    assert printed == "[('toy-kinds', 2, 1)] {'hotfix/struck/toy-kinds': 1}\n"
 
 
 def test_what_is_printed_as_json_is_as_the_schemas_say(world, tmp_path):
@@ -619,15 +623,15 @@ def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     trigger = Trigger("mine", when="w", wrong="x")
     trigger.strikes()(lambda call: OnDevice())
-    told = []
-    counter = observing.Counter("mine", "m:f", trigger, ("x",), False, "", lambda one, first: told.append(first))
+    firsts = []
+    counter = observing.Counter("mine", "m:f", trigger, ("x",), False, "", lambda counted, first: firsts.append(first))
     seen = counter.seen
     seen(1)
     seen(2)
-    assert told == [False]  # of the first call; nobody has waited
+    assert firsts == [False]  # of the first call; nobody has waited
     done.append(True)
     seen(3)
-    assert told[1] is True
+    assert firsts[1] is True
     result = counter.result()
     assert (result.calls, result.struck) == (3, 3)
     assert result.first is not None

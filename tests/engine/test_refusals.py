@@ -117,10 +117,10 @@ def test_two_replacements_of_one_function_are_one_too_many(lab: Lab) -> None:
 
 def test_what_was_recoded_by_somebody_else_since_is_neither_changed_nor_taken_back(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
-    one, other = lab.fix("one"), lab.fix("other")
-    one.edits("toys.toy:scale", old="return factor", new="return -factor")
+    first, other = lab.fix("one"), lab.fix("other")
+    first.edits("toys.toy:scale", old="return factor", new="return -factor")
     other.edits("toys.toy:scale", old="__X > LIMIT", new="__X >= LIMIT")
-    journal.install(one, one.targets[0], toy)
+    journal.install(first, first.targets[0], toy)
     toy.scale.__code__ = (lambda x, factor=2: "theirs").__code__
     with pytest.raises(Refusal, match="its code was changed since"):
         journal.install(other, other.targets[0], toy)
@@ -161,8 +161,8 @@ def test_a_function_is_found_as_its_file_has_it_or_refused(lab: Lab) -> None:
         ("x + 1", "x - 1", False),
     ],
 )
-def test_two_programs_are_the_same_where_they_do_the_same(one: str, other: str, same: bool) -> None:
-    codes = [compile(f"def f(x):\n    return {text}\n", "file", "exec").co_consts[0] for text in (one, other)]
+def test_two_programs_are_the_same_where_they_do_the_same(first: str, other: str, same: bool) -> None:
+    codes = [compile(f"def f(x):\n    return {text}\n", "file", "exec").co_consts[0] for text in (first, other)]
     assert code.same_program(*codes) is same
 
 
@@ -225,9 +225,9 @@ if functools:
     @under
     def scale(): ...
 """
-    found = {name: list(map(ast.unparse, source.decorators(text, name))) for name in
+    decorators = {name: list(map(ast.unparse, source.decorators(text, name))) for name in
              ("Layer", "Layer.size", "Layer.forward", "scale", "nothing")}  # fmt: skip
-    assert found == {
+    assert decorators == {
         "Layer": ["one", "two(3)"], "Layer.size": ["property"], "Layer.forward": [], "scale": ["under"], "nothing": []
     }  # fmt: skip
 

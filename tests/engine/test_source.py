@@ -77,35 +77,37 @@ DIGESTS = {
 
 @pytest.mark.parametrize("qualname", DIGESTS)
 def test_the_digest_is_the_same_on_every_python(qualname: str) -> None:
-    found = source.find(SAMPLE, qualname)
-    assert found is not None
-    assert source.digest(found.node) == DIGESTS[qualname]
+    definition = source.find(SAMPLE, qualname)
+    assert definition is not None
+    assert source.digest(definition.node) == DIGESTS[qualname]
 
 
 def test_decorators_and_the_comments_between_them_belong_to_the_function() -> None:
-    found = source.find(SAMPLE, "Outer.method")
-    assert found is not None
-    assert found.text.lstrip().startswith("@functools.lru_cache(")
-    assert SAMPLE.splitlines()[found.lineno - 1].strip() == "@functools.lru_cache("
+    definition = source.find(SAMPLE, "Outer.method")
+    assert definition is not None
+    assert definition.text.lstrip().startswith("@functools.lru_cache(")
+    assert SAMPLE.splitlines()[definition.lineno - 1].strip() == "@functools.lru_cache("
 
 
 @pytest.mark.parametrize("qualname", ["plain", "Outer.method", "Outer.Inner.wait"])
 def test_lines_and_columns_are_those_of_the_file(qualname: str) -> None:
     import ast
 
-    found = source.find(SAMPLE, qualname)
-    assert found is not None
+    definition = source.find(SAMPLE, qualname)
+    assert definition is not None
     everything = {
         (node.lineno, node.col_offset, type(node)) for node in ast.walk(ast.parse(SAMPLE)) if isinstance(node, ast.stmt)
     }
-    here = {(node.lineno, node.col_offset, type(node)) for node in ast.walk(found.node) if isinstance(node, ast.stmt)}
+    here = {
+        (node.lineno, node.col_offset, type(node)) for node in ast.walk(definition.node) if isinstance(node, ast.stmt)
+    }
     assert here <= everything
 
 
 def test_of_two_definitions_the_last_counts() -> None:
-    found = source.find(SAMPLE, "twice")
-    assert found is not None
-    assert "return 2" in found.text
+    definition = source.find(SAMPLE, "twice")
+    assert definition is not None
+    assert "return 2" in definition.text
 
 
 SCOPES = """
@@ -136,9 +138,9 @@ class Own:
 def test_what_is_under_a_condition_counts_and_what_a_function_has_for_itself_does_not(
     qualname: str, number: int
 ) -> None:
-    found = source.find(SCOPES, qualname)
-    assert found is not None
-    assert f"return {number}" in found.text
+    definition = source.find(SCOPES, qualname)
+    assert definition is not None
+    assert f"return {number}" in definition.text
 
 
 @pytest.mark.parametrize("qualname", ["absent", "Outer.absent", "absent.method", "plain.inner", "fast"])
@@ -198,9 +200,9 @@ def test_functions_lists_methods_with_their_classes() -> None:
 
 
 def digest(text: str) -> str:
-    found = source.find(text, "f")
-    assert found is not None
-    return source.digest(found.node)
+    definition = source.find(text, "f")
+    assert definition is not None
+    return source.digest(definition.node)
 
 
 NAMES = """
@@ -253,7 +255,7 @@ def test_for_a_name_that_stands_nowhere_nothing_is_parsed(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(source, "parse", parse)
     memo.forget()
-    assert [source.has_name(NAMES, one) for one in ("numb", "Class.inherit")] == [False, False]
+    assert [source.has_name(NAMES, name) for name in ("numb", "Class.inherit")] == [False, False]
     assert not parsed
     assert source.has_name(NAMES, "Class.own")
     assert parsed
@@ -290,7 +292,7 @@ def test_the_outline_binds_and_imports_what_the_whole_does(name: str) -> None:
     whole = source.parse(text)
     imports = [node for node in source._statements(whole) if isinstance(node, (ast.Import, ast.ImportFrom))]
     assert set(source._bound(source.outline(text))) == set(source._bound(whole))
-    assert [ast.dump(one) for one in source.imports(text)] == [ast.dump(one) for one in imports]
+    assert [ast.dump(node) for node in source.imports(text)] == [ast.dump(node) for node in imports]
 
 
 def test_the_outline_is_without_what_functions_are_made_of() -> None:
@@ -329,7 +331,7 @@ def test_what_escapes_nothing_is_no_warning() -> None:
 @pytest.mark.parametrize("text", [*OUTLINES.values(), "def f():\n    x\n\t\n)\n]\n # c\n\x0c\nx\n", "def f(): x"])
 def test_a_block_ends_where_its_lines_say(text: str) -> None:
     lines = source.lines_of(text)
-    for head in (one for ones in source._heads(text).values() for one in ones):
+    for head in (each for ones in source._heads(text).values() for each in ones):
         later = range(head.number + 1, len(lines))
         assert source._end(text, head) == next(
             (number for number in later if source._leaves(lines[number], head.indent)), len(lines)

@@ -147,12 +147,12 @@ def _aims() -> tuple[dict[str, str], dict[str, str]]:
 
 def test_a_release_lies_in_the_ranges_in_which_packaging_has_it() -> None:
     index = json.loads(INDEX.read_text())
-    examined = [Version(one) for releases in index["examined"].values() for one in releases]
-    known = {one for fix in index["fixes"].values() for one in fix["targets"].values() if one}
+    examined = [Version(release) for releases in index["examined"].values() for release in releases]
+    known = {specifier for fix in index["fixes"].values() for specifier in fix["targets"].values() if specifier}
     assert len(known) > 100
     for releases in known:
-        found = [one for one in examined if ranges.contains(releases, one)]
-        assert found == list(SpecifierSet(releases).filter(examined)), releases
+        contained = [release for release in examined if ranges.contains(releases, release)]
+        assert contained == list(SpecifierSet(releases).filter(examined)), releases
 
 
 @pytest.mark.parametrize("releases", ["", ">=1.0", "<2", " >= 1.0 , != 1.1 ", "==1.*", "~=1.1", "===1.1", "<=1.1,>1.0"])

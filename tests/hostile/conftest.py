@@ -80,9 +80,9 @@ def entry(fix: Fix) -> Entry:
 
 def digest_of(text: str, qualname: str) -> str:
     """The digest of a definition in a source."""
-    found = source.find(textwrap.dedent(text), qualname)
-    assert found is not None
-    return source.digest(found.node)
+    definition = source.find(textwrap.dedent(text), qualname)
+    assert definition is not None
+    return source.digest(definition.node)
 
 
 def handled(session: Session, name: str = "toys.toy") -> list[Outcome]:
@@ -93,7 +93,7 @@ def handled(session: Session, name: str = "toys.toy") -> list[Outcome]:
 
 def said(outcomes: list[Outcome]) -> list[tuple[str, str]]:
     """The verdict and the state of each target."""
-    return [(one.verdict.value, one.state.value) for one in outcomes]
+    return [(outcome.verdict.value, outcome.state.value) for outcome in outcomes]
 
 
 def fail(sentence: str) -> None:

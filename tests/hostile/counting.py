@@ -77,7 +77,7 @@ def tables(testbed, target):
     import torch
     from PIL import Image
 
-    told = {}
+    counts = {}
     for kind in target.qualname.split(", "):
         module, name = CLASSES[kind]
         cls = getattr(import_module(module), name)
@@ -91,12 +91,12 @@ def tables(testbed, target):
                         break
                     tokens = given(processor, Image.new("RGB", (width, height)), **request)
                     rows.append((height, width, counted(height, width, *own), tokens))
-                told[f"vllm: {kind}, {configuration}, {limits}"] = torch.tensor(rows).reshape(-1, 4)
+                counts[f"vllm: {kind}, {configuration}, {limits}"] = torch.tensor(rows).reshape(-1, 4)
             rows = []
             for height, width in SIZES:
                 processor = cls.from_dict(dict(written))
                 rows_, columns = resized(height, width, **LARGE)
                 tokens = given(processor, Image.new("RGB", (columns, rows_)))
                 rows.append((height, width, counted(height, width, **LARGE), tokens))
-            told[f"sglang: {kind}, {configuration}, none"] = torch.tensor(rows)
-    return told
+            counts[f"sglang: {kind}, {configuration}, none"] = torch.tensor(rows)
+    return counts

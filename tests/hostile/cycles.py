@@ -15,15 +15,15 @@ import hotfix
 
 def objects() -> dict[tuple[str, ...], tuple[int, int]]:
     """The identity of every name, and of its code, in every loaded transformers module and its classes."""
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    identities: dict[tuple[str, ...], tuple[int, int]] = {}
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "transformers" and isinstance(module, types.ModuleType):
             for key, value in list(vars(module).items()):
-                found[name, key] = id(value), id(getattr(value, "__code__", None))
+                identities[name, key] = id(value), id(getattr(value, "__code__", None))
                 if isinstance(value, type) and value.__module__ == name:
                     for member, held in list(vars(value).items()):
-                        found[name, key, member] = id(held), id(getattr(held, "__code__", None))
-    return found
+                        identities[name, key, member] = id(held), id(getattr(held, "__code__", None))
+    return identities
 
 
 def main(times: int, ids: list[str]) -> None:
@@ -34,7 +34,7 @@ def main(times: int, ids: list[str]) -> None:
     for number in range(times):
         with hotfix.apply(only=ids):
             if number % 100 == 0:
-                applied |= {one.fix for one in hotfix.report() if one.state.value == "applied"}
+                applied |= {outcome.fix for outcome in hotfix.report() if outcome.state.value == "applied"}
         if number % 100 == 99:
             gc.collect()
             counts.append(len(gc.get_objects()))

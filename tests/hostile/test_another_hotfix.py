@@ -97,7 +97,9 @@ def doctor(armed, folder):
 def test_doctor_names_it(armed, file, tmp_path):
     done = doctor(armed, tmp_path / "project")
     said = [
-        one for one in json.loads(done.stdout)["findings"] if (one["subject"], one["level"]) == ("hotfix", "problem")
+        finding
+        for finding in json.loads(done.stdout)["findings"]
+        if (finding["subject"], finding["level"]) == ("hotfix", "problem")
     ]
     assert done.returncode == 1
     assert len(said) == 1
@@ -106,4 +108,4 @@ def test_doctor_names_it(armed, file, tmp_path):
 
 def test_doctor_has_nothing_to_say_of_ours(armed):
     done = doctor(armed, armed.folder)
-    assert [one for one in json.loads(done.stdout)["findings"] if one["subject"] == "hotfix"] == []
+    assert [finding for finding in json.loads(done.stdout)["findings"] if finding["subject"] == "hotfix"] == []

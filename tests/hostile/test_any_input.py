@@ -377,7 +377,7 @@ MEASURED: list[tuple[float, float, list[str]]] = []
     | st.tuples(
         st.just({}),
         st.just(["explain", "-"]),
-        st.builds(lambda one, two: one.join(two).encode("utf-8", "replace"), joints, texts),
+        st.builds(lambda joint, two: joint.join(two).encode("utf-8", "replace"), joints, texts),
     )
 )
 def test_five_hundred_inputs_within_the_limits(example):
@@ -391,4 +391,6 @@ def test_five_hundred_inputs_within_the_limits(example):
 @pytest.mark.slow
 def test_what_they_took_is_reported():
     if MEASURED:
-        print(f"{len(MEASURED)} runs; at most {max(MEASURED)[0]:.1f} s and {max(one[1] for one in MEASURED):.0f} MB")
+        print(
+            f"{len(MEASURED)} runs; at most {max(MEASURED)[0]:.1f} s and {max(size for _, size, *_ in MEASURED):.0f} MB"
+        )

@@ -79,10 +79,10 @@ class AOTCompiledFunction(SimpleNamespace):
         (AOTCompiledFunction(_artifacts=None), False),
         *(
             (
-                AOTCompiledFunction(_artifacts=SimpleNamespace(source_info=SimpleNamespace(inlined_sources=[one]))),
+                AOTCompiledFunction(_artifacts=SimpleNamespace(source_info=SimpleNamespace(inlined_sources=[source]))),
                 refused,
             )
-            for one, refused in (
+            for source, refused in (
                 (SimpleNamespace(module="transformers.toy"), True),
                 (SimpleNamespace(module="elsewhere"), False),
             )

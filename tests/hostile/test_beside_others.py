@@ -38,9 +38,9 @@ FEW = ("axolotl", "typeguard")
     ],
 )
 def test_what_runs_is_what_the_report_says(neighbour: str, order: str, cell: Cell) -> None:
-    found = run(neighbour, order)
-    assert found["factors"] == {"encoder": cell.factor, "decoder": None if cell.factor is None else 1.0}
-    verdict, state, reason = found["report"][cell.target]
+    result = run(neighbour, order)
+    assert result["factors"] == {"encoder": cell.factor, "decoder": None if cell.factor is None else 1.0}
+    verdict, state, reason = result["report"][cell.target]
     assert [verdict, state] == cell.outcome.split(", ")
     assert re.search(cell.reason, reason), reason
 

@@ -146,9 +146,9 @@ def test_one_that_insists_is_content_with_a_repair_and_with_good_source(world: W
 
     good = TOY.replace("x + factor", "x * factor")
     world.write("transformers/toy.py", good)
-    found = source.find(good, "scale")
-    assert found is not None
-    evidence = {"targets": {"transformers.toy:scale": {"fixed": {source.digest(found.node): ["1.0"]}}}}
+    definition = source.find(good, "scale")
+    assert definition is not None
+    evidence = {"targets": {"transformers.toy:scale": {"fixed": {source.digest(definition.node): ["1.0"]}}}}
     (world.folder / "evidence" / "toy-scale.json").write_text(json.dumps(evidence))
     assert world.run(IMPORT, HOTFIX_REQUIRE="toy-scale!", HOTFIX_STRICT="1").stdout == "10\n"
 
@@ -306,7 +306,7 @@ def test_a_result_far_from_the_fixed_release_is_no_proof(oracle, result, tmp_pat
 
     fix: Any = SimpleNamespace(id="a-fix", case_spec=SimpleNamespace(packages={}, raises="", tolerance={}))
     before, after = run("before", {"logits": 1.0}), run("after", {"logits": 2.0})
-    told = verify._proved(
+    proved = verify._proved(
         fix, "module:function", before, after, None if oracle is None else run("oracle", oracle), {"device_kind": "cpu"}
     )
-    assert told.result == result
+    assert proved.result == result

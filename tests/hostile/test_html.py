@@ -58,10 +58,12 @@ outcomes = st.builds(
 
 @settings(max_examples=200, deadline=None, database=None, derandomize=True)
 @given(st.lists(outcomes, max_size=4), st.dictionaries(texts, texts, max_size=3), texts, texts, texts, texts)
-def test_no_field_of_a_report_is_markup(found, packages, digest, title, kind, reason):
-    entries: Any = {one.fix: Entry(one.fix, title, kind, "", False, "", reason, {}, None) for one in found}
+def test_no_field_of_a_report_is_markup(sampled, packages, digest, title, kind, reason):
+    entries: Any = {
+        outcome.fix: Entry(outcome.fix, title, kind, "", False, "", reason, {}, None) for outcome in sampled
+    }
     report = Report(
-        tuple(found), {"transformers": reason, **packages}, digest, (title,), entries, left_alone={title: reason}
+        tuple(sampled), {"transformers": reason, **packages}, digest, (title,), entries, left_alone={title: reason}
     )
     seen = _Seen()
     seen.feed(report._repr_html_())
@@ -70,8 +72,8 @@ def test_no_field_of_a_report_is_markup(found, packages, digest, title, kind, re
     assert seen.attributes <= {("style", "text-align:left")}
     assert seen.other == []
     shown = "".join(seen.text)
-    for one in found:
-        assert all(_plain(text) in _plain(shown) for text in (one.fix, one.target, one.reason))
+    for outcome in sampled:
+        assert all(_plain(text) in _plain(shown) for text in (outcome.fix, outcome.target, outcome.reason))
 
 
 def _plain(text: str) -> str:

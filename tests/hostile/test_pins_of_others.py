@@ -84,7 +84,7 @@ def test_the_largest_honest_files_are_read(tmp_path):
     (tmp_path / "uv.lock").write_text("".join([*packages, '[[package]]\nname = "transformers"\nversion = "4.49.0"\n']))
     done = hotfix("scan", "--json", "requirements.txt", "uv.lock", cwd=tmp_path)
     assert done.status == 0, done.stderr
-    assert [one["requirement"] for one in done.json["scans"]] == ["transformers==4.49.0"] * 2
+    assert [scan["requirement"] for scan in done.json["scans"]] == ["transformers==4.49.0"] * 2
 
 
 PLACES = {

@@ -44,7 +44,7 @@ def test_nothing_is_loaded_from_the_working_directory(world: World, how: str, pa
     declare(world, "print('LOADED')\nFIXES = []\n", "work")
     preamble = PREAMBLE.format(index=str(world.folder / "evidence/index.json"), folder=str(world.folder / "evidence"))
     world.write("work/main_of_it.py", preamble + RUN)
-    search = [*(one.replace("{name}", "work") for one in path), str(world.folder), str(ROOT), *_site_packages()]
+    search = [*(entry.replace("{name}", "work") for entry in path), str(world.folder), str(ROOT), *_site_packages()]
     done = subprocess.run(
         [sys.executable, *(["-c", preamble + RUN] if how == "-c" else ["-m", "main_of_it"])],
         env={**{name: value for name, value in os.environ.items() if not name.startswith("HOTFIX")},

@@ -143,7 +143,7 @@ def test_a_bad_record_is_one_line_and_the_others_are_counted(tmp_path: Path, nam
     (tmp_path / "good.json").write_text(json.dumps(GOOD))
     summary = fleet.summarise(tmp_path)
     assert summary.processes == 1
-    assert [one.partition(" ")[0] for one in summary.unreadable] == ["bad.json"]
+    assert [line.partition(" ")[0] for line in summary.unreadable] == ["bad.json"]
     assert sum("bad.json" in line for line in str(summary).splitlines()) == 1
     json.loads(summary.to_json())
     assert_is_not_agreement(summary, tmp_path)
@@ -222,7 +222,7 @@ def test_nothing_in_a_record_or_its_name_steers_a_terminal(tmp_path: Path) -> No
         (tmp_path / f"good{number}.json").write_text(json.dumps(GOOD))
     (tmp_path / f"{evil.replace('/', '')}.json").write_text("{")
     shown = str(fleet.summarise(tmp_path))
-    assert {one for one in shown if not one.isprintable()} == {"\n"}
+    assert {character for character in shown if not character.isprintable()} == {"\n"}
 
 
 def test_thousands_of_bad_records_are_counted_in_a_few_lines(tmp_path: Path) -> None:
@@ -261,10 +261,10 @@ def test_hundreds_of_processes_write_at_once_and_one_command_reads_them(world: W
     folder = world.folder / "records"
     assert {path.suffix for path in folder.iterdir()} == {".json"}  # nothing half written is left
     records = [json.loads(path.read_text()) for path in folder.iterdir()]
-    assert sorted(one["rank"] for one in records if one["rank"] is not None) == list(range(number))
+    assert sorted(record["rank"] for record in records if record["rank"] is not None) == list(range(number))
     summary = fleet.summarise(folder)
     assert (summary.processes, summary.unreadable) == (number + 1, ())
-    assert len({one["digest"] for one in records}) == 1
+    assert len({record["digest"] for record in records}) == 1
 
 
 @pytest.mark.slow

@@ -228,8 +228,8 @@ def test_no_function_that_runs_in_the_programs_calls_imports_hotfix() -> None:
 
 
 def _imports_hotfix(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    called = [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
-    if BEFORE_THE_CALL & {getattr(one, "attr", "") for one in called}:
+    called = [decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in function.decorator_list]
+    if BEFORE_THE_CALL & {getattr(decorator, "attr", "") for decorator in called}:
         return False
     for node in ast.walk(function):
         if isinstance(node, ast.ImportFrom) and (node.level or str(node.module).partition(".")[0] == "hotfix"):

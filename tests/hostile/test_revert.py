@@ -88,7 +88,7 @@ def test_a_repair_that_fails_takes_its_companion_with_it(lab: Lab, error: type[B
     if error is not KeyboardInterrupt:
         (outcome,) = handled(session)
         assert outcome.state is State.FAILED
-        assert "as its release left it" in outcome.reason
+        assert "the module is unchanged" in outcome.reason
     else:
         with pytest.raises(error):
             session.module_imported("toys.toy")
@@ -104,7 +104,7 @@ def test_a_companion_that_is_not_there_leaves_its_target_alone(lab: Lab) -> None
     toy = lab.module(text=PLAIN)
     (outcome,) = handled(lab.session(fix))
     assert outcome.state is State.FAILED
-    assert "toys.nowhere:helper has to change along" in outcome.reason
+    assert "toys.nowhere:helper" in outcome.reason
     assert toy.scale(5) == 7
 
 
@@ -153,7 +153,7 @@ def test_a_target_of_a_class_that_refuses_is_left_alone(lab: Lab) -> None:
     toy = lab.module(text=text)
     before = vars(toy.Ice)["forward"]
     session = lab.session(fix)
-    assert [one.state for one in handled(session)] == [State.FAILED]
+    assert [outcome.state for outcome in handled(session)] == [State.FAILED]
     assert vars(toy.Ice)["forward"] is before
     assert not len(session.journal)
     session.reset()
@@ -242,7 +242,7 @@ def test_what_others_have_put_on_since_stays_and_ours_below_it_is_said_and_never
     assert run() == 14
     (outcome,) = session.outcomes().values()
     assert outcome.state is State.APPLIED
-    assert "cannot be taken out" in outcome.reason
+    assert "cannot be removed" in outcome.reason
     assert "was put around it since" in caplog.text
     session.ensure_selected()
     session.module_imported("toys.toy", late=True)
@@ -292,7 +292,7 @@ def test_the_journal_of_what_cannot_be_taken_out_outlives_a_revert(world: World)
     """
     lines = world.run(code).stdout.splitlines()
     assert lines[0].startswith("True 10 [")
-    assert "cannot be taken out" in lines[0]
+    assert "cannot be removed" in lines[0]
     assert lines[1:] == ["10 ['applied']", "True"]
 
 
@@ -406,10 +406,10 @@ def test_a_thousand_times_in_and_out_of_a_real_release(times: int, ids: tuple[st
     script, env = Path(__file__).with_name("cycles.py"), {"HOTFIX_LOG": "quiet"}
     extras = ["accelerate==1.1.1"]
     done = run_script(script, [str(times), *ids], transformers="4.49.0", extras=extras, env=env, timeout=1200)
-    found = json.loads(done.require().stdout)
-    assert found["same"]
-    assert found["counts"] == found["counts"][:1] * (times // 100)
-    assert set(ids) - {"*"} <= set(found["applied"])
+    result = json.loads(done.require().stdout)
+    assert result["same"]
+    assert result["counts"] == result["counts"][:1] * (times // 100)
+    assert set(ids) - {"*"} <= set(result["applied"])
 
 
 # -- plugins -------------------------------------------------------------------------------------------------------

@@ -48,12 +48,12 @@ def test_there_are_fifty_sizes():
     ],
 )
 def test_an_engine_counts_the_tokens_that_the_processor_makes(release, kinds):
-    told = tables(release, kinds)
-    assert len(told) == len(kinds.split(", ")) * len(counting.CONFIGURATIONS) * (len(counting.REQUESTS) + 1)
+    table = tables(release, kinds)
+    assert len(table) == len(kinds.split(", ")) * len(counting.CONFIGURATIONS) * (len(counting.REQUESTS) + 1)
     # Since 4.50.0 fast processors keep limits that a checkpoint stores as a size only in the size, and the attribute is
     # None: vLLM has no limits to count by, with hotfix or without.
-    empty = {name for name, rows in told.items() if not len(rows)}
+    empty = {name for name, rows in table.items() if not len(rows)}
     alone = {f"vllm: fast, size, {limits}" for limits in ("none", "max_pixels", "min_pixels")}
     assert empty == (alone if release not in ("4.48.2", "4.49.0") else set())
-    wrong = {name: rows[rows[:, 2] != rows[:, 3]].tolist() for name, rows in told.items()}
+    wrong = {name: rows[rows[:, 2] != rows[:, 3]].tolist() for name, rows in table.items()}
     assert {name: rows[:3] for name, rows in wrong.items() if rows} == {}

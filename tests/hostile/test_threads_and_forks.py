@@ -74,9 +74,9 @@ def test_a_sound_text_is_parsed_although_other_threads_parse_meanwhile(monkeypat
         return parse(*arguments, **keywords)
 
     monkeypatch.setattr(ast, "parse", in_the_way)
-    found = source.find("def f(x):\n    return x\n", "f")
-    assert found is not None
-    assert found.lineno == 1
+    definition = source.find("def f(x):\n    return x\n", "f")
+    assert definition is not None
+    assert definition.lineno == 1
 
 
 def test_importing_in_sixteen_threads_leaves_the_filters_of_warnings_alone(world: World) -> None:
@@ -113,12 +113,12 @@ def test_a_child_that_was_forked_while_threads_held_our_locks_can_do_everything(
 
     def hold() -> None:
         every = list(locks._locks)
-        for one in every:
-            one.__enter__()
+        for each_lock in every:
+            each_lock.__enter__()
         held.set()
         done.wait(60)
-        for one in every:
-            one.__exit__(None, None, None)
+        for each_lock in every:
+            each_lock.__exit__(None, None, None)
 
     thread = threading.Thread(target=hold)
     thread.start()
@@ -211,7 +211,7 @@ def test_who_asks_while_the_last_one_leaves_gets_the_repair(lab: Lab, monkeypatc
     monkeypatch.setattr(session.journal, "uninstall", slowly)
     assert in_threads(2, work) == []
     assert toy.scale(5) == 10
-    assert [one.state.value for one in session.outcomes().values()] == ["applied"]
+    assert [outcome.state.value for outcome in session.outcomes().values()] == ["applied"]
     session.reset()
     assert toy.scale(5) == 7
 
@@ -327,6 +327,6 @@ def test_threads_that_import_apply_revert_and_report_and_forks_out_of_them(
         STRESS.format(seconds=seconds, forks=forks), HOTFIX_LOG="quiet", PYTHONWARNINGS="ignore", check=False
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found.pop("forks") == forks
-    assert found == {"failed": [], "hanging": 0, "filters": True, "finders": True, "left": True}
+    result = json.loads(done.stdout)
+    assert result.pop("forks") == forks
+    assert result == {"failed": [], "hanging": 0, "filters": True, "finders": True, "left": True}

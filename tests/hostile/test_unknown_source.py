@@ -83,9 +83,9 @@ def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
     assert f"{ROW} `hotfix status --unknown` lists them.\n" in shown
     assert "nothing to do for 1 fixes (1 not examined)" in shown
     assert "toy-scale" not in shown
-    told = tomorrow.run(REPORT).stdout
-    assert told.splitlines()[-1] == f"{ROW} `hotfix status --unknown` lists them."
-    assert "toy-scale" not in told
+    printed = tomorrow.run(REPORT).stdout
+    assert printed.splitlines()[-1] == f"{ROW} `hotfix status --unknown` lists them."
+    assert "toy-scale" not in printed
 
 
 def test_it_has_a_form_for_programs(tomorrow: World) -> None:
@@ -210,12 +210,12 @@ def run_beyond_the_evidence(
 
 def still_broken() -> dict[str, set[str]]:
     """The targets, by fix, that are still broken in 5.23.0 according to the full evidence."""
-    found = dict[str, set[str]]()
+    broken_by_fix = dict[str, set[str]]()
     for fix in evidence.discover(print).values():
         for target in fix.targets:
             if evidence.has_releases(target) and evidence.declared(target, [Version("5.23.0")]):
-                found.setdefault(fix.id, set()).add(str(target))
-    return found
+                broken_by_fix.setdefault(fix.id, set()).add(str(target))
+    return broken_by_fix
 
 
 @pytest.mark.testbed
@@ -226,21 +226,25 @@ def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
 
     done = run("--json", HOTFIX_STRICT="1")
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    [row] = told["unexamined"]
+    report = json.loads(done.stdout)
+    [row] = report["unexamined"]
     assert (row["release"], row["newest"]) == ("5.23.0", "5.22.2")
     assert row["functions"] > 100
-    unknown = [one for one in told["outcomes"] if one["verdict"] == "unknown" and one["state"] != "disabled"]
-    assert {one["state"] for one in unknown} == {"skipped"}
-    assert len({one["target"] for one in unknown}) == row["functions"]
+    unknown = [
+        outcome for outcome in report["outcomes"] if outcome["verdict"] == "unknown" and outcome["state"] != "disabled"
+    ]
+    assert {outcome["state"] for outcome in unknown} == {"skipped"}
+    assert len({outcome["target"] for outcome in unknown}) == row["functions"]
     broken = still_broken()
-    looks_broken = [one for one in unknown if not one["harmless"]]
-    assert [one for one in looks_broken if one["target"] not in broken.get(one["fix"], ())] == []
-    assert row["look_broken"] == len({one["target"] for one in looks_broken})
+    looks_broken = [outcome for outcome in unknown if not outcome["harmless"]]
+    assert [outcome for outcome in looks_broken if outcome["target"] not in broken.get(outcome["fix"], ())] == []
+    assert row["look_broken"] == len({outcome["target"] for outcome in looks_broken})
     assert run().stdout.count("is newer than the evidence (5.22.2)") == 1
     # Upstream has not repaired it: it looks broken if its fix is requested.
     asked = json.loads(run("--json", HOTFIX_OPTIN="*").stdout)
-    loud = {one["fix"] for one in asked["outcomes"] if one["verdict"] == "unknown" and not one["harmless"]}
+    loud = {
+        outcome["fix"] for outcome in asked["outcomes"] if outcome["verdict"] == "unknown" and not outcome["harmless"]
+    }
     assert {"ga-loss-kwargs-swallowed-seq2seq-v5", "processor-optional-attributes-removed"} <= loud <= broken.keys()
 
 

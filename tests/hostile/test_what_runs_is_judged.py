@@ -492,10 +492,10 @@ DEEPER = {
 
 def test_a_comment_at_column_zero_does_not_part_a_method_from_its_decorators() -> None:
     text = "class A:\n    @first(\n# one\n    )\n# two\n    @second\n# three\n    def f(self):\n        pass\n"
-    found = source.find(text, "A.f")
-    assert found is not None
-    assert [ast.unparse(one) for one in found.node.decorator_list] == ["first()", "second"]
-    assert found.lineno == 2
+    definition = source.find(text, "A.f")
+    assert definition is not None
+    assert [ast.unparse(decorator) for decorator in definition.node.decorator_list] == ["first()", "second"]
+    assert definition.lineno == 2
 
 
 @pytest.mark.parametrize("text", ["def f():\n    '\ud800'\n", "def f():\n    '\x00'\n"], ids=["surrogate", "null"])
@@ -505,12 +505,12 @@ def test_what_python_cannot_read_is_not_found(text: str) -> None:
 
 @pytest.mark.parametrize("where", DEEPER)
 def test_the_definition_that_is_judged_is_the_one_that_is_in_force(where: str) -> None:
-    found = source.find(DEEPER[where], "f")
-    assert found is not None
-    assert ast.unparse(found.node) == "def f():\n    return 2"
+    definition = source.find(DEEPER[where], "f")
+    assert definition is not None
+    assert ast.unparse(definition.node) == "def f():\n    return 2"
     with contextlib.suppress(AttributeError):  # no quick answer is fine, a different one is not
         quick: Any = source._find_quickly(DEEPER[where], "f")
-        assert ast.dump(quick.node) == ast.dump(found.node)
+        assert ast.dump(quick.node) == ast.dump(definition.node)
 
 
 # -- what is kept --------------------------------------------------------------------------------------------------
@@ -524,4 +524,4 @@ def test_of_the_texts_of_modules_nothing_is_kept(lab: Lab) -> None:
     assert said(handled(session))[0][1] == "applied"
     session.module_imported("toys.toy")
     kept: list[Any] = [source.find, source.imports, source.outline, source.lines_of, source._heads]
-    assert [one.cache_info().currsize for one in kept] == [0] * len(kept)
+    assert [function.cache_info().currsize for function in kept] == [0] * len(kept)

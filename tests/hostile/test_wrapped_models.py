@@ -43,8 +43,8 @@ def outputs(model: str, release: str, *words: str) -> dict[str, Any]:
     extras = (*MODELS[model][2], *(["deepspeed==0.16.2"] if "zero3" in words else []))
     env = {"PYTHONWARNINGS": "ignore", **(OF_DEEPSPEED if "zero3" in words else {})}
     done = run_script(PROGRAM, [model, *words], transformers=release, flash_attn=None, extras=extras, env=env)
-    found: dict[str, Any] = json.loads(done.require().stdout.splitlines()[-1])
-    return found
+    results: dict[str, Any] = json.loads(done.require().stdout.splitlines()[-1])
+    return results
 
 
 @pytest.mark.testbed

@@ -203,15 +203,15 @@ def logits(model: nn.Module) -> Any:
 def main() -> None:
     """Print the outputs of each, and what the repairs left to the release."""
     wrappers = ZERO3 if "zero3" in sys.argv else WRAPPERS
-    found: dict[str, Any] = {wrapper.__name__: logits(wrapper(made())) for wrapper in wrappers}
+    results: dict[str, Any] = {wrapper.__name__: logits(wrapper(made())) for wrapper in wrappers}
     if "hotfix" in sys.modules:
         from hotfix.patching import scope
 
-        found["left alone"] = scope.left_alone()
+        results["left alone"] = scope.left_alone()
         model = hooks_that_change_nothing(made())
         hotfix.revert()
-        found["reverted"] = logits(model)
-    print(json.dumps(found))
+        results["reverted"] = logits(model)
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -257,7 +257,7 @@ def without_hotfix(monkeypatch):
                 raise ImportError(f"{name} is not here")
 
     def leave():
-        for name in [one for one in sys.modules if one.partition(".")[0] == "hotfix"]:
+        for name in [module for module in sys.modules if module.partition(".")[0] == "hotfix"]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
         return asked
@@ -282,7 +282,7 @@ CHOSEN = "import hotfix.patching.scope as _scope\n_scope.is_own('toy-silent', se
 def test_a_repair_runs_on_after_hotfix_has_left_the_modules(library, without_hotfix, condition):
     known = {"module": library.__name__, "library": library.__name__.partition(".")[0]}
     filled: dict[str, Any] = {
-        name: value.format(**known) if isinstance(value, str) else tuple(one.format(**known) for one in value)
+        name: value.format(**known) if isinstance(value, str) else tuple(item.format(**known) for item in value)
         for name, value in condition.items()
     }
     repaired(library, silent(library, **filled))

@@ -31,9 +31,9 @@ def double(settings: dict[str, Any], cls: Any = None) -> dict[str, Any]:
 
 
 def _run(fix: Fix) -> Any:
-    found = source.find(TEXT, "load")
-    assert found is not None
-    tree = code.edited_tree(source.parse(code.standing_alone(found, "load")), fix.targets[0])
+    definition = source.find(TEXT, "load")
+    assert definition is not None
+    tree = code.edited_tree(source.parse(code.standing_alone(definition, "load")), fix.targets[0])
     names = {"json": SimpleNamespace(load=lambda file: {"a": 1}), "open": lambda path: _File()}
     exec(compile(ast.fix_missing_locations(tree), "edited", "exec"), names)
     return names["load"]("path", dict)  # type: ignore[operator]

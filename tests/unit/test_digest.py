@@ -80,9 +80,9 @@ def proof_digest(monkeypatch, title="t", error="ValueError: v", issue="1", needs
     }
     monkeypatch.setattr(digest, "read_installed", texts.get)
     memo.forget()
-    found = digest.code_digest("plug.proof", proof=True)
+    computed = digest.code_digest("plug.proof", proof=True)
     memo.forget()
-    return found
+    return computed
 
 
 @pytest.mark.parametrize("changed", [{"title": "another"}, {"error": "KeyError: k"}, {"issue": "2"}])
@@ -103,9 +103,9 @@ def digest_of_case(monkeypatch, head="", body="", module="plug.proof"):
     }
     monkeypatch.setattr(digest, "read_installed", texts.get)
     memo.forget()
-    found = digest.code_digest(module, proof=True)
+    before = digest.code_digest(module, proof=True)
     memo.forget()
-    return found
+    return before
 
 
 def test_where_a_proof_imports_torch_does_not_make_it_another(monkeypatch):
@@ -130,9 +130,9 @@ def test_a_declaration_that_the_cure_reads_counts(monkeypatch):
 def test_acting_on_the_declared_errors_is_the_same_as_acting_on_these(monkeypatch):
     def with_condition(line, error):
         monkeypatch.setattr("tests.unit.test_digest.DECLARED", DECLARED.replace("    id=", f"    {line}\n    id="))
-        found = proof_digest(monkeypatch, error=error)
+        before = proof_digest(monkeypatch, error=error)
         monkeypatch.undo()
-        return found
+        return before
 
     declared = with_condition("on_error=True,", "ValueError: v")
     assert declared == with_condition("on_error=('ValueError: v',),", "ValueError: v and more")

@@ -38,9 +38,9 @@ def changed(old, new, text):
 
 def occurs(piece, text):
     """Whether a piece matches, with a rewrite as with a matcher."""
-    found = pattern.occurs(piece, parsed(text))
-    assert found == Rewrite(piece, "something").occurs_in(parsed(text))
-    return found
+    occurs = pattern.occurs(piece, parsed(text))
+    assert occurs == Rewrite(piece, "something").occurs_in(parsed(text))
+    return occurs
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_what_is_put_in_stands_on_the_line_of_what_it_replaces():
 def test_statements_that_only_move_keep_their_lines():
     tree, _ = Rewrite("a = 1\nb = 2", "b = 2\nc = 3\na = 1").apply(parsed("x\na = 1\nb = 2\ny"))
     moved = [("x", 1), ("b = 2", 3), ("c = 3", 2), ("a = 1", 2), ("y", 4)]
-    assert [one for one in lines(tree) if one[0] in dict(moved)] == moved
+    assert [line for line in lines(tree) if line[0] in dict(moved)] == moved
 
 
 def test_statements_inside_of_others_keep_their_lines_too():

@@ -49,8 +49,8 @@ def test_a_call_knows_its_arguments_by_name_those_in_kwargs_too():
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ({}, "says why not"),
-        ({"when": "w", "wrong": "x", "why_not": "y"}, "says why not"),
+        ({}, "why_not="),
+        ({"when": "w", "wrong": "x", "why_not": "y"}, "why_not="),
         ({"when": "w"}, "what is wrong"),
         ({"when": "w", "wrong": "x", "every": 0}, "every=0"),
     ],
@@ -61,12 +61,12 @@ def test_a_trigger_that_says_too_little_or_too_much_is_refused(arguments, what):
 
 
 def test_a_function_has_one_condition_and_all_targets_may_share_one():
-    one = Trigger("some-fix", when="w", wrong="x")
-    first = one.strikes("m:f")(lambda call: True)
-    others = one.strikes()(lambda call: False)
-    assert (one.condition("m:f"), one.condition("m:g"), one.places) == (first, others, ("m:f",))
+    plain = Trigger("some-fix", when="w", wrong="x")
+    first = plain.strikes("m:f")(lambda call: True)
+    others = plain.strikes()(lambda call: False)
+    assert (plain.condition("m:f"), plain.condition("m:g"), plain.places) == (first, others, ("m:f",))
     with pytest.raises(ValueError, match="two conditions for m:f"):
-        one.strikes("m:f")(lambda call: True)
+        plain.strikes("m:f")(lambda call: True)
 
 
 def test_every_module_of_the_tree_is_the_trigger_of_the_fix_of_that_name():
@@ -74,15 +74,17 @@ def test_every_module_of_the_tree_is_the_trigger_of_the_fix_of_that_name():
 
     import hotfix.triggers
 
-    names = [one.name for one in walk_packages(hotfix.triggers.__path__, f"{trigger.HOME}.") if not one.ispkg]
+    names = [
+        package.name for package in walk_packages(hotfix.triggers.__path__, f"{trigger.HOME}.") if not package.ispkg
+    ]
     homes = {entry["module"].replace("hotfix.", f"{trigger.HOME}.", 1): id for id, entry in FIXES.items()}
     own = [name for name in names if not name.rpartition(".")[2].startswith("_")]
     assert own
     assert [name for name in own if name not in homes] == []
     for name in own:
-        found = trigger.load(homes[name], FIXES[homes[name]]["module"])
-        assert found is not None
-        assert found.fix == homes[name]
+        loaded = trigger.load(homes[name], FIXES[homes[name]]["module"])
+        assert loaded is not None
+        assert loaded.fix == homes[name]
 
 
 def test_a_fix_without_a_trigger_has_none_and_another_ones_is_refused(tmp_path, monkeypatch):
@@ -91,9 +93,9 @@ def test_a_fix_without_a_trigger_has_none_and_another_ones_is_refused(tmp_path, 
         "from hotfix.trigger import Trigger\nTRIGGER = Trigger('mine', why_not='Who knows.')\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = trigger.load("plugin:mine", "planted_fix")
-    assert found is not None
-    assert found.why_not == "Who knows."
+    loaded = trigger.load("plugin:mine", "planted_fix")
+    assert loaded is not None
+    assert loaded.why_not == "Who knows."
     with pytest.raises(TypeError, match="no trigger of plugin:another"):
         trigger.load("plugin:another", "planted_fix")
 

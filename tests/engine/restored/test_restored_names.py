@@ -134,12 +134,12 @@ def fix_of_names() -> Fix:
 
 def programs(file: str) -> dict[str, dict[str, str]]:
     """The files of each program by name; the main file is ``program.py``."""
-    found = {}
+    objects = {}
     _, *parts = re.split(r"^== (.+)\n", (HERE / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
     for name, text in zip(parts[::2], parts[1::2]):
         first, *others = re.split(r"^-- (\S+)\n", text, flags=re.MULTILINE)
-        found[name] = {"program.py": first, **dict(zip(others[::2], others[1::2]))}
-    return found
+        objects[name] = {"program.py": first, **dict(zip(others[::2], others[1::2]))}
+    return objects
 
 
 FALLBACKS, PLAIN = programs("fallbacks.txt"), programs("plain.txt")
@@ -155,13 +155,13 @@ def world(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
 
     def run(files: dict[str, str], restores: bool) -> tuple[list[str], str]:
-        for name in [one for one in sys.modules if one.startswith(("kit", "fb_", "pl_"))]:
+        for name in [module for module in sys.modules if module.startswith(("kit", "fb_", "pl_"))]:
             del sys.modules[name]
         for name, text in files.items():
             (tmp_path / name).write_text(text)
         importlib.invalidate_caches()
-        for one in (Adam, is_tf):  # an object belongs to the module that it was added to
-            one.__module__, one.__qualname__ = __name__, one.__name__
+        for kind in (Adam, is_tf):  # an object belongs to the module that it was added to
+            kind.__module__, kind.__qualname__ = __name__, kind.__name__
         journal, fix = Journal(), fix_of_names()
         if restores:
             for target in fix.targets:
@@ -173,7 +173,7 @@ def world(tmp_path, monkeypatch):
         except BaseException as raised:
             error = type(raised).__name__
         finally:
-            assert {one.reason for one in journal.uninstall()} <= {"seen is another object since"}
+            assert {stranded.reason for stranded in journal.uninstall()} <= {"seen is another object since"}
         return out.getvalue().splitlines(), error
 
     return run
@@ -203,8 +203,8 @@ def test_there_are_as_many_as_were_promised():
 
 
 def test_what_was_received_is_known_with_the_place_that_asked_first(world, monkeypatch):
-    told = []
-    monkeypatch.setattr(asked, "_listeners", [lambda: told.append(asked.received())])
+    names = []
+    monkeypatch.setattr(asked, "_listeners", [lambda: names.append(asked.received())])
     kept = {}
     monkeypatch.setattr(asked, "forget", lambda target: kept.update(asked.received()))
     monkeypatch.setattr(asked, "_received", {})
@@ -215,4 +215,4 @@ def test_what_was_received_is_known_with_the_place_that_asked_first(world, monke
         "kit:gone": asked.Received("names", "program.py:2"),
         "kit.caches:Cache.seen": asked.Received("names", "program.py:4"),
     }
-    assert len(told) == 1
+    assert len(names) == 1
