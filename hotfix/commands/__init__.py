@@ -4,8 +4,8 @@
 lines), ``arguments(parser)`` and ``run(chosen)``, which returns the exit status. `main` runs them and is the only place
 that turns errors into a line on stderr. Nothing here is imported by a program that uses hotfix.
 
-What a command prints goes through `screen`, which is plain text unless a terminal and ``rich`` are there; ``--json``
-needs neither. ``rich`` and its companions come with the extra ``cli``.
+Commands print through `screen`, which writes plain text unless there is a terminal and ``rich``; ``--json`` needs
+neither. ``rich`` and its companions come with the extra ``cli``.
 """
 
 from __future__ import annotations
@@ -14,4 +14,4 @@ from ..errors import HotfixError
 
 
 class CommandError(HotfixError):
-    """What the user asked for cannot be done; the message, one line, says why."""
+    """The request cannot be fulfilled; the message, one line, gives the reason and the remedy."""

@@ -1,7 +1,7 @@
-"""The known bugs by release: those that hotfix repairs, and those that only an upgrade ends.
+"""The known bugs by release: the ones that hotfix repairs, and the ones that need another release or package.
 
-The former come from the fixes themselves, the latter from ``releases/unrepaired.json``: facts by id, with a range only
-where it could be read without a doubt; what each of them does, in a line for people, is in ``releases/titles.json``.
+The former come from the fixes, the latter from ``releases/unrepaired.json``: facts by id, with a range of releases
+where it is certain. Their titles are in ``releases/titles.json``.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class Bug:
         kind: one of `words.KINDS`.
         title: one line.
         broken: the releases of `PACKAGE` that have it; a release is broken if any of the specifiers holds.
-        needs: specifiers of other packages without which it does not show, by canonical name.
-        fixed_in: the first releases in which upstream has fixed it; empty where there is none.
+        needs: specifiers of other packages that the bug needs to show, by canonical name.
+        fixed_in: the first releases with a fix of upstream; empty if there is none.
         refs: issues and pull requests.
         where: the functions that have it, or the first of them, as ``module:qualname``.
         errors: the messages that the user sees, with ``…`` for any text.
-        names: those that follow from the names that a release lacks.
+        names: the messages for the names that a release lacks.
         repaired: whether hotfix repairs it.
-        optin: whether it has to be asked to.
-        why_not: why it is not repaired, where that was looked into; a sentence.
+        optin: whether the repair is off by default.
+        why_not: why it is not repaired, if the reason is known; a sentence.
     """
 
     id: str
@@ -77,7 +77,7 @@ class Bug:
         return any(specifier.contains(counted, prereleases=True) for specifier in self.broken)
 
     def cure(self) -> str:
-        """What hotfix does about it, in a word or two."""
+        """The repair in a word or two; a dash if there is none."""
         if not self.repaired:
             return "-"
         return "repaired (opt-in)" if self.optin else "repaired"
@@ -100,13 +100,13 @@ class Bug:
 
 
 def counts_as(release: Version) -> Version:
-    """What a version is judged as: one that comes before a release, or is a build of one, as that release."""
+    """The release that a version counts as: a pre-release or a local build counts as its release."""
     return Version(release.base_version) if release.is_prerelease or release.local else release
 
 
 @memo
 def known() -> dict[str, Bug]:
-    """Every known bug by id, those that hotfix repairs first."""
+    """Every known bug by id, the repaired ones first."""
     repaired = {entry.id: _of_fix(entry) for entry in session.current().catalogue.entries.values()}
     others = {id: _of_catalogue(id, entry) for id, entry in _catalogue()["bugs"].items() if id not in repaired}
     return {**repaired, **others}
@@ -128,14 +128,14 @@ def named(id: str) -> Bug:
 
 
 def left_out() -> int:
-    """How many known bugs are not in the catalogue, since their releases are not known as a range."""
+    """The number of known bugs that the catalogue leaves out, because their range of releases is not known."""
     count: int = _catalogue()["left_out"]
     return count
 
 
 @memo
 def examined() -> tuple[Version, ...]:
-    """The releases of `PACKAGE` that the sweep has examined, in ascending order."""
+    """The examined releases of `PACKAGE`, in ascending order."""
     return tuple(sorted(map(Version, session.current().catalogue.examined(PACKAGE))))
 
 
@@ -199,13 +199,13 @@ def _of_fix(entry: Entry) -> Bug:
 
 
 def _names(fix: Fix) -> tuple[str, ...]:
-    """The messages that follow from the names that a fix adds."""
+    """The messages for the names that a fix adds."""
     added = (message for target in fix.targets if target.way.adds_name for message in _messages_without(target))
     return tuple(dict.fromkeys(added))
 
 
 def _messages_without(target: Target) -> Iterator[str]:
-    """What is raised where a name is asked for that a release does not have."""
+    """The errors that a release raises for a name that it lacks."""
     module, name = target.module, target.qualname
     task = re.fullmatch(r"SUPPORTED_TASKS\['(.+)'\]", name)
     key = re.fullmatch(r"\w+\['(.+)'\]", name)
@@ -246,5 +246,5 @@ def _needs(needs: Mapping[str, str]) -> dict[str, SpecifierSet]:
 
 
 def _versions(texts: Sequence[str]) -> tuple[Version, ...]:
-    # Else it is a commit, or nothing.
+    # Any other text is a commit, or empty.
     return tuple(Version(text.strip()) for text in texts if re.fullmatch(r"\s*\d+\.[\w.]+\s*", text))

@@ -1,4 +1,4 @@
-"""``hotfix completion SHELL``: the script that completes the command in a shell; or its man page."""
+"""``hotfix completion SHELL``: print the completion script for a shell, or the man page."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def run(chosen: argparse.Namespace) -> int:
         print(man_page(chosen.whole_parser()))
         return 0
     if importlib.util.find_spec("shtab") is None:
-        raise CommandError(f"completion needs shtab, which is not installed: {EXTRA}")
+        raise CommandError(f"completion needs shtab, which is not installed; install it: {EXTRA}")
     import shtab
 
     if chosen.shell not in shtab.SUPPORTED_SHELLS:
-        raise CommandError(f"this shtab knows no {chosen.shell}: pip install --upgrade shtab")
+        raise CommandError(f"this version of shtab does not support {chosen.shell}; pip install --upgrade shtab")
     print(shtab.complete(chosen.whole_parser(), shell=chosen.shell))
     return 0
 
@@ -67,6 +67,6 @@ def man_page(parser: argparse.ArgumentParser) -> str:
 
 
 def _roff(text: Optional[str]) -> str:
-    """Text as man(7) shows it: no line begins with a dot, hyphens are hyphens."""
+    """Text for man(7): no line begins with a dot, and hyphens stay hyphens."""
     plain = " ".join((text or "").split()).replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{plain}" if plain[:1] in (".", "'") else plain

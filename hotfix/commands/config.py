@@ -1,4 +1,4 @@
-"""``hotfix config``: which settings are in force here, and where each comes from."""
+"""``hotfix config``: the settings that are in force here, and the origin of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from datetime import date
 from pathlib import Path
 
-HELP = "which settings are in force, and where they come from"
+HELP = "print the settings that are in force, and where they come from"
 EXAMPLES = (
     "hotfix config",
     "HOTFIX_CONFIG=/etc/hotfix.toml hotfix config",
@@ -27,7 +27,7 @@ def run(chosen: argparse.Namespace) -> int:
     from . import screen
     from .scan import settings as project_settings
 
-    Policy.from_environment(os.environ)  # says what cannot be read
+    Policy.from_environment(os.environ)  # raises an error for a setting that cannot be read
     from_file = settings.of_file(os.environ, VARIABLES)
     file = os.environ.get(settings.VARIABLE, "")
     rows = []
@@ -61,11 +61,11 @@ def run(chosen: argparse.Namespace) -> int:
         )
         return 0
     out = screen.Screen()
-    out.line("Switches of processes; a variable is stronger than the file that HOTFIX_CONFIG names.", "bold")
+    out.line("Settings of a process; a variable takes precedence over the file that HOTFIX_CONFIG names.", "bold")
     out.table(("switch", "value", "from"), [(name, value or "-", origin) for name, value, origin in rows])
     out.line()
     if not project.file:
-        out.line("hotfix scan: no [tool.hotfix.scan] in a pyproject.toml here or above.")
+        out.line("hotfix scan: no pyproject.toml here or above has a table [tool.hotfix.scan].")
         return 0
     out.line(f"hotfix scan, from {project.file}:", "bold")
     out.line(f"fail-on: {project.fail_on or 'nothing'}")

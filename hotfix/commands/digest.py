@@ -1,10 +1,10 @@
-"""``hotfix digest``: by which digest the evidence knows an installed function."""
+"""``hotfix digest``: the digest of an installed function, as the evidence records it."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "the digest of an installed function, as it stands in the evidence; for writing a fix or reporting a source"
+HELP = "print the digest of an installed function, for writing a fix or reporting a source"
 EXAMPLES = ("hotfix digest transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask",)
 
 
@@ -21,7 +21,7 @@ def run(chosen: argparse.Namespace) -> int:
 
     module, _, qualname = chosen.target.partition(":")
     if not module or not qualname:
-        raise CommandError(f"{chosen.target!r}: write it as module:qualname")
+        raise CommandError(f"{chosen.target!r} is not a target; write it as module:qualname")
     spec = installed.find_spec(module)
     text = installed.source_of(spec)
     function = source.find(text, qualname) if text else None

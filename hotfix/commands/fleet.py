@@ -1,4 +1,4 @@
-"""``hotfix fleet``: whether all processes of a job ran the same patch set."""
+"""``hotfix fleet``: check that all processes of a job ran the same patch set."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ EXAMPLES = ("hotfix fleet records", "hotfix fleet records --json", "hotfix fleet
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("directory", metavar="DIR", help="what HOTFIX_RECORD was")
+    parser.add_argument("directory", metavar="DIR", help="the directory in HOTFIX_RECORD")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--json", action="store_true", help="print JSON")
     what.add_argument("--prometheus", action="store_true", help="print the text format of Prometheus")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print the summary; 1 if the processes differ, one is missing, a record cannot be read or there are none."""
+    """Print the summary; the status is 1 if processes differ, or if a record is missing or cannot be read."""
     from ..reports import fleet
     from . import CommandError
 

@@ -1,14 +1,14 @@
 """``hotfix run -- COMMAND``: run a command with hotfix armed in every Python process that it starts.
 
-For places where nothing can be installed. A folder with a ``sitecustomize.py`` is put in front of ``PYTHONPATH``, and
-the command takes the place of this process: the same process number, exit status, signals and standard input.
+For places where nothing can be installed. A folder with a ``sitecustomize.py`` comes first in ``PYTHONPATH``, and the
+command replaces this process: it has the same process number, exit status, signals and standard input.
 
-The settings, ``HOTFIX...``, follow that folder as an entry of ``PYTHONPATH`` that names no folder: a process that
-inherits nothing but ``PYTHONPATH``, on another host as well, has them. Its characters mean nothing to a shell.
+The settings, ``HOTFIX...``, follow that folder as an entry of ``PYTHONPATH`` that names no folder. So a process that
+inherits only ``PYTHONPATH``, on another host for instance, still gets them. The entry needs no quoting in a shell.
 
-Reaches what inherits the environment: launchers, workers, engine cores. Does not reach ``python -I``, ``-E`` and
-``-S``, nor children whose environment was emptied; the distribution ``transformers-hotfix-autoload`` reaches the
-first, the second and the last of these.
+Limits. Processes that inherit the environment are reached: launchers, workers, engine cores. ``python -I``, ``-E`` and
+``-S`` are not, nor are children with an empty environment; the distribution ``transformers-hotfix-autoload`` reaches
+the first, the second and the last of these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WINDOWS = sys.platform == "win32"
 
 
 def run(command: Sequence[str]) -> NoReturn:
-    """Replace this process by a command, with hotfix in reach of every Python process in it.
+    """Replace this process by a command, with hotfix armed in every Python process of the command.
 
     Args:
         command: the program and its arguments; the program is looked for on the PATH.
@@ -38,7 +38,7 @@ def run(command: Sequence[str]) -> NoReturn:
         HotfixError: there is no such program, or it cannot be executed.
     """
     if not command:
-        raise HotfixError("hotfix run: no command; for instance: hotfix run -- torchrun train.py")
+        raise HotfixError("hotfix run: the command is missing; for instance: hotfix run -- torchrun train.py")
     sys.stdout.flush()
     sys.stderr.flush()
     variables = environment(os.environ)
@@ -54,7 +54,7 @@ def run(command: Sequence[str]) -> NoReturn:
 
 
 class NotRun(HotfixError):
-    """The command could not take the place of this process; `status` is what a shell would say."""
+    """The command could not replace this process; `status` is the exit status that a shell would give."""
 
     def __init__(self, program: str, error: OSError) -> None:
         super().__init__(f"hotfix run: {program}: {error.strerror}")
@@ -96,7 +96,7 @@ def _settings(folder: Path, variables: Mapping[str, str]) -> list[str]:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a variable may be a switch; one whose name is no word would be another entry of PYTHONPATH."""
+    """Whether a variable may be a setting; a name that is not a word would make another entry of PYTHONPATH."""
     return name.startswith("HOTFIX") and name.isidentifier() and name.isascii()
 
 
@@ -107,7 +107,7 @@ def _encoded(value: str) -> str:
 
 
 def _is_installed() -> bool:
-    """Whether hotfix lies where Python looks by itself, so that its children find it too."""
+    """Whether hotfix is in a folder that Python searches by default, so that child processes find it, too."""
     import sysconfig
 
     places = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]

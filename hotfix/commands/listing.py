@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .bugs import Bug
     from .screen import Screen
 
-HELP = "the bugs that hotfix repairs, and with --all those that it does not"
+HELP = "list the bugs that hotfix repairs; with --all also the others"
 EXAMPLES = (
     "hotfix list",
     "hotfix list gradient accumulation",
@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--kind", choices=KINDS, help="only bugs of this kind")
     parser.add_argument(
-        "--model", default="", help="only bugs in this model or module, by a part of its name as anybody writes it"
+        "--model", default="", help="only bugs in this model or module, by a part of its name in any spelling"
     )
     parser.add_argument("--release", default="", metavar="4.49.0", help="only bugs of this release of transformers")
     parser.add_argument("--default", choices=("on", "off"), help="only bugs whose repair is on, or off, by default")
@@ -104,7 +104,7 @@ def _print_groups(out: Screen, width: int, matches: Sequence[Bug], whole: bool) 
 
 
 def _shares(groups: Mapping[str, Sequence[Bug]]) -> dict[str, int]:
-    """How many bugs of each kind a screen has room for."""
+    """The number of bugs of each kind that fit on a screen."""
     room = _LINES - len(groups) - 4  # headings; the last sentence, and the prompt
     shown = dict.fromkeys(groups, 0)
     while room and any(shown[kind] < len(group) for kind, group in groups.items()):
@@ -125,7 +125,7 @@ def _release(text: str) -> Optional[Version]:
     try:
         return bugs.counts_as(Version(text))
     except InvalidVersion:
-        raise CommandError(f"--release {text}: this is not a version, such as 4.49.0") from None
+        raise CommandError(f"--release {text}: not a version; write it like 4.49.0") from None
 
 
 def _text(bug: Bug) -> str:
@@ -133,6 +133,6 @@ def _text(bug: Bug) -> str:
 
 
 def _is_about(model: str, where: str) -> bool:
-    """Whether a function is in a model: ``Qwen2.5-VL``, ``qwen2_5_vl`` and ``qwen25vl`` are one."""
+    """Whether a function is in a model: ``Qwen2.5-VL``, ``qwen2_5_vl`` and ``qwen25vl`` are the same."""
     wanted = re.sub(r"[^a-z0-9]", "", model.lower())
     return any(wanted in re.sub(r"[^a-z0-9]", "", part) for part in re.split(r"[.:]", where.lower()))

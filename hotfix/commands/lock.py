@@ -1,4 +1,4 @@
-"""``hotfix lock``: the patch set with which an experiment began."""
+"""``hotfix lock``: record the patch set of an experiment, and compare with it later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-HELP = "write down the patch set of this environment, or check it against what was written"
+HELP = "record the patch set of this environment, or compare it with a recorded one"
 
 EXAMPLES = (
     "hotfix lock",
@@ -20,17 +20,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", nargs="?", default="hotfix.lock", help="the lock file (default: hotfix.lock)")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="say what has changed since the file was written")
+    what.add_argument("--check", action="store_true", help="list the changes since the file was written")
     what.add_argument(
         "--against",
         metavar="CHECKPOINT",
-        help="say which silent bugs a checkpoint with a hotfix.lock was trained with or without, and which are here",
+        help="compare the silent bugs that the hotfix.lock of a checkpoint names with those of this environment",
     )
     what.add_argument("--digest", action="store_true", help="print the digest in the file")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Write or compare; 1 if the patch set is another one, or the model of a checkpoint would find other bugs here."""
+    """Write or compare; the status is 1 if the patch set, or the bugs for the model of a checkpoint, differ."""
     from ..reports import lock
 
     if chosen.digest:
@@ -58,7 +58,7 @@ def _against(folder: Path) -> int:
         raise CommandError(f"{folder / lock.FILE}: {reason}")
     locked = lock.read(folder / lock.FILE)
     if not run.files.model_types:
-        raise CommandError(f"{folder}: no file in it names the kind of model, so its functions are not known")
+        raise CommandError(f"{folder}: no file names the model type, so the functions of the model are not known")
     here = lock.of_this_environment()
     folders: set[str] = set()
     for package in (locked["packages"], here.packages):
@@ -72,5 +72,5 @@ def _against(folder: Path) -> int:
         shown.line(f"{folder}: {difference}")
     if not differences:
         kinds = ", ".join(sorted(run.files.model_types))
-        shown.line(f"{folder}: no silent bug of {kinds} is known that is here otherwise than where it was trained")
+        shown.line(f"{folder}: the known silent bugs of {kinds} are the same here as where it was trained")
     return 1 if differences else 0

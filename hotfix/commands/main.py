@@ -47,7 +47,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     Returns:
         The exit status: 0, 1 where something was found that the user asked for, 2 for bad input.
     """
-    # A job that was started with closed streams (`>&-`, some daemons) has none.
+    # A job that was started with closed streams (`>&-`, some daemons) has no streams.
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     words = list(sys.argv[1:] if arguments is None else arguments)
     first = next((word for word in words if word != "--debug"), "")
@@ -57,7 +57,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         status: int = chosen.run(chosen)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, head for instance, has seen enough
+    except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except Exception as error:
         if chosen.debug:
             raise
-        if isinstance(error, OSError) and error.strerror:  # of a file that the user has named, or of a full disk
+        if isinstance(error, OSError) and error.strerror:  # of a file that the user named, or of a full disk
             _print_error(f"{_shortened(str(error.filename or 'output'))}: {error.strerror}")
             return 2
         ours = isinstance(error, HotfixError)
@@ -84,7 +84,7 @@ def build_parser(words: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """
     parser = _Parser(
         prog="hotfix",
-        description="Live patching for model code: what is broken in this environment, and what is done about it.",
+        description="Live patching for model code: list and repair the known bugs of this environment.",
         epilog="`hotfix COMMAND --help` shows examples. Exit status: 0 good, 1 findings, 2 bad input.",
         formatter_class=_formatter(),
     )
@@ -115,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _formatter() -> Any:
-    """The formatter of ``--help``: coloured where it is shown on a terminal and the extra is there."""
+    """The formatter of ``--help``: in colour on a terminal if the extra is installed."""
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         try:
             from rich_argparse import RawDescriptionRichHelpFormatter

@@ -1,10 +1,10 @@
-"""``hotfix run``: a command with hotfix switched on in every Python process that it starts."""
+"""``hotfix run``: run a command with hotfix armed in every Python process that it starts."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "run a command with hotfix switched on in every Python process that it starts"
+HELP = "run a command with hotfix armed in every Python process that it starts"
 
 EXAMPLES = (
     "hotfix run -- torchrun --nproc-per-node 8 train.py",
@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Become the command; comes back only by an error."""
+    """Become the command; returns only by an error."""
     from . import launch
 
     command = list(chosen.program)

@@ -1,8 +1,8 @@
-"""How a command prints: tables, colours and a progress bar on a terminal, plain text elsewhere.
+"""The output of a command: tables, colours and a progress bar on a terminal, plain text elsewhere.
 
-``rich`` is imported only where it will be used: on a terminal, or where ``FORCE_COLOR`` asks for it. Text in a pipe has
+``rich`` is imported only where it is used: on a terminal, or with ``FORCE_COLOR``. Text in a pipe has
 no colours and no line breaks inside of a row, so that ``grep`` and ``cut`` work on it. ``NO_COLOR`` and ``TERM=dumb``
-are obeyed. What comes from files is printed without its control characters.
+are obeyed. Text from files is printed without its control characters.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ EXTRA = "pip install rich rich-argparse shtab PyYAML"
 
 
 class Screen:
-    """Where the output of a command goes: stdout.
+    """The output of a command, on stdout.
 
     Attributes:
-        console: the console of ``rich``, or None where the output is plain text.
-        width: how many columns there are; None in a pipe.
+        console: the console of ``rich``, or None for plain text.
+        width: the number of columns; None in a pipe.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Screen:
             self.console.print(clean(text), style=style or None)
 
     def row(self, text: str) -> None:
-        """Print one line as it is, with its blanks."""
+        """Print one line unchanged, with its blanks."""
         if self.console is None:
             print(clean(text))
         else:
@@ -59,13 +59,13 @@ class Screen:
         cut: bool = False,
         stacked: Optional[Iterable[Sequence[str]]] = None,
     ) -> None:
-        """Print a table; words such as ``broken`` have their colours. On a narrow screen its rows are stacked.
+        """Print a table; words such as ``broken`` are coloured. On a narrow screen its rows are stacked.
 
         Args:
             columns: the headings.
             rows: the cells.
-            cut: whether the last cell of a row is cut to what fits, and not folded.
-            stacked: the cells where rows are stacked, in words that need no heading; by default the same.
+            cut: whether the last cell of a row is cut off and not folded.
+            stacked: the cells for stacked rows, in words that need no heading; the same by default.
         """
         cells = [[clean(cell) for cell in row] for row in rows]
         if self.width is not None and not has_room(columns, cells, self.width):
@@ -80,7 +80,7 @@ class Screen:
             self.console.print(rich_table(columns, cells, self.width if cut and self.width else 0))
 
     def facts(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Print names and what they are, one under the other."""
+        """Print names and values, one pair below the other."""
         cells = [(clean(name), clean(value)) for name, value in rows]
         if self.console is None:
             print(plain_table(cells) if self.width is None else _folded(cells, self.width))
@@ -108,7 +108,7 @@ class Screen:
 
     @contextmanager
     def progress(self, steps: int, what: str) -> Iterator[Callable[[str], None]]:
-        """Show a bar on a terminal. What is handed over is called with a line before each step."""
+        """Show a progress bar on a terminal. The caller calls the yielded function with a line before each step."""
         if self.console is None or not sys.stdout.isatty():
             yield lambda line: None
             return
@@ -127,7 +127,7 @@ class Screen:
 
 
 def _folded(cells: Sequence[tuple[str, str]], width: int) -> str:
-    """Names and what they are, in so many columns of the screen."""
+    """Names and values, folded to the width of the screen."""
     indent = max(len(name) for name, _ in cells) + 2
     lines = []
     for name, value in cells:
@@ -145,7 +145,7 @@ def _width(console: Any) -> Optional[int]:
 
 
 def print_json(value: object) -> None:
-    """Print the form for programs."""
+    """Print a value as JSON."""
     print(json.dumps(value, indent=2, allow_nan=False))
 
 

@@ -1,4 +1,4 @@
-"""``hotfix status``: what is broken in this environment, and what hotfix does about it. Nothing is imported for it."""
+"""``hotfix status``: the bugs in this environment and their repairs. No library is imported for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..engine.ledger import Outcome
     from ..reports.report import Report
 
-HELP = "what is broken in this environment, and what hotfix does about it"
+HELP = "print the bugs in this environment, and their repairs"
 EXAMPLES = (
     "hotfix status",
     "hotfix status --all",
@@ -25,13 +25,13 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--all", action="store_true", help="also the fixes for which there is nothing to do")
+    parser.add_argument("--all", action="store_true", help="also print fixes that have nothing to do here")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--targets", action="store_true", help="one row for each function, not for each fix")
     what.add_argument(
         "--unknown",
         action="store_true",
-        help="only the functions that nobody has examined, as Markdown that can be pasted into an issue",
+        help="print only the functions that were never examined, as Markdown for an issue",
     )
 
 
@@ -75,7 +75,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what a maintainer needs to examine a release.
+# Below: the facts that a maintainer needs to examine a release.
 
 
 def _print_unknown(report: Report, as_json: bool) -> None:
@@ -99,7 +99,7 @@ def _print_unknown(report: Report, as_json: bool) -> None:
         )
         return
     if not unknown:
-        print("Every function at which a fix aims was examined.")
+        print("Every function that a fix targets was examined.")
         return
     print(
         "\n".join(

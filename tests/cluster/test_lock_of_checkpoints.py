@@ -96,7 +96,7 @@ def test_the_command_compares_a_checkpoint_with_this_environment(tmp_path):
     assert (done.status, done.stdout.count("\n")) == (0, 1)
     assert "opt" in done.stdout
     (tmp_path / "config.json").unlink()
-    assert "no file in it names the kind of model" in hotfix("lock", "--against", str(tmp_path)).stderr
+    assert "no file names the model type" in hotfix("lock", "--against", str(tmp_path)).stderr
     (tmp_path / "hotfix.lock").write_text("{}")
     assert "not a lock file" in hotfix("lock", "--against", str(tmp_path)).stderr
 

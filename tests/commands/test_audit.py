@@ -28,10 +28,10 @@ def test_json_is_alone_on_stdout():
 @pytest.mark.parametrize(
     ("words", "status", "what"),
     [
-        ((), 2, "nothing to look at"),
-        (("--",), 2, "no command"),
+        ((), 2, "hotfix audit -- python train.py"),
+        (("--",), 2, "hotfix audit -- torchrun train.py"),
         (("--", "no-such-program"), 127, "no-such-program"),
-        (("here", "python", "train.py"), 2, "a command stands behind --"),
+        (("here", "python", "train.py"), 2, "here: "),
     ],
 )
 def test_what_cannot_be_run_is_one_clear_error(words, status, what):

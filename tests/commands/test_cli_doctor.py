@@ -41,7 +41,7 @@ def release(folder, version, metadata=""):
 def test_an_environment_without_anything_has_nothing_to_complain_about():
     said = findings("--quick")
     assert {one["level"] for one in said} <= {"ok", "note"}
-    assert "Nothing stands in the way." in hotfix("doctor", "--quick").stdout
+    assert hotfix("doctor", "--quick").status == 0
 
 
 def test_two_copies_of_transformers_are_found(tmp_path):
@@ -53,7 +53,8 @@ def test_two_copies_of_transformers_are_found(tmp_path):
 
 def test_metadata_that_is_not_of_the_code_is_found(tmp_path):
     text = found(findings("--quick", path=[release(tmp_path / "a", "4.49.0", "4.50.0")]), "transformers", "warning")
-    assert "the code says 4.49.0, its metadata 4.50.0" in text
+    assert "4.49.0" in text
+    assert "4.50.0" in text
 
 
 def test_a_release_that_was_not_examined_is_found(tmp_path):
@@ -89,7 +90,7 @@ def test_the_package_of_2016_is_found(tmp_path):
     env = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
     said = findings("--quick", env=env)
     assert "of 2016" in found(said, "hotfix", "problem")
-    assert "more than one" in found(said, "hotfix", "warning")
+    assert str(tmp_path) in found(said, "hotfix", "warning")
 
 
 def test_switches_that_cannot_be_read_or_match_nothing_are_found():

@@ -8,10 +8,11 @@ unknown id counts as nothing. ``should`` is an answer that `explain` could give 
 must not give any other.
 
 ``data/messages_2.json`` has 151 more messages that were collected later by one rule. Queries for an issue search name
-an error type together with a component or a project, and no bug ("TypeError: Trainer.__init__() got an unexpected keyword
-argument", "Florence2 AttributeError transformers 5"). Of each result from 2024 or later that is about transformers, the
-first error line counts, unless ``messages.json`` has it. The release is the one that the thread names, or one of its
-time that can raise the message. ``nothing`` is the answer for messages that no known bug has.
+an error type together with a component or a project, and no bug ("TypeError: Trainer.__init__() got an unexpected
+keyword argument", "Florence2 AttributeError transformers 5"). Of each result from 2024 or later that is about
+transformers, the first error line counts, unless ``messages.json`` has it. The release is the one that
+the thread names, or one of its time that can raise the message. ``nothing`` is the answer for messages that no known
+bug has.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def test_doctor_names_it(armed, file, tmp_path):
     ]
     assert done.returncode == 1
     assert len(said) == 1
-    assert "has a `hotfix` of its own" in said[0]["found"]
+    assert "another `hotfix`" in said[0]["found"]
 
 
 def test_doctor_has_nothing_to_say_of_ours(armed):

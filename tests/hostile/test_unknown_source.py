@@ -100,7 +100,8 @@ def test_it_has_a_form_for_programs(tomorrow: World) -> None:
 def test_all_examined_is_no_row(world: World) -> None:
     assert json.loads(status(world, "--json"))["unexamined"] == []
     assert "not examined" not in status(world)
-    assert status(world, "--unknown") == "Every function at which a fix aims was examined.\n"
+    [line] = status(world, "--unknown").splitlines()
+    assert "was examined" in line
 
 
 def test_a_release_that_is_not_newer_is_not_called_newer(tomorrow: World) -> None:

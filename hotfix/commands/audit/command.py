@@ -1,4 +1,4 @@
-"""``hotfix audit``: whether known bugs have struck in a run, or may have in one of which the files are left."""
+"""``hotfix audit``: known bugs that were triggered in a run, or that may have been, by the files of the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, Optional
 
 from .. import CommandError, launch
 
-HELP = "say which known bugs struck in a run: of a command, or of the files that a run has left"
+HELP = "list the known bugs that were triggered in a run: of a command, or by the files that a run left"
 
 EXAMPLES = (
     "hotfix audit -- torchrun --nproc-per-node 8 train.py",
@@ -29,35 +29,39 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     _options(parser)
-    parser.add_argument("--records", metavar="DIR", help="where the processes of the command write down their counts")
-    parser.add_argument("what", nargs=argparse.REMAINDER, metavar="PATH | -- COMMAND", help="files, or a command")
+    parser.add_argument("--records", metavar="DIR", help="the folder for the counts of the processes")
+    parser.add_argument(
+        "what", nargs=argparse.REMAINDER, metavar="PATH | -- COMMAND", help="the folder of a run, or a command"
+    )
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    """Those that may stand behind a path as well."""
-    parser.add_argument("--fail", action="store_true", help="exit with status 1 unless it is known that no bug struck")
-    parser.add_argument("--all", action="store_true", help="also the bugs that raise an error where they strike")
-    parser.add_argument("--json", action="store_true", help="print JSON; what the command prints goes to stderr")
+    """The options that may also follow a path."""
+    parser.add_argument(
+        "--fail", action="store_true", help="exit with status 1 unless it is certain that no bug was triggered"
+    )
+    parser.add_argument("--all", action="store_true", help="also list bugs that raise an error when they are triggered")
+    parser.add_argument("--json", action="store_true", help="print JSON; the output of the command goes to stderr")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Observe a command, or look at files.
+    """Observe a command, or read files.
 
     Returns:
-        The status of the command, or 1 if a bug struck and that was asked for.
+        The status of the command; 1 with ``--fail`` if a bug was triggered.
     """
     words = list(chosen.what)
     if words[:1] == ["--"]:
         return _of_command(words[1:], chosen)
     if not words:
-        raise CommandError("nothing to look at; for instance: hotfix audit -- python train.py")
+        raise CommandError("the command or the folder is missing; for instance: hotfix audit -- python train.py")
     rest = argparse.ArgumentParser(prog="hotfix audit", add_help=False)
     _options(rest)
     options, left = rest.parse_known_args(words[1:])
     for name, value in vars(options).items():
         setattr(chosen, name, value or getattr(chosen, name))
     if left:
-        raise CommandError(f"{left[0]}: behind a path nothing follows; a command stands behind --: hotfix audit -- …")
+        raise CommandError(f"{left[0]}: nothing may follow the path; put a command behind --: hotfix audit -- …")
     from . import from_files
 
     return from_files.audit(Path(words[0]), chosen)
@@ -68,7 +72,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 class State(str, Enum):
-    """What became of a bug in a run; the order is that of the table."""
+    """The outcome for a bug in a run, in the order of the table."""
 
     STRUCK = "struck"  #: on some call its condition was met
     UNKNOWN = "not known"  #: it was not seen to strike, and calls of it are not counted
@@ -81,14 +85,14 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Bug:
-    """What became of one known bug in a run.
+    """The outcome for a known bug in a run.
 
     Attributes:
         id, kind, title: of the fix.
-        state: what became of it.
-        reason: why it could not be observed, or why it is not known; empty where it was observed.
-        repair: the switch that repairs it.
-        observed: what was counted, by function; see `hotfix.reports.observed.summed`.
+        state: the outcome.
+        reason: why it could not be observed, or why the outcome is not known; empty if it was observed.
+        repair: the setting that repairs it.
+        observed: the counts, by function; see `hotfix.reports.observed.summed`.
     """
 
     id: str
@@ -102,17 +106,17 @@ class Bug:
 
 @dataclass(frozen=True)
 class Audit:
-    """What became of all known bugs in a run.
+    """The outcomes for all known bugs in a run.
 
     Attributes:
         status: exit status of the command.
-        processes: how many have imported a library that hotfix watches.
-        ended: how many of them came to their end; of the others all that was counted up to some moment is known.
+        processes: the number of processes that imported a library that hotfix watches.
+        ended: the number of them that ended normally; of the others only the counts up to some moment are known.
         world_size: number of ranks; 0 outside of a job.
         missing: ranks without a record.
-        unreadable: files among the records that are none, and why.
-        packages: versions of what was installed there.
-        bugs: those of the modules that were imported.
+        unreadable: files that are not records, with the reason.
+        packages: the versions of the installed packages.
+        bugs: the bugs of the imported modules.
     """
 
     status: int
@@ -126,17 +130,17 @@ class Audit:
 
     @property
     def struck(self) -> list[Bug]:
-        """Those that struck."""
+        """The bugs that were triggered."""
         return [bug for bug in self.bugs if bug.state is State.STRUCK]
 
     @property
     def unknown(self) -> list[Bug]:
-        """Those of which it is not known."""
+        """The bugs whose outcome is not known."""
         return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNTOLD)]
 
     @property
     def is_clean(self) -> bool:
-        """Whether every process is known, and in none a bug struck or may have."""
+        """Whether every process has a record, and no bug was or may have been triggered."""
         return bool(self.processes) and not (self.struck or self.unknown or self.missing or self.unreadable)
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +157,7 @@ class Audit:
 
 def _of_command(command: Sequence[str], chosen: argparse.Namespace) -> int:
     if not command:
-        raise CommandError("no command; for instance: hotfix audit -- torchrun train.py")
+        raise CommandError("the command is missing; for instance: hotfix audit -- torchrun train.py")
     with _folder(chosen.records) as folder:
         status = _observed(command, folder, chosen.json)
         audit = summarised(folder, status)
@@ -175,12 +179,12 @@ def _folder(wanted: Optional[str]) -> Iterator[Path]:
     path = Path(wanted).absolute()
     path.mkdir(parents=True, exist_ok=True)
     if any(path.glob("*.json")):
-        raise CommandError(f"{wanted} has records of another run; take an empty folder")
+        raise CommandError(f"{wanted} contains records of another run; choose an empty folder")
     yield path
 
 
 def _observed(command: Sequence[str], folder: Path, quiet: bool) -> int:
-    """Run a command with all its processes observed. Returns its exit status, as a shell gives it."""
+    """Run a command and observe all its processes. Returns the exit status that a shell would give."""
     switches = {"HOTFIX": "1", "HOTFIX_MODE": "observe", "HOTFIX_RECORD": str(folder)}
     variables = launch.environment({**os.environ, **switches}, audit=True)
     sys.stdout.flush()
@@ -188,7 +192,7 @@ def _observed(command: Sequence[str], folder: Path, quiet: bool) -> int:
         process = subprocess.Popen(list(command), env=variables, stdout=sys.stderr if quiet else None)
     except OSError as error:
         raise launch.NotRun(command[0], error) from error
-    # A scheduler that ends the job tells this process, and means the command.
+    # A scheduler that ends the job signals this process; the signal is meant for the command.
     before = {number: signal.signal(number, lambda number, _: process.send_signal(number)) for number in _FORWARDED}
     try:
         while True:
@@ -207,11 +211,11 @@ _FORWARDED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1",
 
 
 def summarised(folder: Path, status: int = 0) -> Audit:
-    """What the records in a folder say of known bugs.
+    """The outcomes in the records of a folder.
 
     Args:
-        folder: what ``HOTFIX_RECORD`` was.
-        status: exit status of what has written them.
+        folder: the directory in ``HOTFIX_RECORD``.
+        status: exit status of the command that wrote them.
     """
     from ...engine.catalogue import Catalogue
     from ...reports import fleet

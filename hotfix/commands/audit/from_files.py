@@ -1,9 +1,9 @@
-"""``hotfix audit PATH``: which silent bugs may have struck a run, by the files that it has left.
+"""``hotfix audit PATH``: the silent bugs that a run may have triggered, by the files that it left.
 
-The release says which functions were broken, the configuration which of them belong to the model, and the trigger of
-each fix under which condition a call of them gives a wrong result. What the files tell of that condition is asked of
-the trigger (`hotfix.trigger.Trigger.in_files`). Nothing here says "did": files can prove that a condition was met, or
-that it cannot have been, and most often they prove neither.
+The release determines the broken functions, the configuration those that belong to the model, and the trigger of each
+fix the condition under which a call gives a wrong result. The trigger decides how much the files show of this condition
+(`hotfix.trigger.Trigger.in_files`). The report never claims that a bug was triggered: files can prove that a condition
+was met, or that it cannot have been met, and often they prove neither.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .run_folder import Release, Run
 
 
 class Group(str, Enum):
-    """What the files say of a bug that the release has."""
+    """The evidence of the files for a bug that the release has."""
 
     MET = "met"  #: the condition under which it strikes was met
     OPEN = "open"  #: whether it was cannot be told
@@ -40,13 +40,13 @@ class PossibleBug:
 
     Attributes:
         bug: the bug.
-        releases: those of the named releases that have it.
-        group: what the files say of its condition.
-        why: what that rests on, as part of a sentence.
-        when: on which calls it strikes; empty where nobody has written that down.
-        wrong: what is wrong then.
-        known: what the files tell of what the condition depends on, as ``accumulation steps: 4 (README.md)``.
-        unknown: what they do not tell of it.
+        releases: the named releases that have it.
+        group: the evidence of the files for its condition.
+        why: the reason for the group, as part of a sentence.
+        when: the calls that trigger it; empty if they are not described.
+        wrong: the wrong result.
+        known: the facts in the files that the condition depends on, as ``accumulation steps: 4 (README.md)``.
+        unknown: the facts that it depends on and that are not in the files.
     """
 
     bug: Bug
@@ -78,13 +78,13 @@ class PossibleBug:
 
 @dataclass(frozen=True)
 class Audit:
-    """What may have struck a run.
+    """The bugs that a run may have triggered.
 
     Attributes:
-        run: what was read.
+        run: the facts from its files.
         judged: the named releases that were examined.
-        findings: the silent bugs that they have, the worst group first.
-        notes: what could not be judged.
+        findings: the silent bugs of these releases, the worst group first.
+        notes: what could not be judged, as sentences.
     """
 
     run: Run
@@ -119,14 +119,14 @@ class Audit:
 
 
 def audit(path: Path, chosen: argparse.Namespace) -> int:
-    """Print which silent bugs may have struck the run whose files are in a folder.
+    """Print the silent bugs that the run with these files may have triggered.
 
     Args:
         path: folder of a checkpoint, or of results.
         chosen: ``json`` and ``fail``.
 
     Returns:
-        0; with ``fail`` 1 where something may have struck.
+        0; with ``fail`` 1 if a bug may have been triggered.
 
     Raises:
         CommandError: it is no folder.
@@ -150,9 +150,9 @@ def examine(path: Path) -> Audit:
     run = run_folder.read(path)
     releases, notes = _examined(run.releases)
     if not run.releases:
-        notes.append(f"no file names a release of {PACKAGE}: nothing can be said of this run")
+        notes.append(f"no file names a release of {PACKAGE}, so this run cannot be judged")
     if releases and not run.files.model_types:
-        notes.append("no file names a kind of model: only the bugs of modules that all models share were looked at")
+        notes.append("no file names a model type, so only the bugs of modules that all models share were checked")
     if run.files.own_code:
         notes.append(
             "the model comes with code of its own, which may not be that of the release: of it nothing is said"
@@ -170,11 +170,11 @@ def examine(path: Path) -> Audit:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: which bugs a release has for a model.
+# Below: the bugs that a release has for a model.
 
 
 def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
-    """The releases, as they were named, that are judged; and a line for each that is not."""
+    """The examined releases by the text that names them, and a note for each text that names none."""
     known = bugs.examined()
     judged: dict[str, Version] = {}
     notes = []
@@ -183,21 +183,19 @@ def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
         try:
             version = Version(text)
         except InvalidVersion:
-            notes.append(f"{text!r} ({files}) is no version")
+            notes.append(f"{text!r} ({files}) is not a version")
             continue
         counted = bugs.counts_as(version)
         if counted not in known:
             within = f"{known[0]} to {known[-1]}"
-            notes.append(
-                f"{PACKAGE} {text} ({files}) was never examined (examined are {within}): nothing is known of it"
-            )
+            notes.append(f"{PACKAGE} {text} ({files}) was never examined (examined: {within}), so it cannot be judged")
             continue
         if counted != version:
-            notes.append(f"{PACKAGE} {text} ({files}) counts as {counted} here, and may differ from it")
+            notes.append(f"{PACKAGE} {text} ({files}) counts as {counted} here, but may differ from it")
         judged[text] = counted
     if len(set(judged.values())) > 1:
         mentions = ", ".join(f"{mention.release} ({mention.file}: {mention.what})" for mention in named)
-        notes.append(f"the files name more than one release, and each was looked at: {mentions}")
+        notes.append(f"the files name more than one release, and each was checked: {mentions}")
     return judged, notes
 
 
@@ -227,7 +225,7 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
     folders = set()
     for model_type in model_types:
         known = by_release.releases()
-        # What a release does not know by itself, a part of a model mostly, a later one may.
+        # A later release may have a type, mostly of a part of a model, that this one lacks.
         for candidate in (
             [release] if release not in known else [release, *(later for later in known if later > release)]
         ):
@@ -241,7 +239,7 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: what the files say of one bug.
+# Below: the evidence of the files for one bug.
 
 
 def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[PossibleBug]:
@@ -258,15 +256,15 @@ def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Po
         bug, hit, Group.OPEN, "", (condition and condition.when) or "", (condition and condition.wrong) or ""
     )
     if bug.id in run.repaired:
-        return replace(base, group=Group.EXCLUDED, why=f"hotfix had repaired it, says {run.repaired[bug.id]}")
+        return replace(base, group=Group.EXCLUDED, why=f"hotfix had repaired it, according to {run.repaired[bug.id]}")
     if bug.id in run.struck:
         number, file = run.struck[bug.id]
-        return replace(base, group=Group.MET, why=f"it was seen to strike on {number} calls ({file})")
+        return replace(base, group=Group.MET, why=f"it was triggered on {number} calls ({file})")
     lacking = _lacking(bug, run)
     if lacking:
         return replace(base, group=Group.EXCLUDED, why=lacking)
     if condition is None or condition.files is None:
-        why = "the condition is not one that files tell of" if base.when else _why_not(condition)
+        why = "files do not show its condition" if base.when else _why_not(condition)
         return replace(base, why=why)
     asked = _Asked()
     answers = {text: _answer(condition, replace(run.files, release=str(releases[text])), asked) for text in hit}
@@ -275,14 +273,14 @@ def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Po
         return replace(base, group=Group.EXCLUDED, why="the files exclude its condition")
     if any(answer is True for answer in answers.values()):
         if len(set(releases.values())) == 1 and len(run.files.releases) == 1:
-            return replace(base, group=Group.MET, why="the files say that its condition was met")
+            return replace(base, group=Group.MET, why="the files show that its condition was met")
         said = " and ".join(text for text, answer in answers.items() if answer)
-        return replace(base, why=f"its condition was met if the run was one of {said}, and other releases are named")
-    return replace(base, why="the files do not tell")
+        return replace(base, why=f"its condition was met if the run used {said}; the files name other releases, too")
+    return replace(base, why="the files do not show it")
 
 
 def _folders_of_processors(bug: Bug, configuration: Mapping[str, Any]) -> frozenset[str]:
-    """The folders of the processor that a model has taken from another one, if a bug is about it.
+    """The folders of the processor that a model takes from another model, if a bug is about it.
 
     Args:
         bug: the bug.
@@ -303,19 +301,19 @@ def _answer(condition: Trigger, files: Files, asked: _Asked) -> Optional[bool]:
     assert question is not None
     try:
         answer = question(asked.of(files))
-    except Exception:  # one trigger that stumbles over odd files must not take the others with it
+    except Exception:  # a trigger that fails on odd files must not affect the others
         return None
     return None if answer is None else bool(answer)
 
 
 class _Asked:
-    """Keeps which attributes of `Files` a trigger has looked at."""
+    """Records the attributes of `Files` that a trigger reads."""
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
 
     def of(self, files: Files) -> Any:
-        """The same files, and whoever looks at an attribute is noticed."""
+        """The same files, with a record of each attribute that is read."""
         names = self.names
 
         class Watched(Files):
@@ -327,11 +325,11 @@ class _Asked:
         return Watched(**{name: getattr(files, name) for name in Files.__dataclass_fields__})
 
     def known(self, files: Files) -> tuple[str, ...]:
-        """What the files tell of what was looked at."""
+        """The facts that were read and that the files contain."""
         return tuple(_fact(files, name) for name in FACTS if name in self.names and _is_told(files, name))
 
     def unknown(self, files: Files) -> tuple[str, ...]:
-        """What they do not tell of it."""
+        """The facts that were read and that the files do not contain."""
         return tuple(FACTS[name] for name in FACTS if name in self.names and not _is_told(files, name))
 
 
@@ -359,7 +357,7 @@ def _places_of(files: Sequence[str]) -> str:
 
 
 def _lacking(bug: Bug, run: Run) -> str:
-    """Why it cannot have struck with what was installed beside; empty where that is open, or nothing is lacking."""
+    """Why the other installed packages exclude it; empty if they do not, or if they are not known."""
     for name, specifier in bug.needs.items():
         version = run.files.packages.get(name)
         if version is not None:
@@ -385,7 +383,7 @@ def _trigger(bug: Bug) -> Optional[Trigger]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: how it is shown.
+# Below: printing.
 
 _HEADINGS = {
     Group.MET: "The files say that these had their condition, so they may have struck:",
@@ -426,7 +424,7 @@ def _show(audit: Audit) -> None:
 
 
 def _named(releases: Sequence[Release]) -> Iterator[str]:
-    """The releases, by what the files say of them."""
+    """The releases, grouped by the statements of the files about them."""
     by_what: dict[tuple[str, str], list[str]] = {}
     for mention in releases:
         by_what.setdefault((mention.release, mention.what), []).append(mention.file)
@@ -441,7 +439,9 @@ def _condition(finding: PossibleBug) -> str:
 def _reasons(finding: PossibleBug) -> str:
     if not finding.known and not finding.unknown:
         return finding.why
-    missing = [f"not told: {', '.join(finding.unknown)}"] if finding.unknown and finding.group is Group.OPEN else []
+    missing = (
+        [f"not in the files: {', '.join(finding.unknown)}"] if finding.unknown and finding.group is Group.OPEN else []
+    )
     reasons = finding.known if finding.group is not Group.OPEN or finding.unknown else (finding.why, *finding.known)
     return "; ".join([*reasons, *missing])
 
@@ -449,11 +449,11 @@ def _reasons(finding: PossibleBug) -> str:
 def _summary(audit: Audit) -> str:
     met, open_ones, excluded = (len(audit.of(group)) for group in Group)
     if not audit.judged:
-        return "Nothing was judged."
+        return "Nothing could be judged."
     releases = " and ".join(f"{PACKAGE} {text}" for text in audit.judged)
     if not audit.findings:
-        return f"No silent bug is known that {releases} has for this model."
+        return f"{releases} has no known silent bug for this model."
     return (
-        f"{releases} has {len(audit.findings)} known silent bugs for this model: {met} had their condition by what the "
-        f"files say, of {open_ones} they do not tell, {excluded} they exclude."
+        f"{releases} has {len(audit.findings)} known silent bugs for this model: the files show the condition of {met},"
+        f" exclude {excluded}, and leave {open_ones} open."
     )

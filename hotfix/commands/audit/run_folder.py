@@ -1,10 +1,10 @@
-"""What the files of a checkpoint, or of a folder of results, say of the run that wrote them.
+"""Facts about a run from the files of its checkpoint, or of its folder of results.
 
-Read are config.json, generation_config.json, adapter_config.json, preprocessor_config.json, tokenizer_config.json,
-trainer_state.json, the model card, args.json, hotfix.lock, the records of hotfix, and what pins packages
-(`hotfix.commands.pins.readers`); in a folder of results those of the newest checkpoint as well. Nothing is executed,
-nothing is unpickled (training_args.bin, *.pt, *.pth are not opened), no library is imported. What cannot be read is
-named, with the reason, and the rest is read all the same.
+These files are read: config.json, generation_config.json, adapter_config.json, preprocessor_config.json,
+tokenizer_config.json, trainer_state.json, the model card, args.json, hotfix.lock, the records of hotfix, and files with
+pins (`hotfix.commands.pins.readers`); in a folder of results also those of the newest checkpoint. Nothing is executed,
+nothing is unpickled (training_args.bin, *.pt, *.pth are not opened), no library is imported. A file that cannot be read
+is listed with the reason; the others are read anyway.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Release:
     """A release of transformers that a file names.
 
     Attributes:
-        release: as it stands there.
-        file: which file.
-        what: what the file says of it.
+        release: the text in the file.
+        file: the file.
+        what: the statement of the file about it.
     """
 
     release: str
@@ -53,17 +53,17 @@ class Release:
 
 @dataclass
 class Run:
-    """What was read of a folder.
+    """The facts from a folder.
 
     Attributes:
         folder: the folder.
         releases: the releases of transformers that its files name.
-        files: what else they say.
-        repaired: what a hotfix.lock or a record says was repaired: ids, and the file that says so.
-        struck: on how many calls a bug was seen to strike, by id, and a file that says so.
-        pinned: names of packages in files that name all that is installed; None where there is no such file.
-        unread: what was not read, and why, by file.
-        notes: what is to be known besides, as sentences.
+        files: the other facts.
+        repaired: the ids of repaired bugs, with the hotfix.lock or record that names them.
+        struck: the number of calls that triggered a bug, by id, with the file that counts them.
+        pinned: the packages in files that list everything that is installed; None if there is no such file.
+        unread: the files that were not read, with the reason.
+        notes: further sentences for the report.
     """
 
     folder: Path
@@ -151,7 +151,7 @@ class _Reader:
                 self._window(part, file)
 
     def _window(self, config: Mapping[str, Any], file: str) -> None:
-        """The window of a configuration; all that its class has stands in it where transformers has written it."""
+        """The window of a configuration; a file that transformers wrote contains every attribute of its class."""
         if "sliding_window" in config:
             used = config.get("use_sliding_window") is not False
             self._number("sliding_window", config["sliding_window"] if used and config["sliding_window"] else 0, file)
@@ -172,8 +172,8 @@ class _Reader:
             self._text("architectures", mapping.get("base_model_class"), file)
         elif not any(fact.name == "model_types" for fact in self.said):
             base = content.get("base_model_name_or_path")
-            named = f", {_short(base)}" if isinstance(base, str) and base else ""
-            self.run.notes.append(f"{file}: what kind of model its base is{named}, is not said there")
+            named = f" {_short(base)}" if isinstance(base, str) and base else ""
+            self.run.notes.append(f"{file}: the model type of its base{named} is not in the file")
 
     def _state(self, place: str) -> None:
         file = f"{place}trainer_state.json"
@@ -183,7 +183,7 @@ class _Reader:
             self._number("batch_size", content.get("train_batch_size"), file)
 
     def _arguments(self, place: str) -> None:
-        """What ms-swift and others keep of the arguments of a training, as JSON."""
+        """The arguments of a training that ms-swift and others save as JSON."""
         for name in ("args.json", "training_args.json"):
             file = place + name
             content = self._json(file)
@@ -218,10 +218,10 @@ class _Reader:
                 self._environment(content, file)
                 self._counts(content, file)
         if len(names) > _RECORDS:
-            self.run.notes.append(f"{len(names)} records of hotfix; {_RECORDS} of them were read")
+            self.run.notes.append(f"of {len(names)} records of hotfix, {_RECORDS} were read")
 
     def _environment(self, content: Mapping[str, Any], file: str) -> None:
-        """What a lock file or a record says of the process that it is of."""
+        """The facts about its process in a lock file or a record."""
         for name, version in content["packages"].items():
             self._package(str(name), version, file, "the training ran with it")
         for line in content["patches"]:
@@ -230,7 +230,7 @@ class _Reader:
                 self.run.repaired.setdefault(words[0], file)
 
     def _counts(self, content: Mapping[str, Any], file: str) -> None:
-        """What a record says of calls that were observed."""
+        """The observed calls in a record."""
         for counted in _list(content.get("observed")):
             struck = counted.get("struck") if isinstance(counted, dict) else None
             if isinstance(struck, int) and struck > 0 and isinstance(counted.get("fix"), str):
@@ -238,7 +238,7 @@ class _Reader:
                 self.run.struck[counted["fix"]] = (before[0] + struck, before[1])
 
     def _marks(self, place: str) -> None:
-        """What the names of files say."""
+        """The facts that the names of files show."""
         folder = self.run.folder / place
         names = {path.name for path in folder.iterdir()}
         if _NEVER_READ in names:
@@ -273,7 +273,7 @@ class _Reader:
                 self._settings(dict(_pairs(_items(lines[number + 1 :]))), file)
 
     def _settings(self, settings: Mapping[str, str], file: str) -> None:
-        """The list of hyperparameters that the Trainer writes; it leaves out what has its usual value."""
+        """The list of hyperparameters that the Trainer writes; it leaves out default values."""
         if "train_batch_size" not in settings:
             return
         self.say("by_trainer", True, file)
@@ -288,7 +288,7 @@ class _Reader:
     def _pins(self) -> None:
         try:
             files = project_files.find(self.run.folder)
-        except CommandError:  # none, which is usual here
+        except CommandError:  # there usually are none
             return
         complete: set[str] = set()
         for path in files:
@@ -306,7 +306,7 @@ class _Reader:
                         self._package(name, str(pin.version), file, "it is pinned")
                     elif name == PACKAGE:
                         asks = pin.opaque or f"it allows {PACKAGE}{pin.specifier}"
-                        self.run.notes.append(f"{file}: {asks}, which is not one release")
+                        self.run.notes.append(f"{file}: {asks}, which is not a single release")
             if read.complete:
                 complete |= read.packages.keys()
                 self.run.pinned = frozenset(complete)
@@ -314,7 +314,7 @@ class _Reader:
     # -- what was said -------------------------------------------------------------------------------------------------
 
     def say(self, name: str, value: Any, file: str) -> None:
-        """Keep what a file says."""
+        """Record a fact from a file."""
         fact = Said(name, value, file)
         if fact not in self.said:
             self.said.append(fact)
@@ -333,7 +333,7 @@ class _Reader:
         if value is None:
             return
         if not isinstance(value, str) or not 0 < len(value) <= _VERSION:
-            self.run.notes.append(f"{file}: its transformers_version is no version")
+            self.run.notes.append(f"{file}: its transformers_version is not a version")
         elif all((known.release, known.file) != (value, file) for known in self.run.releases):
             self.run.releases.append(Release(value, file, what))
 
@@ -376,7 +376,7 @@ class _Reader:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def _newest_checkpoint(self) -> list[str]:
-        """The checkpoint with the highest number, if there are any; with a slash."""
+        """The checkpoint with the highest number, if there is one, with a slash."""
         numbers = [
             int(match[1])
             for match in (re.fullmatch(r"checkpoint-(\d{1,12})", path.name) for path in self.run.folder.iterdir())
@@ -386,7 +386,7 @@ class _Reader:
         if not name or not (self.run.folder / name).is_dir() or not self._is_inside(self.run.folder / name):
             return []
         if len(numbers) > 1:
-            self.run.notes.append(f"of {len(numbers)} checkpoints the newest one was read, {name}")
+            self.run.notes.append(f"of {len(numbers)} checkpoints, only the newest, {name}, was read")
         return [f"{name}/"]
 
     def _is_inside(self, path: Path) -> bool:
@@ -454,7 +454,7 @@ class _Reader:
             value = waiting.pop()
             seen += 1
             if seen > _NODES:
-                self.run.notes.append(f"{file}: more than {_NODES} parts; the rest was not looked at")
+                self.run.notes.append(f"{file}: more than {_NODES} parts; the rest was not read")
                 return
             if isinstance(value, dict):
                 yield value

@@ -1,12 +1,12 @@
-"""What one release of transformers would misread or refuse in the folder of a checkpoint.
+"""The parts of a checkpoint that a release of transformers would misread or refuse.
 
-Read are ``config.json``, the files of tokenizer and processor, and of weights in safetensors the index and the headers,
-never the weights themselves. Nothing is executed, nothing is fetched, and no library is imported. A checkpoint may be
+These files are read: ``config.json``, those of the tokenizer and the processor, and of weights in safetensors the index
+and the headers, never the weights. Nothing is executed or fetched, and no library is imported. A checkpoint may be
 anybody's: sizes have limits, and no link is followed out of the folder (`hotfix.reports.trees`).
 
-What a release understands of a configuration is read from its source by `hotfix.loading.forms`: of the installed one
-from what is installed, of others from what was distilled of them. What a fix repairs, its own rule finds
-(`hotfix.checkpoints`); what no fix repairs stands here, with the releases for which it holds.
+`hotfix.loading.forms` reads from the source of a release which configurations it understands: from the installed files
+for the installed release, from distilled sources for others. A misreading that a fix repairs is found by the rule of
+the fix (`hotfix.checkpoints`); the others have a rule here, with the releases for which it holds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read(path: str) -> Checkpoint:
     """Read the folder of a checkpoint.
 
     Args:
-        path: the folder; that of a repository in the cache of the Hub; or the name of a repository that is there.
+        path: the folder; the folder of a repository in the cache of the Hub; or the name of a cached repository.
 
     Raises:
         CommandError: there is none, or nothing in it is a checkpoint.
@@ -73,18 +73,18 @@ def read(path: str) -> Checkpoint:
     reading = _Reading(folder, files)
     content = {name: document for name in _JSON if (document := reading.json(name)) is not None}
     for name in {*CORE}.intersection(reading.unread):
-        raise CommandError(f"{folder / name}: {reading.unread[name]}; nothing can be said without it")
+        raise CommandError(f"{folder / name}: {reading.unread[name]}; the checkpoint cannot be judged without it")
     keys, formats, shapes = reading.weights(content.get(INDEX, {}))
     return Checkpoint(folder, files, content, keys, formats, reading.unreadable, reading.unread, shapes)
 
 
 def judge(checkpoint: Checkpoint, version: Version, release: forms.Release) -> list[Misreading]:
-    """What one release would misread or refuse, what is harmful first.
+    """The parts that a release would misread or refuse, the harmful ones first.
 
     Args:
-        checkpoint: what was read.
+        checkpoint: the checkpoint.
         version: the release.
-        release: its source, as far as configurations go.
+        release: the part of its source that is about configurations.
     """
     version = Version(version.base_version)
     findings = [finding for rule in RULES for finding in rule(checkpoint, version, release)]
@@ -96,25 +96,25 @@ def judge(checkpoint: Checkpoint, version: Version, release: forms.Release) -> l
 
 
 def _may_have(id: str, version: Version) -> bool:
-    """Whether a release has the bug of a fix; one that was never examined counts as the last one before it."""
+    """Whether a release has the bug of a fix; a release that was never examined counts as the one before it."""
     known = bisect_right(bugs.examined(), version)
     return id in bugs.known() and known > 0 and bugs.known()[id].is_in(bugs.examined()[known - 1])
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: the rules. Each takes the checkpoint and the release, and yields what it found.
+# Below: the rules. Each gets the checkpoint and the release, and yields its findings.
 
 
 def files(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """What no release can read, and what was not looked at."""
+    """Files that no release can read, and files that were not checked."""
     for name, why in checkpoint.unreadable.items():
         yield Misreading(name, "", Effect.REFUSED, f"It cannot be read ({why}).")
     for name, why in checkpoint.unread.items():
-        yield Misreading(name, "", Effect.NOTE, f"It was not looked at ({why}).")
+        yield Misreading(name, "", Effect.NOTE, f"It was not checked ({why}).")
 
 
 def model(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Whether the release has such a model."""
+    """The model type, if the release lacks it."""
     model_type = checkpoint.model_type
     if not checkpoint.config:
         return
@@ -129,7 +129,7 @@ def model(checkpoint: Checkpoint, version: Version, release: forms.Release) -> I
 
 
 def configuration(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """What 5.x has written into ``config.json`` and no fix brings into another form."""
+    """Parts that 5.x writes into ``config.json`` and that no fix translates."""
     if checkpoint.needs_code:
         return
     for finding in checkpoint.translation(release):
@@ -155,7 +155,7 @@ def scaling(checkpoint: Checkpoint, version: Version, release: forms.Release) ->
 
 
 def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Heads of another size than the hidden size shared among them, in a release that knows no other."""
+    """Heads whose size is not the hidden size divided by their number, in a release that requires it."""
     understood = release.class_of(checkpoint.model_type)
     sizes = [checkpoint.config.get(name) for name in ("head_dim", "num_attention_heads", "hidden_size")]
     if understood is None or not all(isinstance(size, int) and size > 0 for size in sizes):
@@ -168,7 +168,7 @@ def heads(checkpoint: Checkpoint, version: Version, release: forms.Release) -> I
 
 
 def tokenizer_class(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Classes of tokenizers that 5.0 has brought, and that no fix puts another one in place of."""
+    """Tokenizer classes that came with 5.0, and that no fix replaces."""
     described = checkpoint.json.get(TOKENIZER_CONFIG, {})
     name = described.get("tokenizer_class")
     if name in _OF_V5 and version < V5 and "AutoTokenizer" not in dictionary(described.get("auto_map")):
@@ -177,7 +177,7 @@ def tokenizer_class(checkpoint: Checkpoint, version: Version, release: forms.Rel
 
 
 def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Experts in one tensor, which no fix takes apart."""
+    """Experts in one tensor, which no fix splits."""
     fused, understood = checkpoint.fused_experts, release.class_of(checkpoint.model_type)
     if checkpoint.needs_code or understood is None:
         return
@@ -188,7 +188,7 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
 
 
 def experts_layout(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Experts of Qwen3-VL: the Hub has their axes the other way round than 5.x, which writes its own since 5.2."""
+    """Experts of Qwen3-VL: their axes on the Hub are swapped against 5.x, which saves its own order since 5.2."""
     if checkpoint.model_type != "qwen3_vl_moe" or release.class_of("qwen3_vl_moe") is None:
         return
     file = INDEX if INDEX in checkpoint.files else SINGLE
@@ -208,7 +208,7 @@ def experts_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
 
 
 def other_weights(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Weights whose names cannot be read without executing something."""
+    """Weights whose names cannot be read without executing code."""
     pickled = [name for name in checkpoint.files if name.endswith((".bin", ".pt", ".pth")) and "model" in name]
     if pickled and not checkpoint.keys:
         yield Misreading(min(pickled), "", Effect.NOTE, "Weights are pickled: their names were not looked at.")
@@ -267,7 +267,7 @@ def _cache() -> Path:
 
 
 class _Reading:
-    """Reads the files of one folder, as far as that takes no more memory than `HEAVIEST`."""
+    """Reads the files of a folder, with at most `HEAVIEST` bytes of memory."""
 
     def __init__(self, folder: Path, files: frozenset[str]) -> None:
         self.folder = folder
@@ -278,14 +278,14 @@ class _Reading:
         self._left = HEAVIEST
 
     def json(self, name: str) -> Optional[dict[str, Any]]:
-        """The content of a JSON file; None where it is not there, or is not read."""
+        """The content of a JSON file; None if it is missing, or was not read."""
         if name not in self.files:
             return None
         try:
             data = self._tree.read(self.folder / name, LARGEST_JSON)
             content = trees.json_of(data, self._left)
             if not isinstance(content, dict):
-                raise ValueError(f"a {type(content).__name__}, and a dictionary was expected")
+                raise ValueError(f"a {type(content).__name__} where a dictionary was expected")
         except (OSError, ValueError) as error:
             self._left_out(name, error)
             return None
@@ -299,12 +299,12 @@ class _Reading:
         table = dictionary(index.get("weight_map"))
         names = sorted({str(name) for name in table.values()}) if table else sorted(self.files & {SINGLE})
         if len(names) > MOST_FILES:
-            self.unread[INDEX] = f"more than {MOST_FILES} files of weights; only the first were looked at"
+            self.unread[INDEX] = f"more than {MOST_FILES} files of weights; only the first were checked"
         keys, formats, shapes = {str(key) for key in table}, {}, {}
         for name in names[:MOST_FILES]:
             try:
                 if name not in self.files:
-                    raise ValueError(f"{INDEX} names it, and it is not there")
+                    raise ValueError(f"{INDEX} names it, but it is missing")
                 header = self._header(name)
             except (OSError, ValueError) as error:
                 self._left_out(name, error)
@@ -318,7 +318,7 @@ class _Reading:
         """The header of a file of safetensors: eight bytes of length, and JSON.
 
         Raises:
-            Refused: it is not looked at.
+            Refused: it is not read.
             ValueError: it is not such a file, or was not written to its end.
         """
         file = self.folder / name
@@ -330,7 +330,7 @@ class _Reading:
             first = stream.read(8)
             length = struct.unpack("<Q", first)[0] if len(first) == 8 else 0
             if not 2 <= length <= size - 8:
-                raise ValueError("it is no file of safetensors, or it was not written to its end")
+                raise ValueError("it is not a safetensors file, or it is incomplete")
             if length > REFUSED_HEADER:
                 raise ValueError(f"its header has {length} bytes, and safetensors reads {REFUSED_HEADER}")
             if length > LARGEST_HEADER:
@@ -338,13 +338,13 @@ class _Reading:
             data = stream.read(length)
         header = trees.json_of(data, min(self._left, HEAVIEST_HEADER))
         if not isinstance(header, dict):
-            raise ValueError("its header is no dictionary")
+            raise ValueError("its header is not a dictionary")
         ends = [_end_of(key, entry) for key, entry in header.items() if key != "__metadata__"]
         metadata = header.get("__metadata__") or {}
         if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-            raise ValueError("the metadata in its header are no texts")
+            raise ValueError("the metadata in its header are not strings")
         if max(ends, default=0) + 8 + length > size:
-            raise ValueError("it was not written to its end")
+            raise ValueError("it is incomplete")
         self._left -= trees.weight_of_json(data) // 2  # names and shapes are kept
         return header
 
@@ -356,10 +356,10 @@ class _Reading:
 
 
 def _end_of(name: str, entry: Any) -> int:
-    """Where the bytes of a tensor end.
+    """The end of the bytes of a tensor.
 
     Raises:
-        ValueError: its entry in the header is not that of a tensor.
+        ValueError: its entry in the header does not describe a tensor.
     """
     offsets: Any = entry.get("data_offsets") if isinstance(entry, dict) else None
     if not (_are_sizes(offsets) and len(offsets) == 2 and offsets[0] <= offsets[1]):

@@ -1,4 +1,4 @@
-"""``hotfix check-model``: whether a release reads a checkpoint as it was saved."""
+"""``hotfix check-model``: check that a release reads a checkpoint as it was saved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ...checkpoints._checkpoint import Checkpoint, Misreading
 
-HELP = "whether a release reads a checkpoint as it was saved, and what hotfix does where it does not"
+HELP = "check that a release reads a checkpoint as it was saved, and list the repairs if it does not"
 EXAMPLES = (
     "hotfix check-model ./my-finetune",
     "hotfix check-model ./my-finetune --release 4.51.3",
@@ -23,13 +23,13 @@ PACKAGE = "transformers"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("path", help="the folder of a checkpoint, or a repository that is in the cache")
-    parser.add_argument("--release", metavar="R", help="of transformers; by default the one that is installed")
+    parser.add_argument("path", help="the folder of a checkpoint, or the name of a cached repository")
+    parser.add_argument("--release", metavar="R", help="release of transformers; the installed one by default")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the command; 1 where the release does not read what was saved."""
+    """Run the command; the status is 1 if the release does not read the checkpoint as it was saved."""
     from .. import screen
 
     answer = examine(chosen.path, chosen.release)
@@ -42,14 +42,14 @@ def run(chosen: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one release makes of a checkpoint.
+    """The judgement of a checkpoint for a release.
 
     Attributes:
-        checkpoint: what was read.
+        checkpoint: the checkpoint.
         release: the release.
-        installed: whether it is the one that is installed.
-        findings: what it misreads or refuses, and what is to be noted.
-        cures: for each finding, what hotfix does about it.
+        installed: whether it is the installed release.
+        findings: the parts that it misreads or refuses, and notes.
+        cures: the repair of each finding.
         right: the releases that read it as it was saved, as runs.
         first: the first release that has such a model; empty if none has, or its code comes with it.
     """
@@ -64,7 +64,7 @@ class Answer:
 
     @property
     def is_harmed(self) -> bool:
-        """Whether the release does not read what was saved."""
+        """Whether the release does not read the checkpoint as it was saved."""
         return any(misreading.is_harmful for misreading in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def examine(path: str, asked: Optional[str] = None) -> Answer:
 
     Args:
         path: as on the command line.
-        asked: the release; the one that is installed if None.
+        asked: the release; the installed one if None.
 
     Raises:
         CommandError: there is no such folder, or the release is not known.
@@ -101,7 +101,7 @@ def examine(path: str, asked: Optional[str] = None) -> Answer:
     findings = checkpoint.judge(read, release, source)
     types = by_release.model_types()
     first = "" if read.needs_code or read.model_type not in types else str(types[read.model_type][0])
-    # What nobody can read is refused by all.
+    # A file that no release can read is refused by all.
     right = [
         version
         for version in (() if read.unreadable else by_release.releases())
@@ -117,7 +117,7 @@ def examine(path: str, asked: Optional[str] = None) -> Answer:
 
 
 def _release(asked: Optional[str]) -> tuple[Version, Any, bool]:
-    """The release, its source, and whether it is the one that is installed."""
+    """The release, its source, and whether it is the installed one."""
     from packaging.version import Version
 
     from ...loading import forms
@@ -130,19 +130,19 @@ def _release(asked: Optional[str]) -> tuple[Version, Any, bool]:
     try:
         release = Version(asked) if asked else here
     except ValueError:  # InvalidVersion, and a number of thousands of digits
-        raise CommandError(f"--release {str(asked)[:60]}: that is no release") from None
+        raise CommandError(f"--release {str(asked)[:60]}: not a release; write it like 4.49.0") from None
     if release is None:
-        raise CommandError(f"{PACKAGE} is not installed here; --release names the one that is meant")
+        raise CommandError(f"{PACKAGE} is not installed here; name a release with --release")
     if release == here:
         return release, forms.Release(read_installed), True
     known = by_release.releases()
     if release not in known:
-        raise CommandError(f"--release {release}: nothing is known of it; known are {known[0]} to {known[-1]}")
+        raise CommandError(f"--release {release}: not an examined release; those are {known[0]} to {known[-1]}")
     return release, by_release.source_of(release), False
 
 
 def _cure(finding: Misreading, release: Version) -> str:
-    """What hotfix does about a finding in a release, in a few words."""
+    """The repair of a finding in a release, in a few words."""
     from .. import bugs
 
     if not finding.is_harmful and not finding.fixes:
@@ -155,7 +155,7 @@ def _cure(finding: Misreading, release: Version) -> str:
 
 
 def _runs(members: Iterable[Version], known: Sequence[Version]) -> list[str]:
-    """Releases as runs of releases that follow each other: ``4.51.0 - 4.57.6``."""
+    """Releases as runs of consecutive releases: ``4.51.0 - 4.57.6``."""
     position = {version: number for number, version in enumerate(known)}
     runs: list[list[int]] = []
     for number in sorted(position[version] for version in members):
@@ -175,7 +175,7 @@ def _show(answer: Answer) -> None:
     facts = [
         ("checkpoint", str(read.folder)),
         ("model", read.model_type or "-"),
-        ("written by", f"{PACKAGE} {read.writer}" if read.writer else "it does not say"),
+        ("written by", f"{PACKAGE} {read.writer}" if read.writer else "not in its files"),
         ("read by", f"{PACKAGE} {answer.release}{known}"),
         ("read right by", ", ".join(answer.right) or "none of the examined releases"),
     ]
@@ -198,12 +198,12 @@ def _summary(answer: Answer) -> str:
     name = f"{PACKAGE} {answer.release}"
     if not harmful:
         unread = len(answer.checkpoint.unread)
-        rest = f" in the rest; {unread} file{'s were' if unread > 1 else ' was'} not looked at" if unread else ""
-        return f"Nothing was found that {name} misreads or refuses{rest}."
+        rest = f" in the rest; {unread} file{'s were' if unread > 1 else ' was'} not checked" if unread else ""
+        return f"{name} misreads or refuses nothing{rest}."
     repaired = sum(cure.startswith("repaired") for cure in harmful)
     left = len(harmful) - repaired
     if not left:
         return f"{name} does not read it as it was saved; with hotfix it does."
-    with_hotfix = f"; with hotfix {left} stay" if repaired else ", and hotfix does nothing about it"
+    with_hotfix = f"; with hotfix {left} remain" if repaired else ", and hotfix does not repair it"
     things = "thing" if len(harmful) == 1 else "things"
     return f"{name} does not read it as it was saved ({len(harmful)} {things}){with_hotfix}."

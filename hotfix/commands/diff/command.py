@@ -1,4 +1,4 @@
-"""``hotfix diff``: what differs between the installed functions and the repaired ones.
+"""``hotfix diff``: the difference between the installed functions and the repaired ones.
 
 Computed from the installed source, without importing or changing anything, with the lines of the user's own files.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...fix import Fix, Target
     from ...versions.source import Found
 
-HELP = "what differs between an installed function and the repaired one"
+HELP = "print the difference between an installed function and the repaired one"
 EXAMPLES = (
     "hotfix diff flash-rotary-dtype",
     "hotfix diff fa2-right-padding-check --target '*Qwen2Model*'",
@@ -49,7 +49,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
-    """The diff of each target that is broken here, by its name, and of what changes along with it.
+    """The diff of each target that is broken here, by its name, and of the places that change together with it.
 
     Raises:
         CommandError: there is no such fix, or no such target.
@@ -68,7 +68,7 @@ def diffs(id: str, pattern: str = "*") -> Iterator[tuple[str, list[str]]]:
         raise CommandError(f"{id} has no target that matches {pattern!r}; it has {_names(fix)}")
     is_broken = False
     for target in matching:
-        wildcard = "*" in target.module  # which module that is shows when it is imported
+        wildcard = "*" in target.module  # the module is known only at import
         if wildcard or verdict.judge_installed(fix, target).verdict is Verdict.BROKEN:
             is_broken = is_broken or not wildcard
             yield str(target), _diff(fix, target)
@@ -103,7 +103,7 @@ def _diff(fix: Fix, target: Target) -> list[str]:
 
 
 def _around(fix: Fix, target: Target, name: str, original: Optional[Found]) -> list[str]:
-    """A closure changes no line: its source is shown as added behind the function that it is put around."""
+    """A closure changes no line: its source is shown as an addition below the function that it wraps."""
     line = original.lineno + len(original.text.rstrip().splitlines()) - 1 if original else 0
     added = textwrap.dedent(inspect.getsource(target.implementation)).rstrip().splitlines()
     added = [line for line in added if not line.startswith("@")]
@@ -119,7 +119,7 @@ def _around(fix: Fix, target: Target, name: str, original: Optional[Found]) -> l
 
 
 def _added(fix: Fix, target: Target, name: str) -> list[str]:
-    """A name has no place in the file: what it stands for, or what makes that, is shown at its head."""
+    """A name has no place in the file: its value, or the code that makes it, is shown at the top of the file."""
     addition = target.implementation
     if addition.leaf == target.module:
         text = textwrap.dedent(inspect.getsource(addition.value)).rstrip().splitlines()
@@ -131,7 +131,7 @@ def _added(fix: Fix, target: Target, name: str) -> list[str]:
 
 
 def _replaced(target: Target, original: Found) -> list[str]:
-    """Our function, under the name of the target, where the installed one stands."""
+    """The replacement, under the name of the target, in the place of the installed function."""
     text = textwrap.dedent(inspect.getsource(target.implementation))
     node = ast.parse(text).body[0]
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))

@@ -1,7 +1,7 @@
-"""The text of a function after an edit: what is not edited stays as it is written.
+"""The source of a function after an edit: unedited parts keep their layout.
 
-An edit changes a syntax tree, which knows no layout and no comments. Here the two trees are compared, and only the
-smallest nodes that differ are written anew, in their place in the text.
+An edit changes a syntax tree, without layout and comments. This module compares the two trees, and rewrites only
+the smallest nodes that differ, in their place in the source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...versions.source import Found
 from .. import CommandError
 
 Piece = tuple[Any, Any]
-"""An expression, a statement or a block of statements, and what takes its place."""
+"""An expression, a statement or a block of statements, and its replacement."""
 
 
 def edited(original: Found, target: Target, text: str) -> list[str]:
@@ -45,12 +45,12 @@ def edited(original: Found, target: Target, text: str) -> list[str]:
         written = _written(original, _pieces(before, after), lines, bracketed)
         if _says("\n".join(written), after):
             return written
-    # Several statements on one line, or an `elif`: such text cannot be changed in place.
+    # Several statements on one line, or an `elif`: such source cannot be changed in place.
     return textwrap.indent(ast.unparse(after), " " * original.node.col_offset).splitlines()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: where two trees differ.
+# Below: the differences between two trees.
 
 
 def _pieces(old: Any, new: Any) -> list[Piece]:
@@ -83,7 +83,7 @@ def _of_blocks(old: list[ast.stmt], new: list[ast.stmt]) -> list[Piece]:
     for kind, first, last, begin, end in matcher.get_opcodes():
         if kind == "replace" and last - first == end - begin:
             pieces += [piece for pair in zip(old[first:last], new[begin:end]) for piece in _pieces(*pair)]
-        elif kind == "insert":  # beside a statement that stays
+        elif kind == "insert":  # next to a statement that stays
             at = max(first - 1, 0)
             more = new[begin:end]
             pieces.append(([old[at]], [old[at], *more] if first else [*more, old[at]]))
@@ -103,7 +103,7 @@ def _dumped(node: Any) -> str:
 
 
 def _without_idle_pass(tree: Any) -> Any:
-    """The tree without ``pass`` where other statements stand beside it: an edit leaves one where it takes one out."""
+    """The tree without each ``pass`` that has other statements next to it; edits that delete statements leave them."""
     for node in ast.walk(tree):
         for name, block in ast.iter_fields(node):
             if _is_block(block) and len(block) > 1:
@@ -163,8 +163,8 @@ def _indented(lines: Sequence[str], indent: str) -> list[str]:
 
 
 def _says(text: str, wanted: ast.AST) -> bool:
-    """Whether text is the definition that is wanted."""
-    indented = text[:1].isspace()  # and not dedented: what stands in strings may begin further left
+    """Whether a text is the definition that is wanted."""
+    indented = text[:1].isspace()  # not dedented, because strings may begin further left
     try:
         tree: Any = source.parse("if True:\n" * indented + text).body
     except SyntaxError:

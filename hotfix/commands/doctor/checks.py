@@ -1,4 +1,4 @@
-"""What ``hotfix doctor`` looks at. One function for each question; each yields what it found."""
+"""The checks of ``hotfix doctor``: one function for each question; each yields its answers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Answer:
 
     Attributes:
         level: ``ok``, ``note``, ``warning`` (something may go wrong), ``problem`` (something does).
-        subject: what was looked at.
-        found: what was found.
-        advice: what to do; empty where there is nothing to do.
+        subject: the part of the environment.
+        found: its state.
+        advice: what to do; empty if there is nothing to do.
     """
 
     level: str
@@ -47,24 +47,24 @@ def examine(quick: bool = False) -> list[Answer]:
     """Answer every question about the environment of this interpreter.
 
     Args:
-        quick: leave out what starts other interpreters.
+        quick: leave out checks that start other interpreters.
     """
     checks = [check for check in CHECKS if not (quick and check in SLOW)]
     return [finding for check in checks for finding in check()]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: this interpreter, and how hotfix gets into it.
+# Below: this interpreter, and the way that hotfix is armed in it.
 
 
 def python() -> Iterator[Answer]:
-    """The version of Python, and switches of it that change which start-up code runs."""
+    """The version of Python, and its options that change the start-up code."""
     version = platform.python_version()
     if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
         yield Answer("ok", "Python", f"{version} at {sys.executable}")
     else:
         first, last = (".".join(map(str, numbers)) for numbers in PYTHONS)
-        sentence = f"{version} is not among those that are tested"
+        sentence = f"{version} is not a tested version"
         yield Answer("warning", "Python", sentence, f"use Python {first} to {last}")
     for flag, letter, loses in (
         ("no_site", "-S", "start-up files and site-packages are not looked at"),
@@ -83,7 +83,7 @@ def python() -> Iterator[Answer]:
 
 
 def injection() -> Iterator[Answer]:
-    """Which way of arming hotfix is live, measured in fresh interpreters."""
+    """The ways by which hotfix is armed, measured in fresh interpreters."""
     if os.environ.get("HOTFIX") == "0":
         yield Answer("warning", "switched on", "HOTFIX=0 turns hotfix off", "unset HOTFIX")
         return
@@ -92,27 +92,27 @@ def injection() -> Iterator[Answer]:
     missed = ", ".join(f"python {flag}".strip() for flag, live in armed.items() if not live)
     ways = " and ".join(_ways())
     if armed[""]:
-        sentence = f"by {ways or 'something that is not known'}: {reached}" + (f"; not {missed}" if missed else "")
+        sentence = f"by {ways or 'an unknown way'}: {reached}" + (f"; not {missed}" if missed else "")
         yield Answer("ok", "switched on", sentence)
     elif ways:
         yield Answer(
             "problem",
             "switched on",
-            f"{ways} is there, but a fresh interpreter has hotfix off",
+            f"{ways} is installed, but a fresh interpreter does not arm hotfix",
             "`python -c 'import hotfix.auto'` says why",
         )
     else:
         advice = "`import hotfix.auto` first in the program, or `hotfix run -- ...`, or transformers-hotfix-autoload"
-        yield Answer("note", "switched on", "no start-up file: only where a program says so itself", advice)
+        yield Answer("note", "switched on", "no start-up file: hotfix is armed only by programs that import it", advice)
 
 
 def sitecustomize() -> Iterator[Answer]:
-    """Whose ``sitecustomize`` and ``usercustomize`` Python imports at its start."""
+    """The ``sitecustomize`` and ``usercustomize`` that Python imports at start-up."""
     for name in ("sitecustomize", "usercustomize"):
         spec = installed.find_spec(name)
         origin = spec.origin if spec else None
         if origin and Path(origin).resolve().parent not in (launch.FOLDER, launch.AUDIT_FOLDER):
-            sentence = f"{origin} is imported at every start"
+            sentence = f"{origin} is imported at every start-up"
             yield Answer("note", name, sentence, "none needed: `hotfix run` arms hotfix and then imports it")
 
 
@@ -131,7 +131,7 @@ def environments() -> Iterator[Answer]:
 
 
 def ourselves() -> Iterator[Answer]:
-    """Whether ``import hotfix`` gives this package: the index has another one of that name, of 2016."""
+    """Whether ``import hotfix`` imports this package: the index has another one of that name, of 2016."""
     here = Path(__file__).resolve().parents[2]
     first = installed.find_spec("hotfix")
     origin = Path(first.origin).resolve().parent if first and first.origin else None
@@ -141,17 +141,17 @@ def ourselves() -> Iterator[Answer]:
         )
     for folder in _path():
         for entry in folder.glob("hotfix-*.*-info"):
-            sentence = f"{entry} is the package `hotfix` of 2016, which has nothing to do with this one"
+            sentence = f"{entry} is the unrelated package `hotfix` of 2016"
             advice = "pip uninstall hotfix, then install transformers-hotfix again, with --force-reinstall"
             yield Answer("problem", "hotfix", sentence, advice)
     copies = [folder for folder in _path() if _has_hotfix(folder)]
     if len(copies) > 1:
-        sentence = f"there is more than one: in {', '.join(map(str, copies))}"
+        sentence = f"{len(copies)} copies: {', '.join(map(str, copies))}"
         yield Answer("warning", "hotfix", sentence, "keep one; the first is imported")
-    # A program that is started from its own folder finds what lies there first; the command `hotfix` does not.
+    # A program searches its own folder first; the command `hotfix` does not.
     project = Path.cwd()
     if project not in copies and _has_hotfix(project) and (project / "hotfix").resolve() != here:
-        sentence = f"{project} has a `hotfix` of its own: programs that are started there import that one"
+        sentence = f"{project} has another `hotfix`, which programs that start there import"
         advice = "rename it; until then nothing is repaired in those programs, which say so, or stop under a guard"
         yield Answer("problem", "hotfix", sentence, advice)
 
@@ -177,11 +177,11 @@ def switches() -> Iterator[Answer]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what hotfix repairs.
+# Below: the libraries that hotfix repairs.
 
 
 def transformers() -> Iterator[Answer]:
-    """Whether there is one transformers, whole, of one version, that was examined."""
+    """Whether there is one complete transformers, of one version, and whether that was examined."""
     from .. import bugs
 
     copies = [folder for folder in _path() if _is_package(folder / "transformers")]
@@ -189,10 +189,10 @@ def transformers() -> Iterator[Answer]:
         halves = [entry for folder in _path() for entry in folder.glob("transformers-*.dist-info")]
         halves += [folder / "transformers" for folder in _path() if (folder / "transformers").is_dir()]
         if halves:
-            sentence = f"a broken installation: {halves[0]} is there, the code is not"
+            sentence = f"a broken installation: {halves[0]} exists, but the code is missing"
             yield Answer("problem", "transformers", sentence, "pip install --force-reinstall transformers==...")
         else:
-            yield Answer("note", "transformers", "not installed: there is nothing to repair")
+            yield Answer("note", "transformers", "not installed, so there is nothing to repair")
         return
     first = copies[0]
     if len(copies) > 1:
@@ -201,13 +201,13 @@ def transformers() -> Iterator[Answer]:
     release = installed.version("transformers")
     if release is None:
         advice = "pip install --force-reinstall transformers==..."
-        yield Answer("problem", "transformers", f"the one in {first} does not say its version", advice)
+        yield Answer("problem", "transformers", f"the copy in {first} has no version", advice)
         return
     recorded = {
         entry.name[len("transformers-") : -len(".dist-info")] for entry in first.glob("transformers-*.dist-info")
     }
     if recorded and recorded != {str(release)}:
-        sentence = f"the code says {release}, its metadata {' and '.join(sorted(recorded))}"
+        sentence = f"the code is {release}, but the metadata say {' and '.join(sorted(recorded))}"
         advice = f"pip install --force-reinstall transformers=={release}"
         yield Answer("warning", "transformers", sentence, advice)
     if release in bugs.examined():
@@ -219,7 +219,7 @@ def transformers() -> Iterator[Answer]:
 
 
 def known_bugs() -> Iterator[Answer]:
-    """How many known bugs of the installed release hotfix does not repair, and whether an upgrade helps."""
+    """The known bugs of the installed release that hotfix does not repair, and the upgrade that helps."""
     from ..scan import affected, formats
 
     here = affected.of_environment()
@@ -231,7 +231,7 @@ def known_bugs() -> Iterator[Answer]:
 
 
 def neighbours() -> Iterator[Answer]:
-    """Which library beside transformers is of a version that does not go with the release, and which one does."""
+    """Installed packages that do not work with this release of transformers, and the versions that do."""
     from .. import bugs
 
     release = installed.version(bugs.PACKAGE)
@@ -256,7 +256,7 @@ def flash_attention() -> Iterator[Answer]:
         return
     done = _python(["-c", "import torch, flash_attn"])
     if isinstance(done, str):
-        yield Answer("warning", "flash-attn", f"importing it {done}", "import it by hand to see why")
+        yield Answer("warning", "flash-attn", f"importing it {done}", "import it by hand to see the error")
     elif done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         sentence = f"{version} cannot be imported: {lines[-1] if lines else 'no message'}"
@@ -267,7 +267,7 @@ def flash_attention() -> Iterator[Answer]:
 
 
 def sources() -> Iterator[Answer]:
-    """Whether the source of what is to be judged is there: bytecode alone says nothing."""
+    """Whether the source of the targets can be read: hotfix cannot judge bytecode."""
     modules = {key.partition(":")[0] for entry in session.current().catalogue.entries.values() for key in entry.targets}
     missing = []
     for module in sorted(module for module in modules if "*" not in module):
@@ -275,7 +275,7 @@ def sources() -> Iterator[Answer]:
             spec = installed.find_spec(module)
             gone = spec is not None and installed.source_of(spec) is None
         except OSError:
-            gone = True  # it is there and may not be read
+            gone = True  # it exists but may not be read
         if gone:
             missing.append(module)
     if missing:
@@ -285,11 +285,11 @@ def sources() -> Iterator[Answer]:
 
 
 def foreign() -> Iterator[Answer]:
-    """Who else replaces functions of transformers."""
+    """Other packages that replace functions of transformers."""
     for outcome in session.current().ledger.outcomes().values():
         if outcome.verdict is Verdict.FOREIGN:
             yield Answer(
-                "warning", "replaced by others", f"{outcome.target}: {outcome.reason}", "see that their code is right"
+                "warning", "replaced by others", f"{outcome.target}: {outcome.reason}", "check that their code is right"
             )
     for distribution, name in PATCHERS.items():
         version = installed.version(distribution)
@@ -300,7 +300,7 @@ def foreign() -> Iterator[Answer]:
 
 
 def extras() -> Iterator[Answer]:
-    """What the command lacks."""
+    """Packages that the command lacks."""
     from ..screen import EXTRA
 
     wanted = ("rich", "rich_argparse", "shtab", "yaml")
@@ -338,7 +338,7 @@ def _is_armed(flag: str) -> bool:
 
 
 def _python(words: list[str]) -> Union[subprocess.CompletedProcess[bytes], str]:
-    """Run this interpreter anew; why it has no result, if it has none."""
+    """Run this interpreter in a new process; the reason if that failed."""
     try:
         return subprocess.run([sys.executable, *words], capture_output=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -346,9 +346,9 @@ def _python(words: list[str]) -> Union[subprocess.CompletedProcess[bytes], str]:
 
 
 def _ways() -> list[str]:
-    """The start-up files that are there."""
+    """The installed start-up files."""
     ways = []
-    # Not sys.path: what `hotfix run` puts there takes itself off again.
+    # Not sys.path: the entry of `hotfix run` removes itself from it.
     folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for command, home in (("run", launch.FOLDER), ("audit", launch.AUDIT_FOLDER)):
         if any(folder and Path(folder).resolve() == home for folder in folders):

@@ -1,21 +1,23 @@
-"""``hotfix doctor``: everything that could keep hotfix from working in this environment, and what to do about it."""
+"""``hotfix doctor``: the problems that keep hotfix from working in this environment, and their solutions."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "what could keep hotfix from working here, and what to do about it"
+HELP = "find the problems that keep hotfix from working here, and their solutions"
 EXAMPLES = ("hotfix doctor", "hotfix doctor --json", "hotfix doctor --quick && sbatch train.sh")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--quick", action="store_true", help="start no other interpreters, import no flash-attn")
+    parser.add_argument(
+        "--quick", action="store_true", help="start no other interpreters, and do not import flash-attn"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the command; 1 if there is a problem."""
+    """Run the command; the status is 1 if there is a problem."""
     from .. import screen
     from . import checks
 
@@ -30,5 +32,5 @@ def run(chosen: argparse.Namespace) -> int:
         [(finding.level, finding.subject, finding.found, finding.advice) for finding in findings],
     )
     if not any(finding.level in ("problem", "warning") for finding in findings):
-        out.line("Nothing stands in the way.")
+        out.line("No problems.")
     return int(problems > 0)

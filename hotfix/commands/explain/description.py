@@ -54,7 +54,7 @@ class Guess:
     bugs: tuple[Bug, ...]
 
     def sentence(self) -> str:
-        """What the bugs have in common."""
+        """The line above the bugs."""
         from .. import bugs
 
         of = f" of {', '.join(self.models)}" if self.models else ""

@@ -1,7 +1,7 @@
-"""Which releases have a name: a model type, a class, a module.
+"""The releases that have a name: a model type, a class, a module.
 
 Half of the error messages that people paste come from no bug: the release is too old for the model, or too new for the
-code that asks. The table of `hotfix.releases.symbols` has the names that came or went within the examined releases.
+code that uses it. The table of `hotfix.releases.symbols` has the names that came or went within the examined releases.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Age:
 
     Attributes:
         name: the name.
-        what: what it is, in words.
+        what: its kind, in words.
         first: the first release that has it; empty if the oldest examined one does.
         last: the last one that has it; empty if the newest examined one does.
     """
@@ -43,7 +43,7 @@ class Age:
         return too_old or (bool(self.last) and release > Version(self.last))
 
     def sentence(self, release: Optional[Version]) -> str:
-        """What is to be known of it, and what to do."""
+        """The releases that have the name, and the remedy."""
         here = f"{PACKAGE} {release}"
         if release and self.first and release < Version(self.first):
             return (
@@ -53,7 +53,7 @@ class Age:
         if release and self.last:
             return (
                 f"{here} has no {self.name} any more: {self.last} was the last release with {self.what}. "
-                "What asks for it was written for an older release."
+                "The code that uses it was written for an older release."
             )
         parts = [f"{PACKAGE} {self.first} is the first release with {self.what} {self.name}"] if self.first else []
         parts += (
@@ -70,7 +70,7 @@ def of_messages(messages: Iterable[Message], release: Optional[Version]) -> Opti
     """The first name that one of the messages misses, and that this release is too old or too new for.
 
     Args:
-        messages: from what was pasted.
+        messages: from the pasted text.
         release: the installed one, if there is any.
     """
     for message in messages:
@@ -82,7 +82,7 @@ def of_messages(messages: Iterable[Message], release: Optional[Version]) -> Opti
 
 
 def of_name(place: str, name: str) -> Optional[Age]:
-    """When a name came and went; None where it did neither, or is not known.
+    """The first and the last release with a name; None for an unknown name and one that every release has.
 
     Args:
         place: ``model types``, ``models``, ``modules``, or a module by its dotted name.
@@ -90,7 +90,7 @@ def of_name(place: str, name: str) -> Optional[Age]:
     """
     try:
         first, last = symbols.ages().get(place, {}).get(name) or _of_table(place, name)
-    except ImportError:  # of lzma, without which some Pythons were built: then nothing is known of names
+    except ImportError:  # of lzma, which some builds of Python lack: then no name is known
         return None
     if not first and not last:
         return None
@@ -103,7 +103,7 @@ def of_name(place: str, name: str) -> Optional[Age]:
 
 
 def _of_table(place: str, name: str) -> tuple[str, str]:
-    """The same of what model files have, from the table of `scan-code`."""
+    """The same for names in model files, from the table of `scan-code`."""
     if not place.startswith(f"{PACKAGE}."):
         return "", ""
     table = symbols.table()

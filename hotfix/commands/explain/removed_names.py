@@ -48,7 +48,7 @@ class Restored:
         return f"{bugs.PACKAGE} {self.release} has no {lacking}; hotfix restores it"
 
     def meaning(self) -> str:
-        """What a program gets for the name, in a sentence."""
+        """The object that a program gets for the name, in a sentence."""
         if not self.name:
             return "A program that would end without the module gets one. Each of its names has a row of its own."
         value = self.value if len(self.value) <= _SHOWN else f"{self.value[:_SHOWN]}..."

@@ -1,1 +1,1 @@
-"""Which packages, in which versions, the files of a project name: what `hotfix scan` and `hotfix audit` start from."""
+"""The packages and versions that the files of a project name. `hotfix scan` and `hotfix audit` start from them."""

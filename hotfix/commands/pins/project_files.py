@@ -1,8 +1,8 @@
-"""The files of a project in which pins stand, and those kinds of them that are no plain list of requirements.
+"""The files of a project that have pins, and readers for those kinds that are no plain list of requirements.
 
-`find` looks for them by name, in a folder and the few folders below it where they are kept. The readers here are for
-what projects have beside requirements and lock files: setup.cfg, Pipfile, conda-lock.yml, a Dockerfile, and the table
-that ``pip list`` prints. As everywhere in `hotfix.commands.pins.readers`, nothing is executed and nothing is quoted.
+`find` looks for them by name, in a folder and in the few folders below it that usually have them. The readers here are
+for setup.cfg, Pipfile, conda-lock.yml, a Dockerfile, and the table that ``pip list`` prints. As everywhere in
+`hotfix.commands.pins.readers`, nothing is executed and nothing is quoted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PIP_LIST = re.compile(r"Package\s+Version(?:\s.*)?\n-+ -+.*\n")
 
 
 def find(folder: Path) -> list[Path]:
-    """The files of a project that may have pins, in the order of `NAMES`; also what has such a name and is no file.
+    """The files of a project that may have pins, in the order of `NAMES`; also anything of such a name that is no file.
 
     Args:
         folder: the root of the project.
@@ -61,7 +61,7 @@ def of_pip_list(text: str) -> Iterator[tuple[int, str]]:
     first = text[: heading.end()].count("\n") if heading else 0
     for number, line in enumerate(text.splitlines()[first:], first + 1):
         words = line.split()
-        if len(words) < 2 or line.startswith("["):  # what pip says of itself
+        if len(words) < 2 or line.startswith("["):  # a notice of pip about itself
             break
         yield number, f"{words[0]}=={words[1]}"
 
@@ -104,12 +104,12 @@ def of_conda_lock(document: Mapping[str, Any], source: str) -> Iterator[tuple[st
     """
     for entry in document["package"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            raise CommandError(f"{source}: a package without a name")
+            raise CommandError(f"{source}: a package has no name; write the lock file again with conda-lock")
         yield entry["name"], str(entry.get("version", ""))
 
 
 def of_dockerfile(text: str) -> Iterator[tuple[int, str]]:
-    """Number of the line and requirement of what a Dockerfile installs with pip or uv."""
+    """The requirements that a Dockerfile installs with pip or uv, each with the number of its line."""
     for number, line in _instructions(text):
         if not re.match(r"RUN\b", line, re.I):
             continue

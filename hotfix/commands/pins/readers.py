@@ -1,9 +1,9 @@
-"""Read which packages, in which versions, a file or a folder names.
+"""Read the packages and versions that a file or a folder names.
 
-Read are requirements files (with ``-r``, ``-c``, markers, hashes), what ``pip freeze`` prints, pylock.toml, uv.lock,
-poetry.lock, pdm.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, a bill of materials (CycloneDX in JSON),
-the folder of an environment, and what `hotfix.commands.pins.project_files` reads. Nothing is executed, fetched or
-imported; what cannot be read is one `CommandError` that names file and line.
+These are read: requirements files (with ``-r``, ``-c``, markers, hashes), the output of ``pip freeze``, pylock.toml,
+uv.lock, poetry.lock, pdm.lock, Pipfile.lock, pyproject.toml, conda's environment.yml, a bill of materials (CycloneDX in
+JSON), the folder of an environment, and the kinds of `hotfix.commands.pins.project_files`. Nothing is executed,
+fetched or imported. An unreadable file is one `CommandError` that names file and line.
 
 Pins come with pull requests, from anybody. So the time is linear in the size of a file, sizes and depths have limits,
 and a file that turns out not to be pins (a requirements file may include any file, or be a link to one) is named, with
@@ -39,7 +39,7 @@ from . import project_files
 
 LIMIT = 16 * 1024 * 1024  # bytes; the lock files of the largest projects have a fifth of that
 LIMIT_TOML = 4 * 1024 * 1024  # bytes; tomllib takes a second for each megabyte
-HEAVIEST = 256 * 1024 * 1024  # bytes in memory of what a file of JSON stands for
+HEAVIEST = 256 * 1024 * 1024  # bytes in memory of the objects in a file of JSON
 LIMIT_YAML = 256 * 1024  # bytes; PyYAML takes a minute for the other limit
 LIMIT_LOCK = 2 * 1024 * 1024  # bytes of a conda-lock.yml, which is read in some seconds
 _DEPTH = 20  # of files that include each other
@@ -90,14 +90,14 @@ class Pin:
 
 @dataclass
 class Pins:
-    """What a file or folder names.
+    """The packages that a file or folder names.
 
     Attributes:
         source: the file or folder.
-        complete: whether what is not named is not installed: true of lock files, of ``pip freeze`` and of folders.
+        complete: whether every installed package is named: true of lock files, of ``pip freeze`` and of folders.
         packages: by canonical name; a lock file may have several versions of one package.
-        notes: what was not read, and why.
-        requirements: how many were looked at.
+        notes: the parts that were not read, and why.
+        requirements: how many were examined.
     """
 
     source: str
@@ -107,7 +107,7 @@ class Pins:
     requirements: int = 0
 
     def count(self, where: str) -> None:
-        """Count one requirement, whatever becomes of it.
+        """Count one requirement, also one that is left out later.
 
         Raises:
             CommandError: there are too many.
@@ -124,7 +124,7 @@ class Pins:
         pins.append(pin)
 
     def narrow(self, pin: Pin) -> None:
-        """Add what has to hold together with what was there."""
+        """Add a requirement that must be met together with the earlier ones on its package."""
         before = self.packages.get(pin.name)
         if before is None or pin.opaque:
             self.packages[pin.name] = [pin]
@@ -133,7 +133,7 @@ class Pins:
 
 
 def read(source: str, python: str = "") -> Pins:
-    """Read a file, a folder, or with ``-`` what ``pip freeze`` prints on stdin.
+    """Read a file, a folder, or with ``-`` the output of ``pip freeze`` on stdin.
 
     Args:
         source: path, or ``-``.
@@ -191,20 +191,20 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
         _Requirements(pins, markers).lines(text, path.parent, source)
         return pins
     raise CommandError(
-        f"{source}: not a kind of file that is known; read are *.txt, *.in, pylock.toml, uv.lock, poetry.lock, "
-        f"pdm.lock, Pipfile, Pipfile.lock, pyproject.toml, setup.cfg, *.yml, Dockerfile, CycloneDX in *.json and "
-        f"folders of environments"
+        f"{source}: an unknown kind of file. Name one of these: *.txt, *.in, pylock.toml, uv.lock, poetry.lock, "
+        f"pdm.lock, Pipfile, Pipfile.lock, pyproject.toml, setup.cfg, *.yml, Dockerfile, CycloneDX in *.json or "
+        f"the folder of an environment"
     )
 
 
 def _of_lines(pins: Pins, lines: Iterable[tuple[int, str]], markers: dict[str, str], lenient: bool = False) -> Pins:
-    """The requirements in something that is no list of them.
+    """The requirements in a file that is no list of them.
 
     Args:
         pins: where they are put.
         lines: number of the line, if it has one, and requirement.
         markers: hold for the environment.
-        lenient: whether what is no requirement is left out, and several of one package are several installations.
+        lenient: whether other entries are left out, and several of one package are several installations.
     """
     for number, line in lines:
         where = f"{pins.source}:{number}" if number else pins.source
@@ -223,14 +223,14 @@ def _of_lines(pins: Pins, lines: Iterable[tuple[int, str]], markers: dict[str, s
 
 
 def _with_lines(pins: Pins, text: str) -> Pins:
-    """The same pins with the lines on which they stand, where the kind of file has not said them."""
+    """The same pins with their lines, if the reader of this kind of file has not added these."""
     for name, entries in pins.packages.items():
         if name != "transformers" or any(pin.where != pins.source for pin in entries):
-            continue  # of nothing else a line is ever shown
+            continue  # no other package is ever shown with its line
         named = {number: line for number, line in enumerate(text.splitlines(), 1) if _names(line, name)}
         if named:
             lines = list(named)
-            # A lock file has an entry of its own for each version, and names the package where others want it.
+            # A lock file has one entry for each version, and also names the package where other packages require it.
             own = [number for number, line in named.items() if re.search(r"^\s*-?\s*\"?name\"?\s*[=:]", line)]
             places = own if len(own) >= len(entries) else lines
             pins.packages[name] = [
@@ -256,7 +256,7 @@ def _text(data: bytes, source: str) -> str:
     if len(data) > LIMIT:
         raise CommandError(f"{source}: larger than {LIMIT // 1024 // 1024} MB")
     encoding = "utf-8-sig"
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # what PowerShell's > writes
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # the output of > in PowerShell
         encoding = "utf-16"
     try:
         text = data.decode(encoding)
@@ -313,14 +313,14 @@ class _Requirements:
                 self.pins.narrow(pin)
 
     def _option(self, line: str, folder: Path, where: str, constraint: bool, depth: int) -> None:
-        said = _OPTION.fullmatch(line)
-        option, value = (said[1], said[2].strip()) if said else (line, "")
+        match = _OPTION.fullmatch(line)
+        option, value = (match[1], match[2].strip()) if match else (line, "")
         if option in ("-r", "--requirement", "-c", "--constraint"):
             self._include(value, folder, where, constraint or option in ("-c", "--constraint"), depth)
         elif option in ("-e", "--editable"):
             self._link(value, where)
         elif option not in _OPTIONS_WITHOUT_EFFECT:
-            raise CommandError(f"{where}: not an option of a requirements file")
+            raise CommandError(f"{where}: not an option of a requirements file; correct or remove this line")
 
     def _include(self, value: str, folder: Path, where: str, constraint: bool, depth: int) -> None:
         if re.match(r"[a-z+]+://", value):
@@ -328,7 +328,9 @@ class _Requirements:
             return
         path = folder / value
         if depth >= _DEPTH:
-            raise CommandError(f"{where}: files include each other more than {_DEPTH} deep")
+            raise CommandError(
+                f"{where}: files include each other more than {_DEPTH} deep; name the inner file instead"
+            )
         try:
             if path.resolve() in self.seen:
                 return
@@ -348,18 +350,18 @@ class _Requirements:
         return pin_of(line, where, self.markers)
 
     def _link(self, link: str, where: str) -> Optional[Pin]:
-        """A requirement that is a link alone: its file name, or ``#egg=``, says what it is."""
+        """A requirement that is only a link: its file name, or ``#egg=``, names the package."""
         name = re.search(r"#(?:.*&)?egg=([\w.-]+)", link)
         pin = _of_link(name[1] if name else "", link, where)
         if pin is None:
-            self.pins.notes.append(f"{where}: {_shown(link)} does not say which package it is")
+            self.pins.notes.append(f"{where}: {_shown(link)} does not name its package")
         else:
             self.pins.narrow(pin)
         return None
 
 
 def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:
-    """The pin that a requirement is, or None where its marker does not hold.
+    """The pin of a requirement; None if its marker does not hold.
 
     Raises:
         CommandError: it is not a requirement.
@@ -367,7 +369,7 @@ def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:
     try:
         requirement = Requirement(text)
     except (InvalidRequirement, ValueError):  # a number of thousands of digits, for instance
-        raise CommandError(f"{where}: not a requirement") from None
+        raise CommandError(f"{where}: not a requirement; write it as transformers==4.49.0") from None
     if requirement.marker and not _holds(requirement.marker, markers):
         return None
     name = canonicalize_name(requirement.name)
@@ -377,7 +379,7 @@ def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines without comments, joined where they are continued, with the number of the first."""
+    """The lines without comments; continued lines are joined and have the number of the first."""
     continued: list[str] = []
     first = 0
     for number, line in enumerate(text.splitlines(), start=1):
@@ -415,10 +417,10 @@ def _of_link(name: str, link: str, where: str) -> Optional[Pin]:
 
 
 def toml(source: str, text: str) -> dict[str, Any]:
-    """The document that a text in TOML is.
+    """Parse a text in TOML.
 
     Raises:
-        CommandError: it is none, or has keys that would take for ever.
+        CommandError: it is no TOML, or has keys that take too long to parse.
     """
     parser = _toml_parser()
     if parser is None:
@@ -440,7 +442,7 @@ def toml(source: str, text: str) -> dict[str, Any]:
 
 
 def can_read_toml() -> bool:
-    """Whether this Python can: before 3.11 that takes ``tomli``."""
+    """Whether this Python can read TOML; before 3.11 it needs ``tomli``."""
     return _toml_parser() is not None
 
 
@@ -469,11 +471,13 @@ def _of_toml(source: str, text: str, markers: dict[str, str]) -> Pins:
     project = document.get("project")
     if isinstance(project, dict):
         return _of_project(source, project, markers)
-    raise CommandError(f"{source}: neither a lock file nor a pyproject.toml with dependencies")
+    raise CommandError(
+        f"{source}: neither a lock file nor a pyproject.toml with dependencies; name the file that has the pins"
+    )
 
 
 def _longest_key(line: str) -> int:
-    """How many parts the longest key in a line of TOML has, or a few more."""
+    """The number of parts of the longest key in a line of TOML, or a few more."""
     if line.count(".") < _KEY:
         return 0
     bare = re.sub(r""""[^"]*"|'[^']*'""", "", line)
@@ -484,14 +488,14 @@ def _longest_key(line: str) -> int:
 def _add_locked(pins: Pins, entry: Any, markers: dict[str, str]) -> None:
     pins.count(pins.source)
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise CommandError(f"{pins.source}: a package without a name")
+        raise CommandError(f"{pins.source}: a package has no name; write the lock file again with its tool")
     name = canonicalize_name(entry["name"])
     conditions = entry.get("resolution-markers") or entry.get("marker") or entry.get("markers") or []
     if isinstance(conditions, dict):  # poetry, by group
         conditions = list(conditions.values())
     conditions = [conditions] if isinstance(conditions, str) else conditions
     if not isinstance(conditions, list) or len(conditions) > _CONDITIONS:
-        raise CommandError(f"{pins.source}: markers of {_excerpt(name)} that are none")
+        raise CommandError(f"{pins.source}: the markers of {_excerpt(name)} are no list of at most {_CONDITIONS} texts")
     if conditions and not any(_holds_text(str(condition), markers) for condition in conditions):
         return
     version = _version(entry.get("version"))
@@ -508,7 +512,7 @@ def _of_project(source: str, project: Mapping[str, Any], markers: dict[str, str]
     for requirement in _flat(wanted):
         pins.count(source)
         if not isinstance(requirement, str):
-            raise CommandError(f"{source}: not a requirement among its dependencies")
+            raise CommandError(f'{source}: a dependency is no text; write each as "transformers==4.49.0"')
         if pin := pin_of(requirement, source, markers):
             pins.narrow(pin)
     return pins
@@ -527,7 +531,7 @@ def _of_json(source: str, text: str, markers: dict[str, str]) -> Pins:
 
 
 def _of_bill(source: str, document: Mapping[str, Any]) -> Pins:
-    """A bill of materials: what its package URLs name (``pkg:pypi/transformers@4.49.0``)."""
+    """The packages of a bill of materials, by their package URLs (``pkg:pypi/transformers@4.49.0``)."""
     compositions = document.get("compositions")
     whole = isinstance(compositions, list) and any(
         isinstance(composition, dict) and composition.get("aggregate") == "complete" for composition in compositions
@@ -550,7 +554,7 @@ def _of_bill(source: str, document: Mapping[str, Any]) -> Pins:
             pins.count(source)
             pins.add(_pin_of_url(canonicalize_name(unquote(match[1])), unquote(match[2] or ""), source))
     if not pins.packages:
-        raise CommandError(f"{source}: a bill of materials that names no package of Python")
+        raise CommandError(f"{source}: this bill of materials has no package URL of Python (pkg:pypi/…)")
     if nameless:
         pins.notes.append(f"{source}: {nameless} libraries without a package URL were not read")
     return pins
@@ -574,7 +578,9 @@ def _of_pipfile(source: str, document: Any, markers: dict[str, str]) -> Pins:
     for name, entry in [item for group in groups if isinstance(group, dict) for item in group.items()]:
         pins.count(source)
         if not isinstance(entry, dict):
-            raise CommandError(f"{source}: {_excerpt(name)} is not described")
+            raise CommandError(
+                f"{source}: the entry of {_excerpt(name)} is no object; write the file again with pipenv lock"
+            )
         if not _holds_text(str(entry.get("markers", "")), markers):
             continue
         pins.add(
@@ -596,13 +602,13 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
         raise CommandError(f"{source}: reading YAML needs PyYAML, which is not installed: {EXTRA}") from None
     limit = LIMIT_LOCK if "conda-lock" in Path(source).name else LIMIT_YAML
     if len(text) > limit:
-        raise CommandError(f"{source}: larger than {limit // 1024} kB, which is much for an environment of conda")
+        raise CommandError(f"{source}: larger than {limit // 1024} kB, the limit for an environment of conda")
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it comes without types
         def compose_node(self, parent: Any, index: Any) -> Any:
-            # A few lines that name each other stand for billions of entries.
+            # A few lines that name each other can expand to billions of entries.
             if self.check_event(yaml.AliasEvent):
-                raise CommandError(f"{source}: has aliases, which no environment of conda needs")
+                raise CommandError(f"{source}: YAML aliases are not read; write the entries out")
             return super().compose_node(parent, index)
 
     try:
@@ -617,7 +623,7 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
         return pins
     wanted = document.get("dependencies") if isinstance(document, dict) else None
     if not isinstance(wanted, list):
-        raise CommandError(f"{source}: not a conda environment: it has no list of dependencies")
+        raise CommandError(f"{source}: not a conda environment: it has no list named dependencies")
     pins = Pins(source)
     for entry in wanted:
         if isinstance(entry, str):
@@ -626,7 +632,7 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
             lines = [str(line) for line in entry["pip"] if isinstance(line, (str, int, float))]
             _Requirements(pins, markers, numbered=False).lines("\n".join(lines), folder, source)
         elif entry is not None and not isinstance(entry, dict):
-            raise CommandError(f"{source}: not a dependency among its dependencies")
+            raise CommandError(f"{source}: a dependency is no text; write each as transformers=4.49.0")
     return pins
 
 
@@ -635,10 +641,10 @@ _MATCH_SPEC = re.compile(r"(?:[^:\s]*::?)?([A-Za-z0-9_][\w.-]*)\s*(?:\[.*\])?\s*
 
 def _of_match_spec(text: str, source: str) -> Pin:
     """Conda's ``name=4.49``, which means 4.49.*, ``name==4.49.0``, ``name>=4,<5``, ``name=4.49.0=build``."""
-    said = _MATCH_SPEC.fullmatch(text.strip()) if len(text) < _LONGEST else None
-    if not said:
-        raise CommandError(f"{source}: not a dependency among its dependencies")
-    name, versions = canonicalize_name(said[1]), (said[2] or "").strip()
+    match = _MATCH_SPEC.fullmatch(text.strip()) if len(text) < _LONGEST else None
+    if not match:
+        raise CommandError(f"{source}: an entry is not a dependency; write it as transformers=4.49.0")
+    name, versions = canonicalize_name(match[1]), (match[2] or "").strip()
     if versions.startswith("=") and not versions.startswith("=="):
         version = versions[1:].strip().partition("=")[0]
         exact = "=" in versions[1:] or "*" in version  # with a build string, the version is the whole version
@@ -669,16 +675,18 @@ def _installed_in(folder: Path) -> tuple[list[Path], list[Path]]:
 def _of_folder(folder: Path) -> Pins:
     entries, conda = _installed_in(folder)
     if not entries and not conda:
-        raise CommandError(f"{folder}: no installed packages in this folder; name an environment or its site-packages")
+        raise CommandError(
+            f"{folder}: no packages are installed in this folder; name an environment or its site-packages"
+        )
     pins = Pins(str(folder), complete=True)
     named = [entry.name.rpartition(".")[0].split("-")[:2] for entry in entries]
     named += [entry.stem.rsplit("-", 2)[:2] for entry in conda]
-    for name, said in dict.fromkeys((canonicalize_name(name), version) for name, version in named):
-        version = _version(said)
+    for name, text in dict.fromkeys((canonicalize_name(name), version) for name, version in named):
+        version = _version(text)
         if version:
             pins.add(Pin(name, SpecifierSet(f"=={version}"), pins.source))
         else:
-            pins.notes.append(f"{folder}: {_excerpt(f'{name} {said}')} has no version that can be read")
+            pins.notes.append(f"{folder}: {_excerpt(f'{name} {text}')} has no version that can be read")
     return pins
 
 
@@ -707,14 +715,14 @@ def _holds(marker: Marker, markers: dict[str, str]) -> bool:
     try:
         return marker.evaluate(markers)
     except (UndefinedComparison, UndefinedEnvironmentName, InvalidVersion, KeyError):
-        return True  # about extras and groups; what might be installed is looked at
+        return True  # about extras and groups; a package that may be installed is examined
 
 
 def _pin_with(name: str, specifier: str, source: str) -> Pin:
     try:
         return Pin(name, SpecifierSet(specifier), source)
     except InvalidSpecifier:
-        raise CommandError(f"{source}: not a dependency: its version cannot be read") from None
+        raise CommandError(f"{source}: the version of a dependency cannot be read; write it as ==4.49.0") from None
 
 
 def _version(text: object) -> Optional[Version]:

@@ -1,4 +1,4 @@
-"""``hotfix scan``: which known bugs the pins of a project allow, and what ends them.
+"""``hotfix scan``: the known bugs that the pins of a project allow, and the upgrades that end them.
 
-`affected` judges pins, `settings` is what a project asks for in its pyproject.toml, `formats` prints.
+`affected` judges pins, `settings` reads the project's own settings in its pyproject.toml, `formats` prints.
 """

@@ -1,4 +1,4 @@
-"""Which known bugs are carried by what was read: the pins of a file, or what is installed here."""
+"""The known bugs of the pins in a file, or of the packages that are installed here."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..pins.readers import Pin, Pins
 
 @dataclass(frozen=True)
 class PinnedBug:
-    """One known bug in what a file allows.
+    """One known bug in the releases that a file allows.
 
     Attributes:
         bug: the bug.
         releases: the releases that are allowed and have it, in ascending order.
-        condition: what else has to be installed for it to show, if the file does not say; else an empty string.
+        condition: another package that it needs, if the file does not name this package; else an empty string.
     """
 
     bug: Bug
@@ -35,8 +35,8 @@ class Step:
     """An upgrade.
 
     Attributes:
-        release: the nearest release that ends what it is for.
-        ends: what that is: ``crashes``, ``silent bugs``, ``all``.
+        release: the nearest release that ends these bugs.
+        ends: which bugs: ``crashes``, ``silent bugs``, ``all``.
         ended: how many of the bugs that hotfix does not repair end with it.
         new: how many other known bugs it has that are not here.
         new_left: how many of these hotfix does not repair.
@@ -51,20 +51,20 @@ class Step:
 
 @dataclass(frozen=True)
 class Scan:
-    """What one file or folder carries.
+    """The known bugs of one file or folder.
 
     Attributes:
         source: the file or folder.
-        asked: the requirement as it stands there, for instance ``transformers==4.49.0``; empty if there is none.
+        asked: the requirement as it is written there, for instance ``transformers==4.49.0``; empty if there is none.
         where: file and line of it.
-        examined: whether anything is known of the releases that it allows.
+        examined: whether the releases that it allows were examined.
         pinned: whether it allows one release only.
         allowed: how many of the examined releases it allows.
         findings: the known bugs, the worst kinds first, and of each first those that hotfix repairs.
-        steps: upgrades, the nearest first; the last one ends all that hotfix does not repair and some release does.
+        steps: upgrades, the nearest first; the last one ends all bugs that some release fixes and hotfix does not.
         with_hotfix: whether the file names transformers-hotfix.
         ignored: ids that the project's settings leave out, with the reason.
-        notes: what could not be judged.
+        notes: the parts that could not be judged.
     """
 
     source: str
@@ -84,7 +84,7 @@ class Scan:
         return sum(not finding.bug.repaired for finding in self.findings)
 
     def left(self) -> list[PinnedBug]:
-        """The findings that stay in the environment that is described."""
+        """The findings that remain in the environment that the file describes."""
         repaired = {finding.bug.id for finding in self.findings if finding.bug.repaired and not finding.bug.optin}
         gone = repaired if self.with_hotfix else set()
         return [
@@ -93,16 +93,16 @@ class Scan:
 
 
 def judge(pins: Pins) -> list[Scan]:
-    """Judge each requirement of the package in what was read; one result without findings if there is none."""
+    """Judge each requirement on the package; one result without findings if there is none."""
     wanted = pins.packages.get(PACKAGE, [])
     if not wanted:
-        note = f"{PACKAGE} is not named; of what others require nothing is known here"
+        note = f"{PACKAGE} is not named; requirements of other packages are not read here"
         return [Scan(pins.source, notes=(*pins.notes, note))]
     return [_scanned(pins, pin) for pin in wanted]
 
 
 def of_environment() -> Scan:
-    """Judge what is installed beside hotfix."""
+    """Judge the packages that are installed beside hotfix."""
     pins = Pins("this environment", complete=True)
     for name in {PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
         version = installed.version(name)
@@ -120,7 +120,7 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
     release = pin.version and bugs.counts_as(pin.version)
     releases = bugs.examined()
     if release != pin.version:
-        notes.append(f"{pin.version} counts as {release} here; `hotfix status` looks at the source that is installed")
+        notes.append(f"{pin.version} counts as {release} here; `hotfix status` examines the installed source")
     asked = f"{PACKAGE}{pin.specifier}" if str(pin.specifier) else PACKAGE
     with_hotfix = "transformers-hotfix" in pins.packages
     if pin.opaque:
@@ -160,7 +160,7 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
 
 
 def _condition(bug: Bug, pins: Pins) -> Optional[str]:
-    """What else must be there, if that is open; an empty string if it is there; None if it cannot be."""
+    """The other packages that a bug needs and that may be there; empty if all are; None if one is not."""
     open_ones = []
     for name, specifier in bug.needs.items():
         named = pins.packages.get(name)
@@ -181,7 +181,7 @@ _WORST = ("security", "crash")
 
 
 def _steps(findings: Sequence[PinnedBug], allowed: Sequence[Version], releases: Sequence[Version]) -> tuple[Step, ...]:
-    """The nearest releases without the worst of what hotfix does not repair, without silent bugs, without any.
+    """The nearest releases without the worst of the unrepaired bugs, without the silent ones, and without any.
 
     Bugs that the newest release has are left out: no upgrade ends them.
     """
@@ -205,7 +205,7 @@ def _steps(findings: Sequence[PinnedBug], allowed: Sequence[Version], releases: 
 
 
 def to_dict(scan: Scan) -> dict[str, Any]:
-    """The public form: what ``--format json`` prints for each file."""
+    """The public form, which ``--format json`` prints for each file."""
     return {
         "source": scan.source,
         "requirement": scan.asked,

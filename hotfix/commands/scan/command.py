@@ -1,4 +1,4 @@
-"""``hotfix scan``: which known bugs the pins of a project carry, and what ends them."""
+"""``hotfix scan``: the known bugs that the pins of a project allow, and the upgrades that end them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .affected import Scan
     from .settings import ProjectSettings
 
-HELP = "which known bugs a requirements file, a lock file, a bill of materials or an environment carries"
+HELP = "list the known bugs of a requirements file, a lock file, a bill of materials or an environment"
 EXAMPLES = (
     "hotfix scan .",
     "hotfix scan requirements.txt",
@@ -39,10 +39,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=("silent", "crash", "any"),
-        help="exit with 1 if such a bug is carried; those that hotfix repairs do not count where transformers-hotfix "
-        "is among the pins",
+        help="exit with 1 if there is such a bug; a bug that hotfix repairs does not count if transformers-hotfix is "
+        "among the pins",
     )
-    parser.add_argument("--all", action="store_true", help="list all bugs, and not the worst ones in 40 lines")
+    parser.add_argument("--all", action="store_true", help="list all bugs, instead of the worst ones in 40 lines")
     parser.add_argument("--python", default="", metavar="3.10", help="the Python for which markers hold")
 
 
@@ -64,7 +64,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _without(scan: Scan, settings: ProjectSettings) -> Scan:
-    """The same, with what the project ignores marked; an entry that has expired is told."""
+    """The same, with the ignored bugs marked, and a note for each entry that has expired."""
     ids = {finding.bug.id for finding in scan.findings}
     today = date.today()
     mine = [exception for exception in settings.ignored if exception.id in ids]
@@ -78,7 +78,7 @@ def _without(scan: Scan, settings: ProjectSettings) -> Scan:
 
 
 def _scans(source: str, python: str) -> list[Scan]:
-    """What a file carries, or an environment, or every file of a project that names the package."""
+    """The scans of a file, of an environment, or of every file of a project that names the package."""
     from ...reports.trees import Tree
     from .. import CommandError, bugs
     from ..pins import project_files, readers

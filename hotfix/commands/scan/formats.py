@@ -66,7 +66,7 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
 
 
 def _shares(heights: Sequence[int], headings: Sequence[int]) -> tuple[int, int]:
-    """How many files are reported in full, and how many are named at all, in one screen.
+    """The number of files that one screen reports in full, and the number that it names at all.
 
     Args:
         heights: the lines that each takes in full.
@@ -84,7 +84,7 @@ def _shares(heights: Sequence[int], headings: Sequence[int]) -> tuple[int, int]:
 
 
 def _print_rest(out: screen.Screen, scan: Scan, rest: Sequence[PinnedBug], whole: bool) -> None:
-    """Print what is not listed, in one line."""
+    """Print how many bugs are not listed, in one line."""
     parts = []
     if rest:
         kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(finding.bug.kind for finding in rest).items())
@@ -97,12 +97,12 @@ def _print_rest(out: screen.Screen, scan: Scan, rest: Sequence[PinnedBug], whole
 
 
 def _height(out: screen.Screen, text: str) -> int:
-    """How many lines a paragraph takes."""
+    """The number of lines that a paragraph takes."""
     return 1 if out.width is None else max(1, len(textwrap.wrap(text, out.width)))
 
 
 def _fitting(rows: Sequence[tuple[str, ...]], width: int, share: int) -> int:
-    """How many rows fit into so many lines where each takes two, or three."""
+    """The number of rows that fit into so many lines if each takes two, or three."""
     heights = (fitted_table(COLUMNS, [_stacked(row)], width).count("\n") + 1 for row in rows)
     return sum(height < share for height in accumulate(heights))
 
@@ -150,7 +150,7 @@ def print_sarif(scans: Sequence[Scan]) -> None:
 
 
 def heading(scan: Scan) -> str:
-    """What was judged, in one line."""
+    """The result in one line."""
     if not scan.asked:
         return f"{scan.source}: nothing to judge"
     if not scan.examined:
@@ -162,7 +162,7 @@ def heading(scan: Scan) -> str:
 
 
 def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
-    """What to do, and what could not be judged.
+    """The advice for a scan, and the parts that could not be judged.
 
     Args:
         scan: of one file.
@@ -186,7 +186,7 @@ def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
 
 
 def advice(scan: Scan, step: Step) -> str:
-    """Whether an upgrade is worth it: what it fixes, what it brings, and what is left beside hotfix."""
+    """Whether an upgrade is worth it: the bugs that it fixes, those that it brings, and those that are left."""
     target = f"transformers{'==' if scan.pinned else '>='}{step.release}"
     here = scan.unrepaired()
     fixes = f"{target} fixes {step.ended} of the {here} bugs that hotfix does not repair"
@@ -219,7 +219,7 @@ def _cells(scan: Scan, finding: PinnedBug) -> tuple[str, ...]:
 
 
 def _stacked(cells: tuple[str, ...]) -> tuple[str, ...]:
-    """The same where no headings stand above."""
+    """The same for a table without headings."""
     id, kind, cure, fixed, what = cells
     cure = {"-": "not repaired", "repaired": "repaired by hotfix"}.get(cure, cure)
     return id, kind, cure, f"fixed in {'no release' if fixed == '-' else fixed}", what
@@ -254,7 +254,7 @@ def _rule(bug: bugs.Bug) -> dict[str, Any]:
     return {
         "id": bug.id,
         "shortDescription": {"text": bug.title},
-        "fullDescription": {"text": f"{bug.title}. What is seen: {bug.error}" if bug.error else f"{bug.title}."},
+        "fullDescription": {"text": f"{bug.title}. The error: {bug.error}" if bug.error else f"{bug.title}."},
         **({"helpUri": _thread(bug)} if _thread(bug) else {}),
         "help": {"text": f"Kind: {bug.kind}. Fixed in: {fixed}; {cure}. {' '.join(bug.refs)}".strip()},
         "properties": {"tags": [bug.kind]},
@@ -266,16 +266,16 @@ def _suppression(scan: Scan, finding: PinnedBug) -> dict[str, str]:
 
 
 def _thread(bug: bugs.Bug) -> str:
-    """The address of the thread in which the bug was found; empty where none is known."""
+    """The address of the thread in which the bug was found; empty if none is known."""
     for ref in bug.refs:
-        said = re.fullmatch(r"(?:([\w.-]+)/)?([\w.-]*)#(\d+)", ref.split(" ")[0])
-        if said:
-            return f"https://github.com/{said[1] or 'huggingface'}/{said[2] or 'transformers'}/issues/{said[3]}"
+        match = re.fullmatch(r"(?:([\w.-]+)/)?([\w.-]*)#(\d+)", ref.split(" ")[0])
+        if match:
+            return f"https://github.com/{match[1] or 'huggingface'}/{match[2] or 'transformers'}/issues/{match[3]}"
     return ""
 
 
 def _fingerprint(id: str, file: str) -> str:
-    """Which alerts are the same: those of one bug in one file, on whatever line and for whatever pin."""
+    """The key of an alert: the same for one bug in one file, on every line and for every pin."""
     return hashlib.sha256(f"{id}\n{file}".encode()).hexdigest()[:32]
 
 

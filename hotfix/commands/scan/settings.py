@@ -1,4 +1,4 @@
-"""What ``[tool.hotfix.scan]`` in a project's pyproject.toml says to `hotfix scan`: what to fail on, what to ignore.
+"""The settings of `hotfix scan` in ``[tool.hotfix.scan]`` of a project's pyproject.toml: bugs to fail on and to ignore.
 
     [tool.hotfix.scan]
     fail-on = "silent"
@@ -8,9 +8,9 @@
     reason = "we train on one GPU a process"
     expires = 2027-01-31
 
-An entry without a reason is an error, and so is a key that does not exist: what is ignored by mistake is not seen
-again. The file is parsed, however the tables in it are written; one that cannot be parsed is an error, since it may say
-what to fail on.
+An entry without a reason is an error, and so is a key that does not exist: nobody would see again a bug that is ignored
+by mistake. The file is parsed, so its tables may be written in any way. A file that cannot be parsed is an error, since
+it may have settings.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _ENTRY = ("id", "reason", "expires")
 
 @dataclass(frozen=True)
 class Ignored:
-    """A bug that a project lives with.
+    """A bug that a project ignores.
 
     Attributes:
         id: of the bug.
         reason: why, in the project's words.
-        expires: the last day on which it is ignored; None for ever.
+        expires: the last day on which it is ignored; None without an end.
     """
 
     id: str
@@ -58,7 +58,7 @@ class ProjectSettings:
     """The settings of one project.
 
     Attributes:
-        file: where they stand; empty if there is none.
+        file: the file that has them; empty if there is none.
         fail_on: as the option of the command, or an empty string.
         ignored: bugs that do not count.
     """
@@ -72,7 +72,7 @@ def read(start: Path) -> ProjectSettings:
     """The settings in the nearest pyproject.toml that has any, from a folder upwards.
 
     Raises:
-        CommandError: they cannot be read, or have what does not exist.
+        CommandError: they cannot be read, or have an unknown key.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         file = folder / "pyproject.toml"
@@ -95,7 +95,7 @@ def _document(folder: Path, file: Path) -> dict[str, Any]:
     return readers.toml(str(file), text) if readers.can_read_toml() or _MAY_BE_OURS.search(text) else {}
 
 
-# Without a parser: the key by itself, or written with escapes. `transformers-hotfix` among the dependencies is no key.
+# Without a parser: the key as a word, or written with escapes. `transformers-hotfix` among the dependencies is no key.
 _MAY_BE_OURS = re.compile(r"(?<![\w-])hotfix(?![\w-])|\\[uUx]")
 
 
@@ -129,7 +129,7 @@ def _ignored(file: str, entry: Any) -> Ignored:
     _only(file, "ignore", entry, _ENTRY)
     id, reason, expires = entry.get("id"), entry.get("reason"), entry.get("expires")
     if not isinstance(id, str) or not isinstance(reason, str) or not reason.strip():
-        raise CommandError(f"{file}: what is ignored needs an id and a reason")
+        raise CommandError(f"{file}: an ignored bug needs an id and a reason; add them to [[tool.hotfix.scan.ignore]]")
     try:
         bugs.named(id)
     except CommandError as error:

@@ -1,10 +1,10 @@
-"""``hotfix scan-code``: which names Python files take from transformers that some release does not have (any more)."""
+"""``hotfix scan-code``: the names that Python files take from transformers and that some release does not have."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "which names the code of a project takes from transformers that are gone, and on which releases it runs"
+HELP = "list the removed names that the code of a project takes from transformers, and the releases on which it runs"
 EXAMPLES = (
     "hotfix scan-code .",
     "hotfix scan-code ~/.cache/huggingface/modules/transformers_modules",
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument(
-        "--release", default="", metavar="5.3.0", help="the release to judge for; by default what is installed"
+        "--release", default="", metavar="5.3.0", help="the release to judge for; by default the installed one"
     )
     parser.add_argument(
         "--fail-on",

@@ -47,14 +47,14 @@ def print_sarif(scans: Sequence[Scan]) -> None:
 
 
 def heading(scan: Scan) -> str:
-    """What was read, in one line."""
+    """The result in one line."""
     needed = sum(finding.is_needed for finding in scan.findings)
     read = f"{scan.source}: {scan.files} files, {scan.taking} of them take {scan.taken} names from transformers"
     return f"{read}: {needed} that are needed are not in every release" if scan.findings else f"{read}, all known good"
 
 
 def conclusions(scan: Scan) -> list[str]:
-    """Where it runs, what gives back what is gone, and what could not be judged."""
+    """The releases on which the code runs, the fixes that help, and the parts that could not be judged."""
     everywhere = len(missing.releases())
     sentences = []
     if scan.taking:

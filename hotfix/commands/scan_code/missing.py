@@ -1,8 +1,8 @@
-"""Which of the names that files take some releases do not have, what gives them back, and on which releases they run.
+"""The names that files take and some releases lack, the fixes that restore them, and the releases on which files run.
 
 The names of each release come from the table in `hotfix.releases.symbols` and from the fixes that add names; files are
-read and parsed, never imported. What neither knows is taken to be there. Code may be anybody's: only regular files
-below the folder are read (`hotfix.reports.trees`), up to a size, and what is not read is named.
+read and parsed, never imported. A name that neither has is taken to be there. Code may be anybody's: only regular
+files below the folder are read (`hotfix.reports.trees`), up to a size, and the others are named.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INHERITED = {
     "PreTrainedTokenizer": ("PreTrainedTokenizer", "PreTrainedTokenizerBase"),
     "PreTrainedTokenizerFast": ("PreTrainedTokenizerFast", "PreTrainedTokenizerBase"),
 }
-"""What a class has whose base has a name that ends so."""
+"""The classes of the library whose members a class has, by the end of the name of its base."""
 _ALIASES = {"transformers.tokenization_utils_sentencepiece": ("transformers.tokenization_utils",)}
 """The modules that 5.x makes of another one, with its names."""
 
@@ -67,8 +67,8 @@ class MissingName:
     Attributes:
         name: ``module:name``, or the module.
         releases: the examined releases that have it, as numbers.
-        fix: the fix that gives it back, if there is one.
-        restored: the releases in which it does.
+        fix: the fix that restores it, if there is one.
+        restored: the releases in which the fix does.
         bug: a known bug that hotfix does not repair and that this is, if there is one.
         uses: where it is taken.
     """
@@ -93,7 +93,7 @@ class MissingName:
 
 @dataclass(frozen=True)
 class Scan:
-    """What was found below a path.
+    """The missing names below a path.
 
     Attributes:
         source: the path.
@@ -106,7 +106,7 @@ class Scan:
         repaired_on: those that have them with hotfix and its opt-ins.
         release: the release to judge for, if there is one; as a number, None if it was not examined.
         asked: that release as text; empty if there is none.
-        notes: what could not be judged.
+        notes: the parts that could not be judged.
     """
 
     source: str
@@ -122,7 +122,7 @@ class Scan:
     notes: tuple[str, ...] = ()
 
     def lacking(self) -> list[MissingName]:
-        """What is needed and is not in the release to judge for; in the newest one, if there is none."""
+        """The needed names that the release to judge for lacks; the newest one, if there is none."""
         release = len(releases()) - 1 if self.release is None else self.release
         return [finding for finding in self.findings if finding.is_needed and release not in finding.releases]
 
@@ -184,7 +184,7 @@ def text_of(numbers: Iterable[int]) -> str:
 
 
 def gone_in(finding: MissingName) -> str:
-    """Which releases lack a name, in words."""
+    """The releases that lack a name, in words."""
     lacking = frozenset(range(len(releases()))) - finding.releases
     parts = []
     for run in _runs(lacking):
@@ -204,7 +204,7 @@ def _runs(numbers: frozenset[int]) -> list[str]:
 
 
 def to_dict(scan: Scan) -> dict[str, Any]:
-    """The public form: what ``--format json`` prints for each path."""
+    """The public form, which ``--format json`` prints for each path."""
 
     def listed(numbers: Iterable[int]) -> list[str]:
         return [releases()[number] for number in sorted(numbers)]
@@ -247,7 +247,7 @@ def to_dict(scan: Scan) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: what is lacking where.
+# Below: names and the releases that lack them.
 
 
 def _table() -> symbols.Table:
@@ -286,7 +286,7 @@ def _findings(uses: Mapping[tuple[str, str], list[Use]]) -> Iterator[MissingName
 
 
 def _known(module: str, name: str) -> Iterator[tuple[str, frozenset[int]]]:
-    """What is known to be lacking somewhere of a name: the module, or the name where the module is there."""
+    """The module or the name, if some release lacks it, each with the releases that have it."""
     everywhere = frozenset(range(len(releases())))
     there = _table().with_module(module)
     if there is not None and there != everywhere:
@@ -320,7 +320,7 @@ def _keyword(called: str, keyword: str) -> Optional[frozenset[int]]:
 
 
 def _members(module: str, name: str) -> list[str]:
-    """A name under which it is known; for a member of a class, where the class that has it stands."""
+    """The key of a name in the tables; for a member of a class, the key in the class that defines it."""
     if "(" in name or ("." not in name and "[" not in name):
         return [f"{module}:{name}"]
     if "[" in name:
@@ -333,7 +333,7 @@ def _members(module: str, name: str) -> list[str]:
 
 @memo
 def _targets() -> dict[str, tuple[Bug, SpecifierSet]]:
-    """What the fixes add, and the releases that lack it, by ``module:name``."""
+    """The names that fixes add, and the releases that lack them, by ``module:name``."""
     from ... import session
 
     targets = {}
@@ -362,7 +362,7 @@ def _from_fixes(full: str) -> Optional[frozenset[int]]:
 
 
 def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
-    """The fix that gives a name back, and where it does."""
+    """The fix that restores a name, and the releases in which it does."""
     bug = _refusing(full)
     if bug is not None:
         return bug, frozenset(number for number in lacking if bug.is_in(Version(releases()[number])))
@@ -374,7 +374,7 @@ def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], froz
 
 
 def _by_table(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
-    """The same for what the table of removed names restores."""
+    """The same for a name that the table of removed names restores."""
     module, _, name = full.partition(":")
     kinds = (
         tabled.kinds(module, name, (releases()[number] for number in lacking))
@@ -408,13 +408,13 @@ def _lacking(findings: Iterable[MissingName], at_import: bool, repaired: bool) -
         for finding in findings
     }
     lacking: set[int] = set()
-    first_choices: dict[int, frozenset[int]] = {}  # where one of them is missing, by the identity of what asks for them
+    first_choices: dict[int, frozenset[int]] = {}  # the releases that lack one of them, by the id of the tuple
     for finding in findings:
         for use in finding.uses:
             if use.taken.guarded or (at_import and use.taken.called):
                 continue
             without = missing[finding.name]
-            if use.taken.instead_of:  # it is asked for where the first choice is missing
+            if use.taken.instead_of:  # it is only needed in releases that lack the first choice
                 key = id(use.taken.instead_of)
                 if key not in first_choices:
                     first = (name for other in use.taken.instead_of for name in _names_of(other))
@@ -439,8 +439,8 @@ def sources_of(path: str, notes: list[str], unread: list[str]) -> Iterator[tuple
 
     Args:
         path: of the file or folder.
-        notes: what is left out on purpose is put here.
-        unread: files that are not read are put here, with the reason.
+        notes: gets the folders that are left out on purpose.
+        unread: gets the files that are not read, with the reason.
 
     Raises:
         CommandError: there is no such path, or it is a file that cannot be read.
@@ -487,7 +487,7 @@ def _read_alone(file: Path) -> bytes:
 
 
 def taken_by(file: str, data: bytes, unread: list[str]) -> list[Taken]:
-    """What a file takes from the package; nothing where it is no Python, which is put into `unread`."""
+    """The names that a file takes from the package; empty for a file that is no Python, which is put into `unread`."""
     if bugs.PACKAGE.encode() not in data:
         return []
     try:

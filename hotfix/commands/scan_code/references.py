@@ -1,11 +1,11 @@
-"""What a Python file takes from transformers, read from its syntax tree; nothing is imported or executed.
+"""Read the names that a Python file takes from transformers, from its syntax tree; nothing is imported or executed.
 
-Taken are names that are imported, attributes of the package and its modules, arguments by name, tasks of pipelines, and
-members of classes of the package that a class of the file inherits. Each knows the line, whether it is needed when the
-file is imported or only when something is called, and whether a guard stands before it: a `try` that goes on without
-it, an `if`.
+These are read: imported names, attributes of the package and its modules, arguments by name, tasks of pipelines, and
+members of classes of the package that a class of the file inherits. Each has its line, whether it is needed when the
+file is imported or only when something is called, and whether it is guarded: by a `try` that continues without it, or
+by an `if`.
 
-Files may be anybody's: reading one takes time in proportion to its size, or ends with `TooMuch`.
+Files may be anybody's: the time to read one grows with its size, or reading ends with `TooMuch`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Optional, Union
 
 PACKAGE = "transformers"
 _FORGIVING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "RuntimeError"}
-_STEPS = 3_000_000  # nodes that are looked at, some of them several times; the largest model files take a tenth
+_STEPS = 3_000_000  # nodes that are visited, some of them several times; the largest model files take a tenth
 _ANCESTORS = 100  # classes of a file from which a class inherits
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
 
 class TooMuch(ValueError):
-    """A file is built such that reading it would take for ever."""
+    """Reading a file would take too long."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Taken:
     """Something that a file takes.
 
     Attributes:
-        module: the module of transformers that is asked.
-        name: what it is asked for; an empty string for the module itself.
-        line: where.
+        module: the module of transformers.
+        name: the name in it; an empty string for the module itself.
+        line: its number.
         called: whether it is needed only when a function is called.
         guarded: whether the file can do without it.
-        instead_of: what a `try` asked for first: this one is needed where one of them is missing.
+        instead_of: the names that a `try` takes first: this one is needed if one of them is missing.
     """
 
     module: str
@@ -51,7 +51,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a statement stands."""
+    """The surroundings of a statement."""
 
     called: bool = False
     guarded: bool = False
@@ -60,7 +60,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Origin:
-    """What a name of the file stands for: a module, or a name of one."""
+    """The module of the package, or the name in one, that a name of the file means."""
 
     module: str
     name: str = ""
@@ -77,7 +77,7 @@ def taken(tree: ast.Module) -> list[Taken]:
     """Everything that a file takes from the package, in the order of its lines.
 
     Raises:
-        TooMuch: that would take for ever.
+        TooMuch: that would take too long.
     """
     reader = _Reader(tree)
     reader.block(tree.body, _Place())
@@ -92,8 +92,8 @@ class _Reader:
     """Goes through a file, statement by statement.
 
     Attributes:
-        found: what it takes.
-        origins: what its names stand for. A name that is bound in another way as well stands for nothing certain.
+        found: the names that the file takes.
+        origins: the origin of each name in the file; a name that is also bound in another way is left out.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -149,7 +149,7 @@ class _Reader:
                     self.block(getattr(part, "body", ()), _guarded(place))
 
     def expression(self, node: Optional[ast.AST], place: _Place) -> None:
-        """An expression: attributes of modules, calls, what is looked up in a dictionary."""
+        """An expression: attributes of modules, calls, keys of dictionaries."""
         if node is None:
             return
         self._step()
@@ -207,7 +207,7 @@ class _Reader:
                 ends = any(isinstance(statement, ast.Raise) for statement in handler.body)
                 fallback = replace(place, instead_of=asked) if asked and not place.guarded else _guarded(place)
                 self.block(handler.body, fallback)
-                if ends and handler in forgiving:  # it does not go on without
+                if ends and handler in forgiving:  # it does not continue without the names
                     for index in range(before, before + len(asked)):
                         self.found[index] = replace(self.found[index], guarded=place.guarded)
         if not forgiving:
@@ -240,7 +240,7 @@ class _Reader:
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def _chain(self, node: ast.Attribute) -> Optional[tuple[_Origin, list[str], int]]:
-        """Of ``a.b.c`` what ``a`` stands for, and ``b`` and ``c``; None where that is nothing of the package."""
+        """Of ``a.b.c`` the origin of ``a``, and ``b`` and ``c``; None if that is nothing of the package."""
         names: list[str] = []
         inner: ast.AST = node
         while isinstance(inner, ast.Attribute):
@@ -249,7 +249,7 @@ class _Reader:
         if not isinstance(inner, ast.Name) or inner.id not in self.origins:
             return None
         if not isinstance(node.ctx, ast.Load):
-            names = names[1:]  # what is set need not be there
+            names = names[1:]  # an attribute that is set need not exist before
         return self.origins[inner.id], names[::-1], node.lineno
 
     def _follow(self, origin: _Origin, names: Sequence[str], line: int, place: _Place) -> None:
@@ -279,9 +279,9 @@ class _Reader:
                     self._take(origin.module, f"{origin.name}({keyword.arg}=)", node.lineno, place)
 
     def _task(self, node: ast.Call, place: _Place) -> None:
-        """What ``pipeline("summarization")`` looks up."""
-        said = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "task")]
-        for value in said:
+        """The task that ``pipeline("summarization")`` looks up."""
+        tasks = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "task")]
+        for value in tasks:
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 task = "translation" if value.value.startswith("translation_") else value.value
                 self._take(f"{PACKAGE}.pipelines", f"SUPPORTED_TASKS[{task!r}]", node.lineno, place)
@@ -299,7 +299,7 @@ class _Reader:
     # -- classes -------------------------------------------------------------------------------------------------------
 
     def _members(self, node: ast.ClassDef, place: _Place) -> None:
-        """What methods ask of ``self`` that neither the class nor its bases in this file have."""
+        """Members of ``self`` that methods use and that neither the class nor its bases in this file have."""
         bases, own = self._ancestors(node)
         if not bases:
             return
@@ -323,7 +323,7 @@ class _Reader:
     def _ancestors(self, node: ast.ClassDef) -> tuple[list[_Origin], set[str]]:
         """The classes of the package among the bases of a class, and the members that the file gives it.
 
-        There are none where a base is not known, or is the class itself.
+        There are none if a base is not known, or is the class itself.
         """
         origins: list[_Origin] = []
         own: set[str] = set()
@@ -348,7 +348,7 @@ class _Reader:
         return (origins if collect(node, (node.name,)) else []), own
 
     def _members_of(self, node: ast.ClassDef) -> frozenset[str]:
-        """What the body of a class, and its methods, give it."""
+        """The members that the body of a class, and its methods, define."""
         if node not in self._own:
             own = {
                 statement.name
@@ -364,7 +364,7 @@ class _Reader:
         return self._own[node]
 
     def _guards_of(self, function: _Function) -> set[int]:
-        """The nodes of a function that stand below an `if`, a `try` that forgives, or behind `and` and `or`."""
+        """The nodes of a function below an `if` or a `try` that continues, or behind `and` and `or`."""
         guarded: set[int] = set()
         waiting: list[tuple[ast.AST, bool]] = [(function, False)]
         while waiting:
@@ -423,7 +423,7 @@ def _origins(tree: ast.Module) -> dict[str, _Origin]:
 
 
 def _guarded_parts(node: ast.AST) -> Sequence[ast.AST]:
-    """What of a statement or an expression is executed under a condition only."""
+    """The parts of a statement or an expression that are executed only under a condition."""
     if isinstance(node, ast.If):
         return [*node.body, *node.orelse]
     if isinstance(node, ast.IfExp):

@@ -1,11 +1,11 @@
-"""What `hotfix run` lets every Python process import at its start. It arms hotfix and then runs the user's own one.
+"""Every Python process below `hotfix run` imports this file at its start. It arms hotfix, then runs the user's own one.
 
-Python imports only the first ``sitecustomize`` that it finds. This one stands first, so it owes the one that it hides
-exactly what Python would have done: import it, and let its errors be reported as usual.
+Python imports only the first ``sitecustomize`` that it finds. This one comes first, so it must do for the one that it
+hides exactly what Python would have done: import it, and let its errors be reported as usual.
 
-Some launchers pass PYTHONPATH on to a child and drop other variables. The settings of the command therefore stand in
-PYTHONPATH as well, as an entry that names no folder (`hotfix.commands.launch`), and a process gets back what it lost.
-A variable that it still has is stronger, unless it would weaken a guard or turn an audit into a repair.
+Some launchers pass PYTHONPATH on to a child and drop other variables. PYTHONPATH therefore has the settings of the
+command as well, as an entry that names no folder (`hotfix.commands.launch`), and a process sets the lost variables
+again. A variable that it still has is stronger, unless it would weaken a guard or turn an audit into a repair.
 
 `hotfix audit` has a folder of its own, next to this one, which executes this file. A process that has that folder in
 its PYTHONPATH observes and never repairs.
@@ -35,7 +35,7 @@ def _settings(folder: str, folders: "list[str]") -> "dict[str, str]":
 
 
 def _decoded(value: str) -> str:
-    """A value in which a plus sign and two digits stand for a byte."""
+    """Decode a value in which a plus sign and two digits encode a byte."""
     first, *rest = value.split("+")
     return os.fsdecode(first.encode() + b"".join(bytes([int(part[:2], 16)]) + part[2:].encode() for part in rest))
 
@@ -85,7 +85,7 @@ def _start() -> None:
         observes = folder == audit or audit in folders
         _restore(_settings(folder, folders), observes)
         _arm(folder)
-    except BaseException as error:  # the program starts, whatever is wrong with hotfix
+    except BaseException as error:  # the program must start even if hotfix cannot
         if sys.stderr is not None:
             sys.stderr.write(f"hotfix: not armed in this process ({type(error).__name__}: {error})\n")
 

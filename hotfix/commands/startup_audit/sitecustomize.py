@@ -1,4 +1,4 @@
-"""What `hotfix audit` lets every Python process import at its start: the file of `hotfix run`, which sees where it is.
+"""Every Python process below `hotfix audit` imports this at its start: it runs the file of `hotfix run`.
 
 A folder of its own, so that a process that keeps nothing but PYTHONPATH still knows that it is part of an audit.
 """

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def main(folder: str) -> None:
-    """Run what ``order.json`` in `folder` asks for."""
+    """Run the cases in ``order.json`` of `folder`."""
     from ... import proofs, session
     from ...proofs.testbed import Testbed, collect
 
@@ -33,7 +33,7 @@ def main(folder: str) -> None:
         with Testbed() as testbed:
             try:
                 tensors = collect(case(testbed, target))
-            except Exception as error:  # what the case shows
+            except Exception as error:  # the error is the result of the case
                 result["error"] = [type(error).__name__, str(error)]
             else:
                 result["tensors"] = str(at / f"{len(list(at.glob('*.pt')))}.pt")
@@ -61,7 +61,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _flash_runs(on_gpu: bool) -> bool:
-    """Whether flash-attn computes anything on this node: it may be missing, built for another torch, or have no GPU."""
+    """Whether flash-attn runs on this node: it may be missing, built for another torch, or lack a GPU."""
     import torch
 
     try:
@@ -69,7 +69,7 @@ def _flash_runs(on_gpu: bool) -> bool:
 
         q = torch.zeros(1, 2, 1, 16, dtype=torch.bfloat16, device="cuda" if on_gpu else "cpu")
         flash_attn_func(q, q, q)
-    except Exception:  # what a broken binary raises is its own affair
+    except Exception:  # a broken binary raises anything
         return False
     return True
 

@@ -40,7 +40,7 @@ VERIFIED, FAILED, IMPOSSIBLE = "verified", "failed", "not here"
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of the case of one target.
+    """The result of the case of one target.
 
     Attributes:
         fix: its id.
@@ -64,32 +64,30 @@ class Proof:
     oracle: Optional[float] = None
 
     def to_dict(self) -> dict[str, object]:
-        """The public form, as in ``hotfix verify --json``, which has no number for what is infinite."""
+        """The public form, as in ``hotfix verify --json``; JSON has no infinite numbers."""
         return {name: "infinite" if value == math.inf else value for name, value in asdict(self).items()}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", nargs="*", help="fixes; all that have something to repair here, if none is named")
-    parser.add_argument(
-        "--against", metavar="DIR", help="a folder with a fixed release, to whose results those of the fix are compared"
-    )
+    parser.add_argument("id", nargs="*", help="ids of fixes; by default all that repair something here")
+    parser.add_argument("--against", metavar="DIR", help="a folder with a fixed release, for comparing the results")
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each process (600)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the command; 1 if a proof fails, or if there is something to prove and nothing was proved."""
+    """Run the command; the status is 1 if a proof fails, or if none of the proofs could run."""
     from .. import CommandError, screen
 
     if importlib.util.find_spec("torch") is None:
         raise CommandError("the proofs need torch, which is not installed")
     try:
-        import torch  # noqa: F401 - proofs do so at their top
+        import torch  # noqa: F401 - the proofs import it
     except (ImportError, OSError) as error:
         raise CommandError(f"the proofs need torch, which cannot be imported: {error}") from error
     if chosen.against and not (Path(chosen.against) / "transformers").is_dir():
-        raise CommandError(f"--against {chosen.against}: there is no transformers in this folder")
+        raise CommandError(f"--against {chosen.against}: the folder does not contain transformers")
     work = _work(chosen.id)
     out = None if chosen.json else screen.Screen()
     proofs: list[Proof] = []
@@ -124,11 +122,13 @@ def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
     for id in ids or session.current().catalogue.entries:
         entry = session.current().catalogue.entries.get(bugs.named(id).id)
         if entry is None:
-            raise CommandError(f"{id} is a known bug that hotfix does not repair")
+            raise CommandError(
+                f"{id} is a known bug that hotfix does not repair; `hotfix explain {id}` prints its report"
+            )
         fix = entry.load()
         if not proofs.exists(entry.module, fix):
             continue
-        # A pattern stands for modules of the user's own; their case brings a module like them.
+        # A pattern matches modules of the user; the case brings such a module.
         broken = [
             target
             for target in fix.targets
@@ -161,7 +161,7 @@ def _prove(
 
 
 def _switches(ids: Sequence[str]) -> dict[str, str]:
-    """What arms these fixes and no others, with what they do only where they are asked for."""
+    """The settings that arm these fixes and no others, with their opt-in parts."""
     from ... import session
 
     entries = session.current().catalogue.entries
@@ -172,7 +172,7 @@ def _switches(ids: Sequence[str]) -> dict[str, str]:
 def _proved(
     fix: Fix, target: str, before: dict[str, Any], after: dict[str, Any], oracle: Any, machine: dict[str, Any]
 ) -> Proof:
-    """What the runs prove; `oracle` is None without ``--against``."""
+    """The result of the runs; `oracle` is None without ``--against``."""
     change, distance = _difference(fix, before, after), _difference(fix, after, oracle)
     proof = Proof(fix.id, target, FAILED, "", _word(before), _word(after), _absolute(change), _absolute(distance))
     lacking = [name for name, version in fix.case_spec.packages.items() if version is not None and not _is_here(name)]
@@ -210,7 +210,7 @@ def _is_here(distribution: str) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: processes. One runs all targets of a fix; if it dies, another one goes on behind the target that killed it.
+# Below: processes. One process runs all targets of a fix; if it dies, another one continues after the last target.
 
 
 def _runs(
@@ -241,7 +241,7 @@ def _runs(
         written = _written(folder, machine)
         results.update(written)
         open_ones = [names for names in open_ones if ":".join(names) not in results]
-        if open_ones:  # the first of them is the one that the process died of
+        if open_ones:  # the process died at the first of them
             results[":".join(open_ones.pop(0))] = {"error": ["ProcessDied", error], "applied": [], "tensors": None}
     return results
 
@@ -337,7 +337,7 @@ def _print(out: Any, certificate: dict[str, Any], proofs: Sequence[Proof]) -> No
 
 
 def _in_words(proof: Proof) -> str:
-    """What the columns say that have no heading where rows are stacked."""
+    """The columns in words, for stacked rows without headings."""
     said = [f"before: {proof.before}", f"after: {proof.after}"]
     if proof.changed is not None:
         said.append(f"changed by {_number(proof.changed)}")
