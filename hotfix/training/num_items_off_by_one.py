@@ -11,9 +11,11 @@ Here      The Trainer counts what the loss takes: all labels but the first of ea
           of them elsewhere, ``shift_labels`` where the batch brings them and the loss takes them. Equal to 5.10.1, with
           three exceptions. Models whose class upstream does not know by its name (`GPT2LMHeadModel`) move their labels
           as well, and are counted so. In encoder-decoders each label is predicted: 5.10.1 leaves their first ones out
-          (v5-num-items-undercount-seq2seq). And where a model, a ``training_step``, a ``compute_loss``, a
+          (v5-num-items-undercount-seq2seq). A prompt that PEFT trains, or that a forward of the user's puts in front of the
+          labels, predicts the first label: all are counted. And where a model, a ``training_step``, a ``compute_loss``, a
           ``compute_loss_func`` or a ``loss_function`` of the user's divides by the number, all labels are counted, as
-          in stock, unless it calls the library's loss or has a slice ``labels[..., 1:]``.
+          in stock, unless it calls the library's loss or has a slice ``labels[..., 1:]``. The same holds where a
+          ``get_batch_samples`` of the user's changes the number.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ Cause     Since 4.46 the Trainer divides by the number of labels in all micro-ba
 Releases  4.46.1 to 4.47.1. 4.46.0 has been withdrawn from the package index.
 Upstream  transformers#34191, transformers#34263, transformers#35203; transformers#35207 (fixed in 4.48.0)
 Here      A loss that is a mean over one micro-batch is divided by the number of micro-batches before the backward pass,
-          unless Accelerate or DeepSpeed does so by itself; the same quotient is reported. Bitwise equal to 4.48.0. Left
-          alone is a loss that was divided by the number of labels or of micro-batches, by whomever; one that is a sum,
+          unless Accelerate or DeepSpeed does so by itself; the same quotient is reported. Bitwise equal to 4.48.0,
+          except in an epoch with fewer micro-batches: it is divided by their number, as in later releases. Left alone is a loss that was divided by the number of labels or of micro-batches, by whomever; one that is a sum,
           which micro-batches rightly add up to; and a loss of the user's of which neither can be seen.
 """
 

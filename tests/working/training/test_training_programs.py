@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.working.training import programs_own, programs_steps
+from tests.working.training import programs_numbers, programs_own, programs_steps
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
@@ -17,6 +17,7 @@ LOSSES = "tests.working.training.programs:every_loss"
 MODELS = "tests.working.training.programs_models"
 OWN = "tests.working.training.programs_own"
 STEPS = "tests.working.training.programs_steps"
+NUMBERS = "tests.working.training.programs_numbers"
 
 
 @cache
@@ -25,7 +26,7 @@ def both(program, release, fix, accelerate, what=""):
     how = {
         "transformers": release,
         "flash_attn": None,
-        "extras": [f"accelerate=={accelerate}"],
+        "extras": [f"accelerate=={accelerate}", *(["peft==0.17.1"] if "peft" in program else [])],
         "target": SimpleNamespace(module="", qualname=what) if what else None,
     }
     stock = run(program, hotfix=False, **how).require().tensors
@@ -116,10 +117,18 @@ PROGRAMS = (
     ("a_callback_that_divides", "4.46.1", "1.1.1", "trainer-ga-multiplied-loss"),
     ("a_callback_that_multiplies", "5.2.0", "1.15.0", "v5-trainer-ga-double-division"),
     ("losses_that_call_one_without_the_first_label", "5.12.1", "1.15.0", "v5-num-items-undercount-seq2seq"),
+    ("a_prompt_of_peft", "4.57.6", "1.15.0", "num-items-off-by-one"),
+    ("a_prompt_in_the_forward", "4.57.6", "1.15.0", "num-items-off-by-one"),
+    ("a_number_of_ones_own", "4.57.6", "1.15.0", "num-items-off-by-one"),
+    ("a_decorated_loss", "4.49.0", "1.1.1", "trainer-compute-loss-arity"),
+    ("gradients_divided_by_hand", "4.48.0", "1.1.1", "trainer-ga-num-items-dropped"),
+    ("short_epochs_and_averages", "4.47.1", "1.1.1", "trainer-ga-multiplied-loss"),
+    ("labels_moved_back", "4.49.0", "1.1.1", "labels-shifted-twice"),
+    ("labels_moved_back", "4.51.3", "1.1.1", "labels-shifted-twice"),
 )
 
 
-PLACES = ((programs_own, OWN), (programs_steps, STEPS))
+PLACES = ((programs_own, OWN), (programs_steps, STEPS), (programs_numbers, NUMBERS))
 
 
 @pytest.mark.parametrize(("program", "release", "accelerate", "fix"), PROGRAMS)
