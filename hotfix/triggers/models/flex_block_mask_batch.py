@@ -29,7 +29,7 @@ def has_other_blocks(call: Call) -> Any:
 
 
 def _kinds(rows: Any, chunk: Optional[int]) -> Any:
-    """For each row, block of queries and block of keys before it, whether nothing is visible (0), some of it, or all (2).
+    """For each row, block of queries and block of keys before it, whether none (0), some or all (2) of it is visible.
 
     Texts that are packed into a row are numbered in their order, and padding is 0.
     """
