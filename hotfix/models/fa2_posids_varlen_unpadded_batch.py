@@ -4,10 +4,10 @@ Symptom   Silent in training and in forwards: in a batch without padding, the at
           all samples but the first. With a cache, or with positions that do not start at 0:
           ``RuntimeError: max(): Expected reduction dim to be specified for input.numel() == 0. …``. `generate` does not
           crash, and continues every prompt but the first from wrong numbers.
-Cause     Every call with position ids and without an attention mask counts as packed, with one sequence for each zero in
-          the position ids. Position ids that a model makes itself have one row for the whole batch, hence one zero and
-          one sequence; those of a later step have none. `generate` computes the lengths itself, and the lengths of the
-          keys are one short for all samples but the first.
+Cause     Every call with position ids and no attention mask counts as packed, with one sequence for each zero in the
+          position ids. Position ids that a model makes itself have one row for the whole batch, hence one zero and one
+          sequence; those of a later step have none. `generate` computes the lengths itself, and the lengths of the keys
+          are one short for all samples but the first.
 Releases  4.54.0 to 4.55.0
 Upstream  transformers#39474, transformers#39653, transformers#39814, transformers#40002 (fixed in 4.55.1), and for
           `generate` transformers#40029, transformers#40161 (fixed in 4.55.3)

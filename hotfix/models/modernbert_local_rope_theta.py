@@ -2,8 +2,8 @@
 
 Symptom   Silent. Embeddings, scores and logits of ModernBERT and of models based on it are off, with sdpa and eager.
           With flash attention ``UnboundLocalError``, before anything is loaded: global layers have no base at all.
-Cause     Without flash attention, the rotary embedding of every layer is made from the configuration, whose base is that
-          of the global layers (160000); the base of the local ones (10000) is computed and not used.
+Cause     Without flash attention, every layer's rotary embedding is made from the configuration, whose base is that of
+          the global layers (160000); the base of the local ones (10000) is computed and not used.
 Releases  4.54.0
 Upstream  fixed in 4.54.1
 Here      The rotary embedding gets the layer's own base. Equal to 4.54.1. A ``rope_theta`` of the configuration that

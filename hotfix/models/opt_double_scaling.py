@@ -4,7 +4,7 @@ Symptom   Silent. Attention is almost uniform, all logits are wrong, with every 
 Cause     The queries are multiplied by ``head_dim ** -0.5``, and the attention function gets the same factor.
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38277, transformers#38290 (fixed in 4.52.4)
-Here      The attention function does not scale. Equal to 4.52.4. Nothing changes where ``scaling`` of a layer was set to
+Here      The attention function does not scale. Equal to 4.52.4. Nothing changes where a layer's ``scaling`` was set to
           another number, where a custom hook or projection changes queries or keys, and under a custom attention.
 """
 

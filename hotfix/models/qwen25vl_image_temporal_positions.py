@@ -6,8 +6,8 @@ Symptom   Silent. The temporal position of an image is that of the text before i
 Cause     An image takes an interval between frames from the list that has one for each video.
 Releases  5.3.0 to 5.5.3
 Upstream  transformers#45325, transformers#45330 (fixed in 5.5.4)
-Here      Only videos take them; the interval of an image is 1. Bitwise equal to 5.5.4. A list that has an entry for each
-          image, too, is read as before, and so is everything with a custom ``get_vision_position_ids``.
+Here      Only videos take them; the interval of an image is 1. Bitwise equal to 5.5.4. A list with an entry for images,
+          too, is read as before, and so is everything with a custom ``get_vision_position_ids``.
 """
 
 from __future__ import annotations

@@ -13,6 +13,12 @@ from __future__ import annotations
 
 from hotfix.fix import Fix
 
+
+def _method(model: str) -> str:
+    package, _, owner = model.partition(":")
+    return f"transformers.models.{package}.modeling_{package}:{owner}.get_rope_index"
+
+
 FIX = Fix(
     title="Qwen3-VL, Qwen3.5: StopIteration in get_rope_index for a video of more than one frame",
     kind="crash",
@@ -21,29 +27,19 @@ FIX = Fix(
     errors=("StopIteration:",),
     on_error=True,
     exempt={
-        f"transformers.models.{package}.modeling_{package}:{owner}.get_rope_index": why
+        _method(model): why
         for why, models in (
             (
                 "its frames are next to each other, as one video",
-                (
-                    ("ernie4_5_vl_moe", "Ernie4_5_VLMoeModel"),
-                    ("exaone4_5", "Exaone4_5_Model"),
-                    ("paddleocr_vl", "PaddleOCRVLModel"),
-                    ("qwen2_5_vl", "Qwen2_5_VLModel"),
-                    ("qwen2_vl", "Qwen2VLModel"),
-                ),
+                "ernie4_5_vl_moe:Ernie4_5_VLMoeModel exaone4_5:Exaone4_5_Model paddleocr_vl:PaddleOCRVLModel "
+                "qwen2_5_vl:Qwen2_5_VLModel qwen2_vl:Qwen2VLModel",
             ),
             (
                 "it counts the frames itself",
-                (
-                    ("glm46v", "Glm46VModel"),
-                    ("glm4v", "Glm4vModel"),
-                    ("glm4v_moe", "Glm4vMoeModel"),
-                    ("glm_ocr", "GlmOcrModel"),
-                ),
+                "glm46v:Glm46VModel glm4v:Glm4vModel glm4v_moe:Glm4vMoeModel glm_ocr:GlmOcrModel",
             ),
         )
-        for package, owner in models
+        for model in models.split()
     },
 )
 
@@ -56,12 +52,12 @@ grid_iters = {
 
 FIX.edits(
     *(
-        (f"transformers.models.{package}.modeling_{package}:{name}Model.get_rope_index", "==5.3.0")
-        for package, name in (
-            ("qwen3_5", "Qwen3_5"),
-            ("qwen3_5_moe", "Qwen3_5Moe"),
-            ("qwen3_vl", "Qwen3VL"),
-            ("qwen3_vl_moe", "Qwen3VLMoe"),
+        (_method(model), "==5.3.0")
+        for model in (
+            "qwen3_5:Qwen3_5Model",
+            "qwen3_5_moe:Qwen3_5MoeModel",
+            "qwen3_vl:Qwen3VLModel",
+            "qwen3_vl_moe:Qwen3VLMoeModel",
         )
     ),
     old=_SIZES,

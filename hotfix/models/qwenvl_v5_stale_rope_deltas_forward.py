@@ -2,7 +2,7 @@
 
 Symptom   Silent: after ``generate`` or a training step with an image, as in GRPO, every later batch of text has shifted
           positions; in a batch of another size, ``RuntimeError`` for shapes that do not fit.
-Cause     The stored offset of an image, meant for the tokens that continue it, is added to every input without an image.
+Cause     An image's stored offset, meant for the tokens that continue it, is added to every input without an image.
 Releases  5.2.0 to 5.3.0: Qwen2-VL to Qwen3.5, GLM-4V and its relatives, PaddleOCR-VL, Ernie 4.5 VL
 Upstream  transformers#43952, trl#5088 (fixed in 5.4.0)
 Here      It is added where a cache holds the image, or where there are no token ids. Equal to 5.4.0. While a forward is

@@ -9,7 +9,7 @@ Cause     With l2-normalised attention under autocast, the normalisation and the
 Releases  None: VAR is a repository, and its forks carry ``models/basic_var.py`` under other names. The revisions
           75ba1e2 to ff9f756 cast nothing, 74138aa casts for flash-attn only, bd84ce5 casts all but the bias.
 Upstream  FoundationVision/VAR#27 and #30, fixed in 2236c79 (2024-04-23)
-Here      The module's ``memory_efficient_attention`` and ``flash_attn_func`` are wrapped, in that module alone: when one
+Here      The module's ``memory_efficient_attention`` and ``flash_attn_func`` are wrapped, in that module only: when one
           refuses the dtypes, it is called again with q, k and a bias in the dtype of v. Bitwise equal to 2236c79. A
           fork's own function that accepts the dtypes gets them unchanged, and nothing changes on the slow path; the
           key/value cache keeps its dtypes. Flash attention stays off with an ``attn_bias``, which it cannot take, by

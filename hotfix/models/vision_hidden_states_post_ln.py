@@ -8,8 +8,8 @@ Cause     ``check_model_inputs`` collects the outputs of the layers, and puts ``
           one. In language models that is the convention; in these it never was.
 Releases  4.54.0 to 4.57.1; the table below, by class
 Upstream  transformers#40964, transformers#40994 (fixed in 4.57.2)
-Here      The decorator's wrapper around these classes leaves the collected states unchanged. Bitwise equal to 4.57.2; in
-          4.54 and 4.55 the last bits of SAM differ. All other classes keep the convention. Upstream also changed
+Here      The decorator's wrapper around these classes leaves the collected states as they are. Bitwise equal to 4.57.2;
+          in 4.54 and 4.55 the last bits of SAM differ. All other classes keep the convention. Upstream also changed
           DINOv2, DPT, MetaCLIP 2 and ViTPose, in which the decorator collects no hidden states and nothing was wrong,
           and Janus, which returns none at all in 4.57. AST, an audio model, was repaired in 5.9.0 only, and CLIP did
           not have the decorator.

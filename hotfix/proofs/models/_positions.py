@@ -1,4 +1,4 @@
-"""Models that are asked for positions alone: without weights, on the device that holds none."""
+"""Models that only compute positions: without weights, on the meta device."""
 
 from typing import Any
 

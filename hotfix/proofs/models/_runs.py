@@ -1,4 +1,4 @@
-"""What several proofs run: a step of training, generation, and which tokens a decoder depends on."""
+"""Runs shared by several proofs: a step of training, generation, and the tokens that a decoder depends on."""
 
 from typing import Any, Optional
 
@@ -28,7 +28,7 @@ def padded_step(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
 
 
 def generated(testbed: Testbed, attn: str = "flash_attention_2", dtype: Optional[torch.dtype] = None) -> dict[str, Any]:
-    """What a Llama generates greedily for three prompts of 7 tokens.
+    """Greedy generation of a Llama for three prompts of 7 tokens.
 
     Args:
         testbed: where it runs.
@@ -53,7 +53,7 @@ def generated(testbed: Testbed, attn: str = "flash_attention_2", dtype: Optional
         rows = [model(row[None, :5], use_cache=True).past_key_values for row in input_ids]
     for layer in range(model.config.num_hidden_layers):
         cache.update(*(torch.cat([row[layer][part] for row in rows]) for part in (0, 1)), layer)
-    told = {}
+    results = {}
     for prefix, mask, past in ("", ones, None), ("padded ", padded, None), ("continued ", ones, cache):
         output = model.generate(
             input_ids * mask,
@@ -64,16 +64,16 @@ def generated(testbed: Testbed, attn: str = "flash_attention_2", dtype: Optional
             output_logits=True,
             return_dict_in_generate=True,
         )
-        told[f"{prefix}tokens"] = output.sequences[:, 7:]
-        told[f"{prefix}logits"] = torch.stack(output.logits, dim=1)
-    return told
+        results[f"{prefix}tokens"] = output.sequences[:, 7:]
+        results[f"{prefix}logits"] = torch.stack(output.logits, dim=1)
+    return results
 
 
 def keys_seen(model: Any, input_ids: torch.Tensor) -> torch.Tensor:
     """Which tokens the logits of each token depend on, found by changing one token after the other.
 
     Args:
-        model: a decoder of one layer, where that is which keys each query sees.
+        model: a decoder of one layer, where these are the keys that each query sees.
         input_ids: of one sample, (1, tokens).
 
     Returns:

@@ -29,7 +29,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(5, 48, 2, 6, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :2] = 0
-    told = {}
+    results = {}
     # Contrastive search takes one text at a time; it was right.
     ways: dict[str, tuple[int, dict[str, Any]]] = {
         "beams": (2, {"num_beams": 3}),
@@ -38,11 +38,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for way, (texts, options) in ways.items():
         for low in (False, True):
             given = {"attention_mask": mask[:texts], "max_new_tokens": 8, "do_sample": False, "low_memory": low}
-            told[f"{way}, low memory {low}"] = model.generate(ids[:texts], **given, **options)
+            results[f"{way}, low memory {low}"] = model.generate(ids[:texts], **given, **options)
     splits = []
     for seed in (1, 2):
-        one = DynamicCache()
-        one.update(testbed.randn(2, 2, 5, 8, seed=seed), testbed.randn(2, 2, 5, 8, seed=seed + 2), 0)
-        splits.append(one)
+        part = DynamicCache()
+        part.update(testbed.randn(2, 2, 5, 8, seed=seed), testbed.randn(2, 2, 5, 8, seed=seed + 2), 0)
+        splits.append(part)
     whole = DynamicCache.from_batch_splits(splits, 1)
-    return {**told, "keys": whole.key_cache[0], "values": whole.value_cache[0]}
+    return {**results, "keys": whole.key_cache[0], "values": whole.value_cache[0]}

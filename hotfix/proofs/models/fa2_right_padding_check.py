@@ -80,7 +80,7 @@ def run(
 
 def gradients(model: Any) -> dict[str, torch.Tensor]:
     """The gradients of the weight matrices of the last layer and of the embedding, by their own names."""
-    held = {name: one.grad for name, one in model.named_parameters() if one.grad is not None and one.ndim > 1}
+    held = {name: p.grad for name, p in model.named_parameters() if p.grad is not None and p.ndim > 1}
     named = {f"gradient {name.rpartition('layers.')[2]}": grad for name, grad in held.items() if "layers.1." in name}
     embedding = [grad for name, grad in held.items() if "embed" in name]
     return {**named, **({"gradient embedding": embedding[0]} if embedding else {})}

@@ -30,5 +30,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     )
     output.float().square().mean().backward()
     testbed.assert_flash()
-    gradients = {f"gradient of {name}": one.grad for name, one in states.items() if one.grad is not None}
+    gradients = {f"gradient of {name}": state.grad for name, state in states.items() if state.grad is not None}
     return {"output": output, **gradients}

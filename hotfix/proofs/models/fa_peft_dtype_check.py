@@ -24,7 +24,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 @contextmanager
 def autocast(device: str) -> Iterator[None]:
-    """Autocast to bfloat16. On the CPU, CUDA is said to have it too: that is what `transformers` asks about."""
+    """Autocast to bfloat16. On the CPU it is enabled for CUDA as well, since `transformers` checks that."""
     with torch.autocast(device, torch.bfloat16):
         was = torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda")
         torch.set_autocast_enabled("cuda", True)

@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         "packed": [[1] * 5 + [2] * 4, [1] * 3 + [2] * 3 + [3] * 3],
         "one": [[1] * 3 + [2] * 6],
     }
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     # Compiling the making of a mask takes a compiler and a minute, and changes nothing of the mask.
     whole = partial(flex_attention.create_block_causal_mask_flex, _compile=False)
     with patch.object(
@@ -33,18 +33,18 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             ids = torch.tensor(values, device=testbed.device)
             for way, lengths in (("", {}), (", lengths", {"query_length": 9, "key_length": 9})):
                 made = flex_attention.make_flex_block_causal_mask(ids, **lengths)
-                told[f"{name}{way}"] = seen(made, *ids.shape)
-    return told
+                results[f"{name}{way}"] = seen(made, *ids.shape)
+    return results
 
 
 def seen(mask: Any, rows: int, tokens: int) -> torch.Tensor:
-    """What a block mask says of each pair of tokens, where it is as long as the batch; else of its own rows."""
+    """The block mask's value for each pair of tokens, for the whole batch if it has as many rows, else for its own."""
 
-    def one(row: int) -> list[list[bool]]:
+    def of_row(row: int) -> list[list[bool]]:
         where = [torch.tensor(number) for number in range(max(rows, tokens))]
         return [
             [bool(mask.mask_mod(where[row], where[0], where[q], where[k])) for k in range(tokens)]
             for q in range(tokens)
         ]
 
-    return torch.tensor([one(row) for row in range(mask.shape[0])])
+    return torch.tensor([of_row(row) for row in range(mask.shape[0])])

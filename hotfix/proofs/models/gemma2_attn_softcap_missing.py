@@ -13,12 +13,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(5, 60, 2, 9, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :3] = 0
-    told = {}
+    results = {}
     for attention in ("eager", "sdpa"):
         model = windowed(testbed, "gemma2", attn=attention, dtype=torch.float32)
         for size in (1.0, 6.0):
             with torch.no_grad():
                 for layer in model.model.layers:
                     layer.self_attn.q_proj.weight.mul_(size)
-            told[f"{attention}, times {size}"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
-    return told
+            results[f"{attention}, times {size}"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
+    return results

@@ -16,7 +16,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(3, 60, 3, 6, seed=1)
     padding = torch.ones_like(ids)
     padding[1, :2] = padding[2, :4] = 0
-    told = {}
+    results = {}
     for attention in ("eager", "sdpa", "flash_attention_2"):
         dtype = torch.bfloat16 if attention == "flash_attention_2" else torch.float32
         if "gemma2" in target.module:
@@ -38,9 +38,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
                 output_logits=True,
                 return_dict_in_generate=True,
             )
-            told[f"{attention}, {way}: tokens"] = made.sequences
-            told[f"{attention}, {way}: logits"] = torch.stack(made.logits, dim=1)
+            results[f"{attention}, {way}: tokens"] = made.sequences
+            results[f"{attention}, {way}: logits"] = torch.stack(made.logits, dim=1)
         with torch.no_grad():
-            told[f"{attention}, no cache"] = model(ids, use_cache=False).logits
+            results[f"{attention}, no cache"] = model(ids, use_cache=False).logits
     testbed.assert_flash()
-    return told
+    return results

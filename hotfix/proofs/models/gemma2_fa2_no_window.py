@@ -18,15 +18,15 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     alone = model(ids, use_cache=False).logits
     alone.float().logsumexp(-1).mean().backward()
     seen = keys_seen(windowed(testbed, "gemma2", layers=1), ids[:1])
-    told = {"alone": alone, "keys seen": seen, **testbed.gradients(model, vectors=False)}
+    results = {"alone": alone, "keys seen": seen, **testbed.gradients(model, vectors=False)}
     if f"{target.module}:{target.qualname}" == LAYER:
         mask = torch.ones_like(ids)
         mask[1, :5] = mask[2, :9] = 0
         with torch.no_grad():
-            told["padded"] = model.eval()(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
-            told["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
+            results["padded"] = model.eval()(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
+            results["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
     testbed.assert_flash("flash_attn_func")
-    return told
+    return results
 
 
 def continued(model: Any, ids: torch.Tensor, mask: torch.Tensor, prompt: int) -> torch.Tensor:

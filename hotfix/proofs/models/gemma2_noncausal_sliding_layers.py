@@ -9,16 +9,16 @@ from hotfix.proofs.zoo import windowed
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits of the tokens, with both attentions; those of a text must not depend on what follows it."""
+    """Logits of the tokens, with both attentions; those of a text must not depend on later tokens."""
     ids = testbed.randint(5, 60, 2, 9, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :3] = 0
-    told = {}
+    results = {}
     for attention in ("eager", "sdpa"):
         model = windowed(testbed, "gemma2", attn=attention, dtype=torch.float32)
-        told[attention] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
+        results[attention] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
         other = ids.clone()
         other[:, -1] = 4
-        told[f"{attention}, another end"] = model(other, attention_mask=mask, use_cache=False).logits[:1, :-1]
-        told[f"{attention}, one token"] = model(ids[:, :1], use_cache=False).logits
-    return told
+        results[f"{attention}, another end"] = model(other, attention_mask=mask, use_cache=False).logits[:1, :-1]
+        results[f"{attention}, one token"] = model(ids[:, :1], use_cache=False).logits
+    return results

@@ -12,7 +12,7 @@ from hotfix.proofs.models._runs import keys_seen
 from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import WINDOW, windowed
 
-# What the layers of these releases get wrong besides.
+# Other bugs in the layers of these releases.
 _OTHERS = ("gemma2-noncausal-sliding-layers", "gemma2-attn-softcap-missing")
 
 
@@ -20,15 +20,15 @@ _OTHERS = ("gemma2-noncausal-sliding-layers", "gemma2-attn-softcap-missing")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits of both attentions, without a cache and with one; and which keys the first layer sees."""
     ids = testbed.randint(5, 60, 2, 9, seed=1)
-    told = {}
+    results = {}
     for attention in ("eager", "sdpa"):
         model = windowed(testbed, "gemma2", attn=attention, dtype=torch.float32)
-        told[attention] = model(ids, use_cache=False).logits
-        told[f"{attention}, a short text"] = model(ids[:, :WINDOW], use_cache=False).logits
+        results[attention] = model(ids, use_cache=False).logits
+        results[f"{attention}, a short text"] = model(ids[:, :WINDOW], use_cache=False).logits
         with torch.no_grad():
-            told[f"{attention}, a cache"] = continued(model, ids, 3)
+            results[f"{attention}, a cache"] = continued(model, ids, 3)
     one_layer = windowed(testbed, "gemma2", layers=1, attn="eager", dtype=torch.float32)
-    return {**told, "keys seen": keys_seen(one_layer, ids[:1])}
+    return {**results, "keys seen": keys_seen(one_layer, ids[:1])}
 
 
 def continued(model: Any, ids: torch.Tensor, prompt: int) -> torch.Tensor:

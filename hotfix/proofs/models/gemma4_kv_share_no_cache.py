@@ -31,14 +31,14 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(3, 60, 2, 9, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :3] = 0
-    told = {}
+    results = {}
     for name, use_cache in (("a cache", True), ("none", False)):
-        told[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
+        results[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
     short = ids[:, :2]
-    told["tokens"] = model.generate(short, attention_mask=torch.ones_like(short), max_new_tokens=6, do_sample=False)
+    results["tokens"] = model.generate(short, attention_mask=torch.ones_like(short), max_new_tokens=6, do_sample=False)
     model.train().gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     model(ids, attention_mask=mask, labels=ids, use_cache=False).loss.backward()
     shared = tuple(f"layers.{layer}.self_attn.{name}" for layer in (2, 3) for name in ("k_", "v_"))
-    # Later releases have no weights for what is shared.
+    # Later releases have no weights for shared keys and values.
     learned = testbed.gradients(model, vectors=False).items()
-    return {**told, **{name: gradient for name, gradient in learned if not any(one in name for one in shared)}}
+    return {**results, **{name: gradient for name, gradient in learned if not any(part in name for part in shared)}}

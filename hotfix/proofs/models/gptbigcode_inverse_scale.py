@@ -15,8 +15,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(5, 48, 2, 9, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :3] = 0
-    told = {}
+    results = {}
     for attention in ("eager", "sdpa"):
         model = testbed.model(GPTBigCodeForCausalLM, config, attention, torch.float32)
-        told[attention] = model(ids, attention_mask=mask).logits[mask.bool()]
-    return told
+        results[attention] = model(ids, attention_mask=mask).logits[mask.bool()]
+    return results

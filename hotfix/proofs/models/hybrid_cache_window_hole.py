@@ -18,7 +18,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def steps(testbed: Testbed, cls: Any, sizes: list[int]) -> dict[str, torch.Tensor]:
-    """What each step attends to.
+    """Keys and values that each step attends to.
 
     Args:
         testbed: of the case.
@@ -32,17 +32,17 @@ def steps(testbed: Testbed, cls: Any, sizes: list[int]) -> dict[str, torch.Tenso
     named = more if "sliding_window" in inspect.signature(cls.update).parameters else {}
     cache = _made(cls, _configuration(cls.__name__), testbed.device)
     # Which layers have a window is another half of them before 4.42.4; a cache that is made late has it in the first.
-    layer = next((number for number, one in enumerate(cache.key_cache) if one.shape[2] == WINDOW), 0)
+    layer = next((number for number, keys in enumerate(cache.key_cache) if keys.shape[2] == WINDOW), 0)
     keys, values = (testbed.randn(1, 2, LENGTH, 8, seed=seed) for seed in (1, 2))
-    told, begin = {}, 0
+    results, begin = {}, 0
     for number, size in enumerate(sizes):
         place = torch.arange(begin, begin + size, device=testbed.device)
         key, value = cache.update(
             keys[:, :, place], values[:, :, place], layer, {"cache_position": place, **more}, **named
         )
-        told[f"{number}: keys"], told[f"{number}: values"] = key.clone(), value.clone()
+        results[f"{number}: keys"], results[f"{number}: values"] = key.clone(), value.clone()
         begin += size
-    return told
+    return results
 
 
 def _made(cls: Any, config: Any, device: str) -> Any:

@@ -16,14 +16,14 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     The gradient of the position embedding tells which positions were taken.
     """
     module, name = import_module(target.module), target.qualname.partition("Embeddings")[0]
-    told = {}
+    results = {}
     for dtype in (torch.float32, torch.bfloat16):
         model = zoo.patch_tower(testbed, module, name, dtype)
         for shape in zoo.PATCH_IMAGES:
             with torch.no_grad():
-                told[f"{shape}, {dtype}"] = model.embeddings(**zoo.patch_image(testbed, shape, dtype))
+                results[f"{shape}, {dtype}"] = model.embeddings(**zoo.patch_image(testbed, shape, dtype))
         output = model(**zoo.patch_image(testbed, "padded", dtype)).last_hidden_state
         output.float().square().mean().backward()
-        told[f"output, {dtype}"] = output
-        told[f"gradient, {dtype}"] = model.embeddings.position_embedding.weight.grad
-    return told
+        results[f"output, {dtype}"] = output
+        results[f"gradient, {dtype}"] = model.embeddings.position_embedding.weight.grad
+    return results

@@ -11,7 +11,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits with both scalings."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    ids, told = testbed.randint(5, 48, 2, 30, seed=1), {}
+    ids, results = testbed.randint(5, 48, 2, 30, seed=1), {}
     llama3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
     for scaling in ({"type": "linear", "rope_type": "linear", "factor": 2.0}, {"rope_type": "llama3", **llama3}):
         config = LlamaConfig(
@@ -19,5 +19,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             max_position_embeddings=128, rope_scaling=scaling,
         )  # fmt: skip
         model = testbed.model(LlamaForCausalLM, config, "sdpa", torch.float32)
-        told[str(scaling["rope_type"])] = model(ids).logits
-    return told
+        results[str(scaling["rope_type"])] = model(ids).logits
+    return results

@@ -14,7 +14,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(5, 48, 2, 24, seed=1)
     mask = torch.ones_like(ids)
     mask[1, 17:] = 0
-    told = {}
+    results = {}
     for local in (10000.0, 160000.0):
         config = ModernBertConfig(
             vocab_size=48,
@@ -34,5 +34,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         )
         for attention in ("eager", "sdpa"):
             model = testbed.model(ModernBertForMaskedLM, config, attention, torch.float32)
-            told[f"{attention}, local base {local}"] = model(ids, attention_mask=mask).logits[mask.bool()]
-    return told
+            results[f"{attention}, local base {local}"] = model(ids, attention_mask=mask).logits[mask.bool()]
+    return results

@@ -1,6 +1,6 @@
 """The experts of GPT-OSS in MXFP4, over kernels that do what those of triton_kernels do, for one expert on the CPU.
 
-The real kernels run on a GPU alone. What is looked at is what the layer asks of them.
+The real kernels run on a GPU only. The case tests the layer's calls of them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ def _kernels() -> tuple[ModuleType, ModuleType]:
 def _on_the_cpu(mxfp4: Any) -> Iterator[None]:
     """The kernels where 4.55.0 imports them from and where later releases have them, and no device to be entered."""
     matmul_ogs, swiglu = _kernels()
-    modules = {"triton_kernels": ModuleType("triton_kernels"), **{one.__name__: one for one in (matmul_ogs, swiglu)}}
+    modules = {
+        "triton_kernels": ModuleType("triton_kernels"),
+        **{module.__name__: module for module in (matmul_ogs, swiglu)},
+    }
     hub = SimpleNamespace(matmul_ogs=matmul_ogs, swiglu=swiglu)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(sys.modules, modules))

@@ -15,7 +15,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     model = zoo.qwen_vl(testbed, getattr(import_module(target.module), target.qualname.partition(".")[0]))
     parts = [2, (zoo.QWEN_IMAGE, 6), 3, (zoo.QWEN_VIDEO, 8), (zoo.QWEN_VIDEO, 4)]
     ids = torch.tensor([zoo.qwen_sentence(testbed, parts)]).to(testbed.device)
-    told = {}
+    results = {}
     for name, seconds in {"one second": None, "seconds": (2.0, 4.0)}.items():
         try:
             positions, deltas = zoo.qwen_rope_index(
@@ -23,5 +23,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             )
         except StopIteration:  # the image has taken the seconds of a video
             positions = deltas = torch.empty(0)
-        told.update({f"{name}: positions": positions, f"{name}: deltas": deltas})
-    return told
+        results.update({f"{name}: positions": positions, f"{name}: deltas": deltas})
+    return results

@@ -14,9 +14,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Positions of a video of 4 frames at several rates; nothing follows it, since 5.3.0 continues elsewhere."""
     model = zoo.qwen_vl(testbed, getattr(import_module(target.module), target.qualname.partition(".")[0]))
     ids = torch.tensor([zoo.qwen_sentence(testbed, [3, (zoo.QWEN_VIDEO, 16)])]).to(testbed.device)
-    told = {}
+    results = {}
     for seconds in (0.5, 1.0, 1.25, 2.0):
         positions, deltas = zoo.qwen_rope_index(model, ids, videos=((4, 4, 4),), seconds=[seconds])
-        told[f"{seconds}: positions"] = positions
-        told[f"{seconds}: deltas"] = deltas
-    return told
+        results[f"{seconds}: positions"] = positions
+        results[f"{seconds}: deltas"] = deltas
+    return results

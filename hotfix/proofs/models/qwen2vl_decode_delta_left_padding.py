@@ -33,7 +33,7 @@ def prompts(testbed: Testbed) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def generated(model: Any, ids: torch.Tensor, mask: torch.Tensor, grids: Any) -> dict[str, torch.Tensor]:
-    """What a model generates greedily."""
+    """Greedy generation."""
     output = model.generate(
         input_ids=ids,
         attention_mask=mask,

@@ -14,7 +14,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     Qwen3.5 hands the positions of the rotary embedding on to flash attention until 5.3.0, which is another bug.
     """
     runs = [("sdpa", torch.float32, 3), ("flash_attention_2", torch.bfloat16, 0)]
-    told = {}
+    results = {}
     for attn, dtype, before in runs[:1] if "qwen3_5" in target.module else runs:
         positions = zoo.qwen_image_positions(before).to(testbed.device)
         model = zoo.qwen_decoder(testbed, target, attn, dtype).train()
@@ -22,8 +22,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         output = model(inputs_embeds=embeddings, position_ids=positions, use_cache=False).last_hidden_state
         output.float().square().mean().backward()
         gradients = testbed.gradients(model).items()
-        told[f"{attn}: output"] = output
-        told.update({f"{attn}: {name}": gradient for name, gradient in gradients if not zoo.is_of_an_expert(name)})
+        results[f"{attn}: output"] = output
+        results.update({f"{attn}: {name}": gradient for name, gradient in gradients if not zoo.is_of_an_expert(name)})
         if attn == "flash_attention_2":
             testbed.assert_flash()
-    return told
+    return results

@@ -13,7 +13,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Positions and deltas: of an image and of a video of one frame, which always worked, and of longer videos."""
     model = without_weights(testbed, zoo.class_of(target))
     frame, image = (zoo.QWEN_VIDEO, 6), (zoo.QWEN_IMAGE, 4)
-    told = {}
+    results = {}
     for name, parts, grids in (
         ("image", [3, image, 4], {"images": ((1, 4, 4),)}),
         ("one frame", [3, 2, frame, 4], {"videos": ((1, 4, 6),)}),
@@ -26,5 +26,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ):
         ids = torch.tensor([zoo.qwen_sentence(testbed, parts)])
         positions, deltas = zoo.qwen_rope_index(model, ids, **grids)
-        told.update({f"{name}: positions": positions, f"{name}: deltas": deltas})
-    return told
+        results.update({f"{name}: positions": positions, f"{name}: deltas": deltas})
+    return results

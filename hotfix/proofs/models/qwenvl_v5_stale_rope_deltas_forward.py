@@ -1,6 +1,6 @@
 """The positions that a model works out at the beginning of its forward, in calls that follow one with an image.
 
-What the image leaves behind is given: in 5.2.0 and 5.3.0 some of these models count it otherwise, for other reasons.
+The case sets the image's offset itself: in 5.2.0 and 5.3.0 some of these models compute another, for other reasons.
 """
 
 import inspect

@@ -12,7 +12,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     texts = {name: testbed.randint(5, 48, 2, length, seed=length) for name, length in (("short", 9), ("long", 40))}
-    told = {}
+    results = {}
     for kind in ("dynamic", "default"):
         config = LlamaConfig(
             vocab_size=48,
@@ -26,5 +26,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         )
         model = testbed.model(LlamaForCausalLM, config, "eager", torch.float32)
         for turn, name in enumerate(("short", "long", "short", "long", "short")):
-            told[f"{kind}, {turn}: {name}"] = model(texts[name], use_cache=False).logits
-    return told
+            results[f"{kind}, {turn}: {name}"] = model(texts[name], use_cache=False).logits
+    return results

@@ -37,7 +37,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     types[:, 4:7] = 1
     takes = signature(module.create_causal_mask_mapping).parameters
     earlier = {"cache_position": torch.arange(9)} if "cache_position" in takes else {}  # up to 5.3.0
-    told = {}
+    results = {}
     for what, given in (("with an image", {name: types, "pixel_values": states}), ("text", {})):
         arguments: dict[str, Any] = {
             "past_key_values": None,
@@ -50,8 +50,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         config._attn_implementation = config.get_text_config()._attn_implementation = "eager"
         masks = module.create_causal_mask_mapping(config, states, mask, **arguments)
         masks = masks if isinstance(masks, dict) else {"all": masks}
-        told.update({f"{what}: {kind}": (one == 0).long() for kind, one in masks.items()})
-    return told
+        results.update({f"{what}: {kind}": (mask_of == 0).long() for kind, mask_of in masks.items()})
+    return results
 
 
 def _configuration(module: str) -> Any:

@@ -17,6 +17,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     output = model(**zoo.tower_inputs(testbed, name), output_hidden_states=True)
     states = output.hidden_states
     states[-1].square().mean().backward()
-    told = {f"hidden_states.{number}": state for number, state in enumerate(states)}
-    gradient = next(one.grad for one in model.parameters() if one.grad is not None)
-    return {**told, "last_hidden_state": output.last_hidden_state, "gradient": gradient}
+    results = {f"hidden_states.{number}": state for number, state in enumerate(states)}
+    gradient = next(parameter.grad for parameter in model.parameters() if parameter.grad is not None)
+    return {**results, "last_hidden_state": output.last_hidden_state, "gradient": gradient}

@@ -1,4 +1,4 @@
-"""What the triggers of attention share."""
+"""Shared by the triggers of attention."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def is_longer_than(window: int, mask: Any) -> Any:
 def goes_past(window: int, positions: Any) -> Any:
     """Whether some sequence that is packed into a row has more tokens than a window: one truth value.
 
-    Up to 4.53.3 a row is one sequence where positions never go down, whatever stands in it.
+    Up to 4.53.3 a row is one sequence where positions never decrease, whatever they are.
 
     Args:
         window: in tokens.

@@ -14,4 +14,4 @@ TRIGGER = Trigger(
 @TRIGGER.strikes()
 def has_something_in_it(call: Call) -> bool:
     """A part has keys of some layer."""
-    return any(len(keys) > 0 for one in call["splits"] for keys in one.key_cache)
+    return any(len(keys) > 0 for part in call["splits"] for keys in part.key_cache)

@@ -21,7 +21,7 @@ def has_lengths_alone(call: Call) -> bool:
     """All four lengths, of several sequences, and nothing else that says so."""
     if call.get("attention_mask") is not None or call.get("position_ids") is not None:
         return False
-    return all(call.get(one) is not None for one in _LENGTHS) and call["cu_seq_lens_q"].shape[0] > 2
+    return all(call.get(name) is not None for name in _LENGTHS) and call["cu_seq_lens_q"].shape[0] > 2
 
 
 @TRIGGER.in_files

@@ -1,4 +1,4 @@
-"""More keys than the window of flash attention is to show."""
+"""More keys than the sliding window has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def is_past_the_window(call: Call) -> Any:
-    """The attention of one model: it is asked for a window where there are more keys."""
+    """The attention of one model, which applies the window where there are more keys."""
     if not call.get("use_sliding_windows") or not call.owner.is_causal:
         return False
     mask = call.get("attention_mask")

@@ -9,7 +9,7 @@ from hotfix.trigger import Call, Files, Trigger
 TRIGGER = Trigger(
     "flex-block-mask-batch",
     when="texts of a batch differ in which blocks of 128 tokens are padding, or of one packed text",
-    wrong="blocks that are left out, or taken whole, for the first text are so for all of them",
+    wrong="blocks that the first text skips, or sees completely, are so for all texts",
 )
 _BLOCK = 128
 _EMPTY, _FULL = 0, 2
@@ -19,7 +19,7 @@ _EMPTY, _FULL = 0, 2
 def has_other_blocks(call: Call) -> Any:
     """A truth value, as a tensor, where there is more than one row.
 
-    In a block that is neither left out nor taken whole for the first row each row is asked for its own mask.
+    In a block that the first row neither skips nor sees completely, each row has its own mask.
     """
     rows = call["attention_mask_2d"]
     if len(rows) < 2:
@@ -29,7 +29,7 @@ def has_other_blocks(call: Call) -> Any:
 
 
 def _kinds(rows: Any, chunk: Optional[int]) -> Any:
-    """For each row, block of queries and block of keys before it, whether nothing is seen (0), some of it, or all (2).
+    """For each row, block of queries and block of keys before it, whether none (0), some or all (2) of it is visible.
 
     Texts that are packed into a row are numbered in their order, and padding is 0.
     """
@@ -38,7 +38,7 @@ def _kinds(rows: Any, chunk: Optional[int]) -> Any:
     real, texts = rows > 0, rows.long()
     if chunk is not None:
         texts = (torch.arange(rows.shape[1], device=rows.device) // chunk + 1).expand_as(rows)
-    # What is missing to a whole block is seen by nobody.
+    # The rest of an incomplete block is invisible.
     missing = (0, -rows.shape[1] % _BLOCK)
     real = torch.nn.functional.pad(real, missing).unflatten(1, (-1, _BLOCK))
     texts = torch.nn.functional.pad(texts, missing).unflatten(1, (-1, _BLOCK))

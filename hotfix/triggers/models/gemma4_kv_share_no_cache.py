@@ -24,4 +24,4 @@ def may_have_had_none(run: Files) -> Optional[bool]:
     """Files tell whether layers share, and hardly of the cache."""
     if run.setting("num_kv_shared_layers") == 0:
         return False
-    return False if run.model_types and not any("gemma4" in one for one in run.model_types) else None
+    return False if run.model_types and not any("gemma4" in kind for kind in run.model_types) else None

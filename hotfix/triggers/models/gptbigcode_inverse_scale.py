@@ -29,5 +29,5 @@ def is_scaled(run: Files) -> Optional[bool]:
     scales, size, heads = (run.setting(name) for name in ("scale_attn_weights", "n_embd", "n_head"))
     if scales is False:
         return False
-    told = scales is True and isinstance(size, int) and isinstance(heads, int)
-    return True if told and size > heads else None
+    is_known = scales is True and isinstance(size, int) and isinstance(heads, int)
+    return True if is_known and size > heads else None

@@ -16,8 +16,8 @@ TRIGGER = Trigger(
 @TRIGGER.strikes()
 def fills_the_last_place(call: Call) -> Any:
     """A truth value, as a tensor."""
-    told = call.get("cache_position")
-    places = call["cache_kwargs"]["cache_position"] if told is None else told
+    positions = call.get("cache_position")
+    places = call["cache_kwargs"]["cache_position"] if positions is None else positions
     length = call.get("max_cache_len") or call.owner.max_cache_len
     if len(places) >= length:
         return False

@@ -32,7 +32,7 @@ def _wrong(side: int, dtype: Any, by_a_factor: bool, device: Any) -> Any:
     import torch
 
     borders = torch.arange(1 / side, 1.0, 1 / side)
-    found = [False]
+    are_wrong = [False]
     for number in range(1, side + 1):
         right = torch.arange(number) * side // number
         if by_a_factor:
@@ -42,5 +42,5 @@ def _wrong(side: int, dtype: Any, by_a_factor: bool, device: Any) -> Any:
         else:
             exact = torch.arange(number, dtype=torch.float32) * (1.0 / torch.tensor(number))
             shares = exact.clamp(max=1.0 - 1e-6).to(dtype)
-        found.append(not torch.equal(right, torch.bucketize(shares, borders, right=True)))
-    return torch.tensor(found, device=device)
+        are_wrong.append(not torch.equal(right, torch.bucketize(shares, borders, right=True)))
+    return torch.tensor(are_wrong, device=device)

@@ -17,7 +17,7 @@ TRIGGER = Trigger(
 def has_several_tokens(call: Call) -> bool:
     """Several tokens, and several experts."""
     *tokens, _ = call["hidden_states"].shape
-    several = any(one > 1 for one in tokens)
+    several = any(count > 1 for count in tokens)
     return several and call.owner.num_experts > 1
 
 

@@ -23,7 +23,7 @@ def is_rounded(call: Call) -> Any:
     if hasattr(seconds, "device") and seconds.device.type != "cpu":
         broken = seconds != seconds.floor() if seconds.is_floating_point() else seconds != seconds
         return (broken & has_frames).any() if len(broken) == len(has_frames) else broken.any() & has_frames.any()
-    rounded = [number for number, one in enumerate(seconds) if float(one) != int(one)]
+    rounded = [number for number, interval in enumerate(seconds) if float(interval) != int(interval)]
     if not rounded:
         return False
     if len(seconds) != len(has_frames):  # images have an entry, too

@@ -1,4 +1,4 @@
-"""A text that is longer than the model was trained on: what is wrong are the shorter ones after it."""
+"""A text that is longer than the model was trained on; the results of later shorter ones are wrong."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes("transformers.modeling_rope_utils:_compute_dynamic_ntk_parameters")
 def grows(call: Call) -> bool:
-    """Frequencies are made for a length; those of a layer type of its own are put back."""
+    """Frequencies are computed for a length; those of layer types are reset."""
     return call.get("seq_len") is not None and call.get("layer_type") is None

@@ -19,4 +19,4 @@ def goes_by_the_models_length(call: Call) -> bool:
         return False
     if given is not None and given.max_length is not None:
         return False
-    return all(one is None or one.max_new_tokens is None for one in (model, given))
+    return all(config is None or config.max_new_tokens is None for config in (model, given))

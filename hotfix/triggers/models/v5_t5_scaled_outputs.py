@@ -13,5 +13,5 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def has_a_head_of_its_own(call: Call) -> bool:
-    """What the configuration is told, or takes for granted."""
+    """By the argument of the configuration, or its default."""
     return call.get("tie_word_embeddings", True) is not True
