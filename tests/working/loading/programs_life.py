@@ -136,4 +136,4 @@ def life(testbed: Any, target: Any) -> Any:
 
 
 def _without_version(config: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if key != "transformers_version"}
+    return {key: value for key, value in config.items() if key not in ("transformers_version", "_name_or_path")}
