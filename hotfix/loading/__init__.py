@@ -1,1 +1,1 @@
-"""What is read from outside (configurations, tokenizers, weights), brought into the form that a release understands."""
+"""Fixes that bring configurations, tokenizers and weights into the form that the installed release understands."""

@@ -1,7 +1,7 @@
-"""What all converters share: whether a later release wrote a file, the installed release, and the report of a change.
+"""Shared by all converters: whether a later release wrote a file, the installed release, and the report of a change.
 
-A converter acts on nothing but a file that a later release wrote (`was_written_since`), for a class that the library
-defines itself (`is_of_the_library`). What the program passes, and the dictionaries that it passes, stay as they are.
+A converter acts only on a file that a later release wrote (`was_written_since`), for a class that the library
+defines itself (`is_of_the_library`). The program's own arguments and dictionaries stay as they are.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def was_written_since(config: Mapping[str, Any], first: Version, form: bool = Fa
     """Whether a later release demonstrably wrote a file.
 
     Args:
-        config: what the file says.
-        first: the first release that writes such files; its development versions count.
-        form: whether the installed release cannot have written this form. It decides where the file names no release:
-            of a file that another program wrote. A part of a configuration is as old as the file that it is read from.
+        config: the content of the file.
+        first: the first release that writes such files, including its development versions.
+        form: whether the installed release cannot have written this form. It decides where another program wrote the
+            file, which then names no release. A part of a configuration is as old as the file that contains it.
     """
     written = config.get("transformers_version")
     if written is None:
@@ -60,7 +60,7 @@ def was_written_since(config: Mapping[str, Any], first: Version, form: bool = Fa
 
 
 def _release_of_the_whole() -> Optional[str]:
-    """The release that a file names of which a part is being read; None where there is no file, or it names none."""
+    """The release that wrote the file of which a part is being read; None without a file or a named release."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         if frame.f_code.co_name == "from_dict" and _is_of_transformers(frame):
@@ -91,13 +91,13 @@ def release() -> forms.Release:
 
 
 def carefully(fix: Fix, file: str, value: _Value, convert: Callable[[_Value], _Value]) -> _Value:
-    """What `convert` makes of a value; the value itself where it fails, which is said.
+    """Convert a value, or log the failure and return the value itself.
 
     Args:
-        fix: whose converter it is.
-        file: what is read, for the sentence.
-        value: what was read.
-        convert: takes it, and returns what the release is to see.
+        fix: the fix that converts.
+        file: name of the file, for the log.
+        value: the value from the file.
+        convert: takes it, and returns the value for the release.
     """
     try:
         return convert(value)
@@ -110,26 +110,26 @@ def carefully(fix: Fix, file: str, value: _Value, convert: Callable[[_Value], _V
 
 
 def report(fix: Fix, where: str, findings: Iterable[forms.Finding]) -> None:
-    """Say once what was translated, and what this release cannot compute.
+    """Log once which keys were translated, and which this release cannot compute.
 
     Args:
-        fix: whose converter it is.
-        where: the file, and of what.
-        findings: what was found there.
+        fix: the fix that converts.
+        where: the file, and the model or class that it belongs to.
+        findings: the findings of this file.
 
     Raises:
-        HotfixError: in strict mode, for what cannot be computed.
+        HotfixError: in strict mode, for a key that cannot be computed.
     """
     log = session.current().log
     for finding in findings:
         if finding.outcome is forms.Outcome.UNREADABLE and not _is_in_place(finding.fix):
             log.warn_or_raise(f"{fix.id}: {where}: {finding.sentence} The model is not that of the file.")
-    done = [one for one in findings if one.outcome is forms.Outcome.TRANSLATED]
+    done = [finding for finding in findings if finding.outcome is forms.Outcome.TRANSLATED]
     if done and log.is_news(fix.id, where):
-        keys = ", ".join(one.key for one in done)
+        keys = ", ".join(finding.key for finding in done)
         log.log(logging.INFO, f"{fix.id}: {where} was written by a later release; translated: {keys}.")
-        for one in done:
-            log.log(logging.DEBUG, f"{fix.id}: {where}: {one.key}: {one.sentence}")
+        for finding in done:
+            log.log(logging.DEBUG, f"{fix.id}: {where}: {finding.key}: {finding.sentence}")
 
 
 def translated(
@@ -138,15 +138,15 @@ def translated(
     """A configuration in the form that its class understands in this release.
 
     Args:
-        fix: whose converter it is.
-        rules: what it translates.
-        config: what was read; it is not changed.
+        fix: the fix that converts.
+        rules: the rules that it translates by.
+        config: the content of the file; it is not changed.
         cls: the configuration class.
-        given: the arguments that the caller has passed by keyword; they win.
+        given: the caller's keyword arguments, which take precedence.
 
     Returns:
-        The same object where no later release wrote it, or the class is not the library's. Otherwise a new one that
-        keeps the keys of the later release, as attributes that programs may read: only a ``text_config`` moves.
+        The same object if no later release wrote it, or the class is not the library's. Otherwise a new one, which
+        keeps the keys of the later release as attributes for programs to read: only a ``text_config`` moves.
     """
     if not _has_key(config, {rule.value for rule in rules}) or not is_of_the_library(cls):
         return config
@@ -170,7 +170,7 @@ def translated(
 
 
 def _has_form(rule: forms.Rule, config: Mapping[str, Any]) -> bool:
-    """Whether this release cannot have written what a rule translates; a dtype or a window alone shows nothing."""
+    """Whether this release cannot have written the form that a rule translates; a dtype or a window proves nothing."""
     if rule is forms.Rule.ROPE:
         return _has_rope_alone(config)
     text = config.get("text_config") if rule is forms.Rule.TEXT else None
@@ -204,7 +204,7 @@ def _rotates(understood: Optional[forms.Understood]) -> bool:
 
 
 def _with_what_was_there(result: dict[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of the later release that the translation took away: stock has them as attributes, and writes them again."""
+    """Put the later release's keys back: stock has them as attributes, and writes them again."""
     for key, value in config.items():
         if key in (forms.Rule.ROPE.value, forms.Rule.DTYPE.value):
             result.setdefault(key, value)
@@ -220,9 +220,9 @@ def _registered_by_user() -> frozenset[str]:
 
 
 def _is_in_place(fix: str) -> bool:
-    """Whether a fix is, where the configuration that is read now is made."""
+    """Whether a fix is applied in this process."""
     outcomes = session.current().ledger.outcomes().values() if fix else ()
-    return any(one.fix == fix and one.state is State.APPLIED for one in outcomes)
+    return any(outcome.fix == fix and outcome.state is State.APPLIED for outcome in outcomes)
 
 
 def _where(config: Mapping[str, Any], cls: type, given: Mapping[str, Any]) -> str:
@@ -231,12 +231,14 @@ def _where(config: Mapping[str, Any], cls: type, given: Mapping[str, Any]) -> st
 
 
 def _has_key(config: Mapping[str, Any], keys: set[str]) -> bool:
-    """Whether one of these keys stands anywhere: most files have none, and no source is read for them."""
-    return not keys.isdisjoint(config) or any(_has_key(one, keys) for one in config.values() if isinstance(one, dict))
+    """Whether one of these keys occurs anywhere; most files have none, and need no source."""
+    return not keys.isdisjoint(config) or any(
+        _has_key(part, keys) for part in config.values() if isinstance(part, dict)
+    )
 
 
 def _read(name: str) -> Optional[str]:
-    """The source of a module: of what is loaded, where it is; else of what is installed."""
+    """The source of a module, as loaded, or else as installed."""
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return installed.source_of(spec) if spec is not None else read_installed(name)
@@ -249,13 +251,13 @@ def settings(
     path: str,
     cls: type,
 ) -> dict[str, Any]:
-    """The settings of a tokenizer, by one rule of `tokenizer_forms`.
+    """Convert the settings of a tokenizer by one rule of `tokenizer_forms`.
 
     Args:
-        fix: whose converter it is.
-        rule: takes what was read, and returns what this release is to see, with findings; it decides by the form
-            whether a later release wrote the file, since settings name no release.
-        config: what was read.
+        fix: the fix that converts.
+        rule: takes the settings, and returns those for this release, with findings. It decides by the form whether a
+            later release wrote the file, since settings name no release.
+        config: the settings in the file.
         path: of the file.
         cls: the tokenizer class; the settings of one that is not the library's stay as they are.
     """

@@ -2,11 +2,11 @@
 
 Symptom   ``AttributeError: 'str' object has no attribute '__module__'`` when mlx-lm, mlx-vlm or docling-ibm-models is
           imported: ``AutoTokenizer.register("NewlineTokenizer", fast_tokenizer_class=NewlineTokenizer)``.
-Cause     What is registered for a configuration of the library's own is ignored since 5.13.0; the key is asked for its
-          module for that, and a string has none.
+Cause     5.13.0 ignores a registration for a configuration class of the library. To recognize one, it reads the
+          ``__module__`` of the key, which a string does not have.
 Releases  5.13.0
 Upstream  transformers#46876 (brought it), transformers#47148 (fixed in 5.13.1)
-Here      As there: what has no module is registered, as ever.
+Here      A key without a module is registered, as in 5.13.1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="AttributeError: 'str' object has no attribute '__module__', from AutoTokenizer.register",
+    title="AutoTokenizer.register raises AttributeError: 'str' object has no attribute '__module__'",
     kind="crash",
     errors=("AttributeError: 'str' object has no attribute '__module__'",),
     on_error=True,

@@ -1,14 +1,14 @@
 """ValueError: Cannot use chat template functions because tokenizer.chat_template is not set.
 
-Symptom   `apply_chat_template` raises this for a tokenizer whose folder has a `chat_template.jinja`; before 4.44.0 the
-          template of its class is taken, which may be another one.
-Cause     Since 4.52 the template is written into a file of its own, and no longer into tokenizer_config.json; releases
-          before 4.47.0 do not look for it.
+Symptom   `apply_chat_template` raises this for a tokenizer whose folder has a `chat_template.jinja`. Before 4.44.0 it
+          takes the template of the tokenizer's class, which may be another one.
+Cause     Since 4.52 the template has a file of its own, and is no longer in tokenizer_config.json. Releases before
+          4.47.0 do not look for this file.
 Releases  4.36.0 to 4.46.3
 Upstream  text-generation-inference#3247, ms-swift#4358 (transformers 4.47.0 reads it)
-Here      The file is among those that are looked for, and its content is the template, as in 4.47.0. A template that
-          the caller passes wins. Where tokenizer_config.json has a template as well, no later release wrote the two,
-          and that template stays; a tokenizer class of your own stays as it is.
+Here      The file is read as the template, as in 4.47.0. A template from the caller takes precedence. So does a
+          template in tokenizer_config.json, since no later release writes both. A tokenizer class of your own stays as
+          it is.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ KEY = "chat_template_file"
     unless="'chat_template_file'",
 )
 def with_template_among_them(files: dict[str, Any], cls: type, name: str, subfolder: Optional[str]) -> dict[str, Any]:
-    """The files of a tokenizer that are looked for.
+    """Add chat_template.jinja to the files that a tokenizer looks for.
 
     Args:
-        files: their names, by what they are for.
+        files: names of files, by purpose.
         cls: the tokenizer class.
         name: a folder, or the name of a repository. A folder without the file is read as in the release.
         subfolder: of either, or None.
@@ -66,11 +66,11 @@ def with_template_among_them(files: dict[str, Any], cls: type, name: str, subfol
     unless="'chat_template_file'",
 )
 def with_template_of_its_file(config: dict[str, Any], files: dict[str, Any], cls: type) -> dict[str, Any]:
-    """What stands in tokenizer_config.json, with the template that stands beside it.
+    """Add the template from its own file to the settings of a tokenizer.
 
     Args:
-        config: what was read; without that file, what the caller passed.
-        files: where the files of the tokenizer are; that of the template is taken from it.
+        config: the content of tokenizer_config.json, or the caller's arguments where there is no such file.
+        files: paths of the tokenizer's files; the path of the template is removed.
         cls: the tokenizer class; one of your own may have asked for the file itself.
     """
     path = files.pop(KEY, None) if is_of_the_library(cls) else None

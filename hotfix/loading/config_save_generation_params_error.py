@@ -1,11 +1,11 @@
-"""A model does not save its configuration if that carries generation parameters.
+"""Saving a configuration with generation parameters raises.
 
 Symptom   ``ValueError: Some non-default generation parameters are set in the model config`` at the first checkpoint of
           the Trainer, for BART, T5 and many fine-tuned models
-Cause     What had been a warning was made an error.
+Cause     A warning became an error.
 Releases  4.45.0 and 4.45.1
 Upstream  transformers#33886 (fixed in 4.45.2)
-Here      It is a warning again, with the same words.
+Here      It is a warning again, with the same text.
 """
 
 from __future__ import annotations

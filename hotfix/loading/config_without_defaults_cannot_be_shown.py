@@ -1,16 +1,15 @@
 """A configuration that cannot be made without arguments can be neither loaded nor saved.
 
 Symptom   ``ValueError: Unsupported architecture:`` (with nothing behind it, or a model that is fine) in
-          ``from_pretrained`` of InternVL, InternVL 2.5 and 3 and their descendants (SAIL-VL2); whatever else the
-          ``__init__`` of a configuration raises without arguments.
-Cause     A configuration is shown, and saved, as what differs from one of its class without arguments. One that is
-          made of others said ``is_composition = True`` and was left in peace; since 4.52.1 the word is
-          ``has_no_defaults_at_init``, and the old one is not looked at. ``from_pretrained`` shows every configuration,
-          for a log that nobody has asked for.
+          ``from_pretrained`` of InternVL, InternVL 2.5 and 3 and their descendants (SAIL-VL2), or any other error that
+          the ``__init__`` of a configuration raises without arguments.
+Cause     ``repr`` and ``save_pretrained`` compare a configuration with one of its class without arguments.
+          ``is_composition = True`` prevented this before 4.52.1; since then only ``has_no_defaults_at_init`` does.
+          ``from_pretrained`` formats every configuration for its log.
 Releases  4.52.1 to 5.19.0
-Upstream  InternVL#1203, SAIL-VL2#3; fixed in 5.20.0, which makes none
-Here      For a class that raises without arguments everything counts as different, as in 5.20.0. All others are shown
-          and saved as before, also one that says ``is_composition = True`` and can be made.
+Upstream  InternVL#1203, SAIL-VL2#3; fixed in 5.20.0, which no longer builds one
+Here      If the class raises without arguments, every value counts as different, as in 5.20.0. All others are shown
+          and saved as before, including one with ``is_composition = True`` that can be built.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ for _class, _method, _name, _defaults, _releases in (
             from {__name__} import {_defaults}
             {_name} = {_defaults}(self)
         """,
-        on_error=("Exception: …",),  # whatever an __init__ raises that wants arguments
+        on_error=("Exception: …",),  # any error of an __init__ that needs arguments
     )
 
 
 def defaults(config: Any) -> dict[str, Any]:
-    """What a configuration of the same class has without arguments; nothing where it cannot be made."""
+    """The values of a configuration of the same class without arguments; empty if it cannot be built."""
     try:
         made: dict[str, Any] = config.__class__().to_dict() if not config.has_no_defaults_at_init else {}
     except Exception:  # the error has been declared before this runs
@@ -55,7 +54,7 @@ def defaults(config: Any) -> dict[str, Any]:
 
 
 def arguments(config: Any) -> dict[str, Any]:
-    """The same, by name only, for what may be set in a configuration: without it, what the class takes and has."""
+    """The same, and the names of all arguments and attributes of the class, without values."""
     import inspect
 
     known = dict.fromkeys(name for cls in type(config).__mro__[:-1] for name in inspect.signature(cls).parameters)

@@ -1,16 +1,16 @@
 """AttributeError: 'list' object has no attribute 'keys', from a tokenizer that 5.x has saved.
 
-Symptom   ``AttributeError: 'list' object has no attribute 'keys'`` while a tokenizer is loaded, from 4.47.0 on; before,
-          the tokens of the list are not special: `all_special_ids` lacks them, with everything that goes by it.
-Cause     5.x writes special tokens that have no name of their own (those of turns, tools, images) as the list
-          `extra_special_tokens`. 4.x has a dictionary of names under that key, and the list is called
+Symptom   ``AttributeError: 'list' object has no attribute 'keys'`` while a tokenizer is loaded, from 4.47.0 on. Before,
+          the tokens of the list are not special: `all_special_ids` lacks them.
+Cause     5.x writes special tokens without a name of their own (for turns, tools, images) as the list
+          `extra_special_tokens`. In 4.x that key is a dictionary of names, and the list is called
           `additional_special_tokens`.
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  mlx-lm#661, transformers#45376, ms-swift#8352 (the list came with transformers 5.0.0)
 Here      A list goes to `additional_special_tokens` where tokenizer_config.json is read; a dictionary stays. Special
           tokens are those of 5.x; saved again it is what this release writes. A tokenizer class of your own gets its
-          list under the name that the file gives it, and so does one before 4.47.0 where no 5.x wrote the file. What
-          the caller passes as `extra_special_tokens` wins. A program that handles the AttributeError gets it.
+          list under the name that the file gives it, and so does one before 4.47.0 where no 5.x wrote the file. The
+          caller's `extra_special_tokens` take precedence. A program that handles the AttributeError gets it.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ BASE = "PreTrainedTokenizerBase._from_pretrained"
 def with_special_tokens_of_this_release(
     config: dict[str, Any], path: str, cls: type, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What stands in tokenizer_config.json, with the list under its name of 4.x.
+    """Move the list in tokenizer_config.json to its name in 4.x.
 
     Args:
-        config: what was read.
+        config: the content of the file.
         path: of the file.
         cls: the tokenizer class.
-        given: what the caller has passed by keyword.
+        given: the caller's keyword arguments.
     """
     if KEY in given or not isinstance(config.get(KEY), (list, tuple)):
         return config

@@ -1,15 +1,15 @@
-"""A flash-attn that was built for another torch makes every model unimportable, also for those who do not use it.
+"""A flash-attn that was built for another torch makes every model unimportable, even for programs that do not use it.
 
 Symptom   ``RuntimeError: Failed to import transformers.models.… because of the following error: …
           flash_attn_2_cuda….so: undefined symbol: …``, with ``sdpa`` and ``eager``, too.
-Cause     That flash-attn can be used is concluded from its metadata, and then it is imported at the top of modules that
-          every model needs: of each modeling file up to 4.42, later of what they share.
+Cause     The release concludes from metadata that flash-attn can be used, and imports it at the top of modules that
+          every model needs: each modeling file up to 4.42, later a module that they share.
 Releases  4.36.0 to 4.54.1
-Upstream  huggingface/transformers#31793 and many reports to flash-attn; from 4.55.0 it is imported when it is called
-Here      Where the metadata says yes, flash-attn is imported once, to see. If that fails it is not available, and one
-          warning says why; who asks for ``flash_attention_2`` gets the error of the import itself. The functions that
-          decide read alike in 4.55.0, where no module imports flash-attn any more; what tells both apart is that
-          4.55.0 knows a second name of triton's distribution.
+Upstream  huggingface/transformers#31793 and many reports to flash-attn; 4.55.0 imports it when it is called
+Here      If the metadata says yes, flash-attn is imported once as a test. If that fails, it counts as missing, and one
+          warning gives the reason; a request for ``flash_attention_2`` raises the import's own error. In 4.55.0,
+          where no module imports flash-attn any more, the same functions decide; it differs from the releases before
+          by a second name of triton's distribution.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DECIDERS = (f"{_UTILS}:is_flash_attn_2_available", f"{_UTILS}:_is_package_avail
     fingerprint_of=("is_flash_attn_2_available", "_is_package_available"),
 )
 def that_can_be_imported(original: Any) -> Any:
-    """Whether flash-attn is there and can be imported; asked once."""
+    """Whether flash-attn is installed and can be imported; tested once."""
     importable: list[bool] = []
 
     def is_flash_attn_2_available() -> bool:
@@ -83,7 +83,7 @@ for _name, _releases in (
 
 @FIX.recognises
 def is_broken(*nodes: ast.FunctionDef) -> bool:
-    """They decide by metadata, as up to 4.57, and are older than 4.55."""
+    """Whether the functions decide by metadata, as up to 4.57, and are older than 4.55."""
     by_name = {node.name: node for node in nodes}
     decides, looks = by_name.get("is_flash_attn_2_available"), by_name.get("_is_package_available")
     if decides is None or looks is None:

@@ -1,23 +1,23 @@
-"""What a release of transformers understands of a ``config.json``, and what a later one has written there.
+"""Translate a ``config.json`` of a later release of transformers into the form that another release understands.
 
 Pure: a dictionary and the source of a release in, a new dictionary and findings out. Nothing is imported, nothing is
-changed, and only the standard library is used; so it serves a process that loads a model as well as a program that
-looks at a folder and asks about a release that is not installed.
+changed, and only the standard library is used. So it serves both a process that loads a model, and a program that
+examines a folder for a release that is not installed.
 
-What it promises:
+Guarantees:
 
 - A configuration that the release understands as it is comes back equal, without findings.
-- Each finding names a key. `Outcome.TRANSLATED`: as it stands in the file, the release would misread or ignore it; in
-  the dictionary that is returned it has the form that the release understands, with the same meaning.
-  `Outcome.UNREADABLE`: the release cannot compute what is written, or what is written is not known here; it was left as
-  far as possible, and a model that is built from it is not the model of the file.
-- Nothing is guessed. What a class understands is read from its source in that release: the arguments of its
-  configuration, the types of rotary embedding that its model computes, the keys that these read.
-- What stands in ``rope_parameters`` comes before what stands beside it, and ``rope_scaling`` before both: so do the
-  releases that write them.
+- Each finding names a key. `Outcome.TRANSLATED`: the release would misread or ignore the key in the file; the returned
+  dictionary has the form that the release understands, with the same meaning. `Outcome.UNREADABLE`: the release cannot
+  compute the value, or the value is not known here. It is kept as far as possible, and a model built from it is not the
+  model of the file.
+- Nothing is guessed. The source of a class in that release shows which arguments its configuration takes, which types
+  of rotary embedding its model computes, and which keys these read.
+- ``rope_parameters`` takes precedence over keys next to it, and ``rope_scaling`` over both, as in the releases that
+  write them.
 
 A release is given by a function that takes the name of a module (``transformers.models.llama.configuration_llama``) and
-returns its source, or None. `hotfix.versions.verdict.read_installed` is one, for what is installed.
+returns its source, or None. `hotfix.versions.verdict.read_installed` is one, for the installed release.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _COUNTS: dict[str, frozenset[str]] = {
         }
     ),
 }
-"""For each type of rotary embedding the keys that 5.x goes by; others it carries along."""
+"""The keys that 5.x uses for each type of rotary embedding; it keeps others without reading them."""
 
 COMPUTED_WITH = {("LlamaConfig", "llama3"): "rope-scaling-validation-llama31"}
 """Types of rotary embedding that the model of a class computes in every release, and the fix with which it does."""
 
 _CARRIED = frozenset().union(*_COUNTS.values())
 _DTYPE = r"b?float\d+\w*|u?int\d+|complex\d+|bool"
-"""A dtype as releases write it; what else is called so is the program's own."""
+"""A dtype as releases write it; any other value of the key is the program's own."""
 _NEUTRAL = {"truncate": True}
 _BASE = "transformers.configuration_utils"
 _ROPE = "transformers.modeling_rope_utils"
@@ -78,34 +78,34 @@ _NO_CONFIGURATION = ("quantization_config", "compression_config", "rope_paramete
 
 
 class Rule(str, Enum):
-    """One sort of things that a later release writes otherwise."""
+    """A kind of keys that later releases write in another form."""
 
-    ROPE = "rope_parameters"  #: base, scaling and fraction of rotary embedding, in one dictionary
-    DTYPE = "dtype"  #: of the weights, once ``torch_dtype``
-    TEXT = "text_config"  #: of Qwen2-VL and Qwen2.5-VL, once among the keys of the whole
-    WINDOW = "sliding_window"  #: 0 where there is none, which some classes refuse
+    ROPE = "rope_parameters"  #: base, scaling and fraction of the rotary embedding, in one dictionary
+    DTYPE = "dtype"  #: of the weights, formerly ``torch_dtype``
+    TEXT = "text_config"  #: of Qwen2-VL and Qwen2.5-VL, formerly part of the main configuration
+    WINDOW = "sliding_window"  #: 0 for none, which some classes refuse
 
 
 EVERY = frozenset(Rule)
 
 
 class Outcome(str, Enum):
-    """What can be done about a key."""
+    """The result for a key."""
 
-    TRANSLATED = "translated"  #: it has the form that the release understands
-    UNREADABLE = "unreadable"  #: the release cannot compute it, or its meaning is not known here
+    TRANSLATED = "translated"  #: the key has the form that the release understands
+    UNREADABLE = "unreadable"  #: the release cannot compute the value, or its meaning is unknown
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing in a file that the release would misread, ignore or refuse.
+    """A key in a file that the release would misread, ignore or refuse.
 
     Attributes:
-        key: where it stands, as ``text_config.rope_parameters.rope_theta``.
-        outcome: what was done.
-        sentence: what the release makes of it, and what it has become.
+        key: path of the key, such as ``text_config.rope_parameters.rope_theta``.
+        outcome: the result.
+        sentence: how the release would read the key, and its translation.
         file: name of the file.
-        fix: id of the fix with which the release computes what it cannot; empty where there is none.
+        fix: id of the fix with which the release can compute the value; empty if there is none.
     """
 
     key: str
@@ -117,16 +117,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Understood:
-    """What a configuration class, and the model that it is for, understand in one release.
+    """The arguments and rotary embeddings that a configuration class and its model support in one release.
 
     Attributes:
-        name: of the class.
-        module: in which it is.
-        arguments: what its ``__init__`` takes by name, and the default where it is a constant.
-        subordinate: names of its sub-configurations, and of the class of each (``AutoConfig``: by ``model_type``).
+        name: name of the class.
+        module: its module.
+        arguments: named arguments of its ``__init__``, with constant defaults.
+        subordinate: names of its sub-configurations and their classes (``AutoConfig``: by ``model_type``).
         text: source of the class.
-        model: source of the module of its model; empty where there is none.
-        types: the types of rotary embedding that the model computes.
+        model: source of its model's module; empty if there is none.
+        types: types of rotary embedding that the model computes.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Understood:
 
 @dataclass
 class Release:
-    """The source of one release, as far as configurations go.
+    """The source of the configurations of one release.
 
     Attributes:
         read: takes the name of a module and returns its source, or None.
@@ -167,18 +167,18 @@ class Release:
         return '"dtype"' in self.text(_BASE)
 
     def class_of(self, model_type: str) -> Optional[Understood]:
-        """The configuration class of a ``model_type``, or None where the release has none."""
+        """The configuration class of a ``model_type``, or None if the release has none."""
         if not self._types:
             self._types.update(self._model_types())
         place = self._types.get(model_type)
         return self.understood(*place) if place else None
 
     def understood(self, module: str, name: str) -> Optional[Understood]:
-        """What a configuration class understands, or None where it cannot be read.
+        """Read the source of a configuration class; None if there is none.
 
         Args:
-            module: in which it is.
-            name: of the class.
+            module: module of the class.
+            name: name of the class.
         """
         if (module, name) not in self._classes:
             self._classes[module, name] = self._understood(module, name)
@@ -192,11 +192,11 @@ class Release:
         """Source of the functions that compute rotary embeddings for all models, by type."""
         text = self.text(_ROPE)
         table = re.search(r"^ROPE_INIT_FUNCTIONS\b[^{]*\{(.*?)^\}", text, re.M | re.S)
-        found = {}
+        functions = {}
         for kind, name in re.findall(r'"(\w+)": (\w+)', table.group(1) if table else ""):
             body = re.search(rf"^def {name}\(.*?(?=^(?:def|class|[@#A-Z])|\Z)", text, re.M | re.S)
-            found[kind] = _without_docstring(body.group(0) if body else "")
-        return found
+            functions[kind] = _without_docstring(body.group(0) if body else "")
+        return functions
 
     def _understood(self, module: str, name: str) -> Optional[Understood]:
         text = self.text(module)
@@ -219,7 +219,7 @@ class Release:
         return None
 
     def _arguments(self, module: str, definition: ast.ClassDef) -> Iterator[tuple[str, Any]]:
-        """What a class takes, with what it hands on to a class of the same module."""
+        """Arguments of a class, including those of its bases in the same module."""
         for base in definition.bases:
             parent = self._definition(module, base.id) if isinstance(base, ast.Name) else None
             if parent is not None:
@@ -227,10 +227,11 @@ class Release:
         for node in definition.body:
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
                 plain = node.args.args[len(node.args.args) - len(node.args.defaults) :]
-                yield from ((one.arg, None) for one in node.args.args[1:])
-                yield from ((one.arg, _constant(value)) for one, value in zip(plain, node.args.defaults))
+                yield from ((argument.arg, None) for argument in node.args.args[1:])
+                yield from ((argument.arg, _constant(value)) for argument, value in zip(plain, node.args.defaults))
                 yield from (
-                    (one.arg, _constant(value)) for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults)
+                    (argument.arg, _constant(value))
+                    for argument, value in zip(node.args.kwonlyargs, node.args.kw_defaults)
                 )
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):  # classes of 5.x are dataclasses
                 yield node.target.id, _constant(node.value)
@@ -285,16 +286,16 @@ def configuration(
     """Bring a configuration into the form that a release understands.
 
     Args:
-        config: what stands in ``config.json``; it is not changed.
-        release: the release that is to read it.
-        of: module and name of the configuration class, where it is not that of the ``model_type`` (code that came with
-            the checkpoint, or a class that was asked for by name).
-        rules: what is translated; the rest stays as it is, without a finding.
-        others: model types whose classes are not the library's; a sub-configuration of theirs stays as it is.
+        config: content of ``config.json``; it is not changed.
+        release: the release that will read it.
+        of: module and name of the configuration class, if it is not that of the ``model_type`` (remote code, or a class
+            that the caller names).
+        rules: the rules to apply; all other keys stay as they are, without a finding.
+        others: model types whose classes are not the library's; their sub-configurations stay as they are.
 
     Returns:
-        A new dictionary, and what was found. A ``model_type`` that the release does not have is left as it is, without
-        a finding: the release says so itself.
+        A new dictionary, and the findings. A ``model_type`` that the release lacks is left as it is, without a finding:
+        the release raises its own error.
     """
     understood = release.understood(*of) if of else release.class_of(str(config.get("model_type", "")))
     if understood is None or release.knows_rope_parameters():
@@ -303,12 +304,12 @@ def configuration(
 
 
 def sub_class(understood: Understood, key: str, config: Mapping[str, Any], release: Release) -> Optional[Understood]:
-    """What the class of a sub-configuration understands, or None where it cannot be told.
+    """Read the class of a sub-configuration; None if it is unknown.
 
     Args:
-        understood: the configuration that has it.
-        key: its name there.
-        config: it.
+        understood: the main configuration.
+        key: name of the sub-configuration.
+        config: content of the sub-configuration.
         release: the release.
     """
     name = understood.subordinate.get(key, "AutoConfig")
@@ -346,8 +347,8 @@ def _converted(
             continue
         below = sub_class(understood, key, value, release)
         if below is not None:
-            config[key], found = _converted(dict(value), release, below, f"{at}{key}.", rules, others)
-            findings += found
+            config[key], below_it = _converted(dict(value), release, below, f"{at}{key}.", rules, others)
+            findings += below_it
         elif value.get("rope_parameters") and Rule.ROPE in rules:
             sentence = f"{understood.name} has no class for {key}, so what it makes of these cannot be told."
             findings.append(Finding(f"{at}{key}.rope_parameters", Outcome.UNREADABLE, sentence))
@@ -372,7 +373,7 @@ def _converted(
 
 
 def _flattened(config: dict[str, Any], understood: Understood, at: str) -> tuple[dict[str, Any], list[Finding]]:
-    """Qwen2-VL and Qwen2.5-VL had the configuration of their text among their own keys before 4.52.0."""
+    """Before 4.52.0, Qwen2-VL and Qwen2.5-VL have the keys of the text model in the main configuration."""
     text = config.get("text_config")
     own = str(config.get("model_type", ""))
     if not isinstance(text, dict) or not own or text.get("model_type") not in (own, f"{own}_text"):
@@ -382,7 +383,7 @@ def _flattened(config: dict[str, Any], understood: Understood, at: str) -> tuple
     if not {"hidden_size", "num_hidden_layers", "vocab_size"} <= understood.arguments.keys():
         return config, []
     hidden = ("model_type", "architectures", "transformers_version")
-    # Both have the ids of special tokens; those outside are what generation goes by.
+    # Both have the ids of special tokens; generation uses those of the main configuration.
     moved = {key: value for key, value in text.items() if key not in hidden and config.get(key) is None}
     rest = {key: value for key, value in config.items() if key != "text_config"}
     sentence = f"{understood.name} of this release has these keys among its own and would take its defaults."
@@ -390,7 +391,7 @@ def _flattened(config: dict[str, Any], understood: Understood, at: str) -> tuple
 
 
 class _Rope:
-    """``rope_parameters`` of one configuration, brought to the arguments of its class."""
+    """Translates the ``rope_parameters`` of one configuration to the arguments of its class."""
 
     def __init__(self, config: dict[str, Any], release: Release, understood: Understood, key: str) -> None:
         self.config = config
@@ -403,7 +404,7 @@ class _Rope:
         given = self.config.pop("rope_parameters")
         scaling = self.config.get("rope_scaling")
         if isinstance(scaling, dict) and scaling:
-            # The releases that write rope_parameters take rope_scaling first, so the file means that.
+            # In the releases that write rope_parameters, rope_scaling takes precedence.
             given = scaling if "rope_theta" in scaling else None
         if given is None or given == {}:
             return []
@@ -438,14 +439,14 @@ class _Rope:
             and full.get("rope_theta") == sliding.get("rope_theta")
             and _kind(sliding) == "default"
         ):
-            # Olmo 3 in 4.57: one base, and what scales it is for full attention alone.
+            # Olmo 3 in 4.57 has one base, and scales it for full attention only.
             self._flat(full, self._name_of(THETA), "full_attention.")
         else:
             names = ", ".join(sorted(layers))
             self._unreadable("", f"differs by layer ({names}), and {self.understood.name} of this release has one base")
 
     def _base_alone(self, given: Mapping[str, Any], name: str, at: str) -> None:
-        """A layer type for which the release computes the default type, of a base of its own."""
+        """Set the base of a layer type for which the release computes the default type only."""
         given = dict(given)
         base = given.pop("rope_theta", None)
         kind = _kind(given)
@@ -487,7 +488,7 @@ class _Rope:
         if name in self.understood.arguments:
             self._set(name, base, f"{at}rope_theta")
         elif base == 10000.0:
-            return  # what a class that has no such argument computes with
+            return  # the base of a class without such an argument
         elif by_all or f".{name}" in self.understood.model:
             self._set(name, base, f"{at}rope_theta")
         else:
@@ -499,7 +500,7 @@ class _Rope:
         if name in self.understood.arguments or f".{name}" in self.understood.model:
             self._set(name, fraction, f"{at}partial_rotary_factor")
         elif fraction == 1.0 or (fraction == 0.5 and "head_dim // 2" in self.understood.model):
-            return  # what the model of this release computes anyway
+            return  # the fraction that the model of this release computes anyway
         elif by_all:
             self._set("partial_rotary_factor", fraction, f"{at}partial_rotary_factor")
         else:
@@ -507,7 +508,7 @@ class _Rope:
             self._unreadable(f"{at}partial_rotary_factor", sentence)
 
     def _read_by(self, kind: str, rest: dict[str, Any], at: str) -> dict[str, Any]:
-        """What remains once keys have gone where the release reads them; what it does not read is a finding."""
+        """Move keys to the places where the release reads them, and report those that it does not read."""
         function = self.release.rope_function(kind) if "ROPE_INIT_FUNCTIONS" in self.understood.model else ""
         reads = function + self.understood.model + self.understood.text
         rest = {key: value for key, value in rest.items() if _NEUTRAL.get(key) != value or f'"{key}"' in reads}
@@ -515,7 +516,7 @@ class _Rope:
         original = rest.get("original_max_position_embeddings")
         longest = self.config.get("max_position_embeddings", self.understood.arguments.get("max_position_embeddings"))
         if kind not in ("llama3", "yarn", "longrope"):
-            # 5.x carries it along and goes by max_position_embeddings.
+            # 5.x keeps this key, but uses max_position_embeddings.
             rest.pop("original_max_position_embeddings", None)
         elif kind == "longrope" and original is not None:
             rest.pop("original_max_position_embeddings")
@@ -533,13 +534,13 @@ class _Rope:
         elif kind == "yarn" and original is not None:
             by_ratio = "factor = config.max_position_embeddings / original_max_position_embeddings" in function
             if original == longest and (by_ratio or '"original_max_position_embeddings"' not in reads):
-                rest.pop("original_max_position_embeddings")  # that is what the release takes without it
+                rest.pop("original_max_position_embeddings")  # the release uses the same number by default
             elif by_ratio and longest and rest.get("factor") != longest / original:
                 sentence = f"is {rest.get('factor')}, and this release takes {longest}/{original}"
                 self._unreadable(f"{at}factor", sentence)
         for key in sorted(rest):
             if key in _CARRIED and key not in counts:
-                rest.pop(key)  # 5.x carries it along, too, without reading it
+                rest.pop(key)  # 5.x does not read it either
             elif f'"{key}"' not in reads and f"'{key}'" not in reads:
                 self._unreadable(f"{at}{key}", f"is {rest[key]!r}, and nothing in this release reads it")
         return rest
@@ -581,8 +582,8 @@ class _Rope:
 
 def _kind(given: Mapping[str, Any]) -> str:
     kind = given.get("rope_type") or given.get("type") or "default"
-    # "mrope" is the default type with sections; "axial" is what the vision towers of 4.x compute without a name for it;
-    # "su" is what longrope was called.
+    # "mrope" is the default type with sections, "axial" the unnamed type of the vision towers of 4.x, and "su" the old
+    # name of longrope.
     return {"mrope": "default", "axial": "default", "su": "longrope"}.get(str(kind), str(kind))
 
 
@@ -619,12 +620,12 @@ def _subordinates(definition: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 
 def _pairs(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """The pairs of strings in a table, however it is written."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Dict):
-            pairs = list(zip(one.keys, one.values))
-        elif isinstance(one, ast.Tuple) and len(one.elts) == 2:
-            pairs = [(one.elts[0], one.elts[1])]
+    """The pairs of strings in a table, written as a dictionary or as tuples."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Dict):
+            pairs = list(zip(part.keys, part.values))
+        elif isinstance(part, ast.Tuple) and len(part.elts) == 2:
+            pairs = [(part.elts[0], part.elts[1])]
         else:
             continue
         for key, value in pairs:
@@ -638,4 +639,4 @@ def _without_docstring(text: str) -> str:
 
 def named(findings: list[Finding], file: str) -> list[Finding]:
     """The same findings of a file with another name."""
-    return [replace(one, file=file) for one in findings]
+    return [replace(finding, file=file) for finding in findings]

@@ -2,11 +2,11 @@
 
 Symptom   ``NameError: name 'init_empty_weights' is not defined`` from every ``from_pretrained`` where accelerate is not
           installed.
-Cause     Loading has come to need two functions of accelerate, which are imported only where it is.
+Cause     Loading needs two functions of accelerate, which are imported only if it is installed.
 Releases  4.51.0
 Upstream  transformers#37311, transformers#37337 (4.51.1 has the functions itself)
-Here      Without accelerate the model is made as before 4.51, with weights that are allocated and not written, and
-          tied ones are found by identity. With it nothing changes.
+Here      Without accelerate the model is built as before 4.51, with weights that are allocated but not written, and
+          tied weights are found by identity. With accelerate nothing changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    title="Nothing loads without accelerate: NameError: name 'init_empty_weights' is not defined",
+    title="from_pretrained without accelerate raises NameError: name 'init_empty_weights' is not defined",
     kind="loading",
     errors=("NameError: name 'init_empty_weights' is not defined",),
     everyone="only without accelerate, where the release's own code raises",
@@ -50,6 +50,6 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(*nodes: ast.AST) -> bool:
-    """It names the functions as 4.51.1 does, which has its own, and does with quantised models as before."""
+    """Whether it calls the functions; 4.51.1, which has its own, handles quantized models in another way."""
     own = "init_contexts = [no_init_weights(), init_empty_weights()]", "init_contexts.append(set_quantized_state())"
     return all(occurs(piece, nodes[-1]) for piece in own)

@@ -1,13 +1,13 @@
-"""Gemma 3 that 5.4 or 5.5 has saved is loaded with random weights, but for its tower.
+"""A Gemma 3 that 5.4 or 5.5 has saved is loaded with random weights, except for its vision tower.
 
-Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint", or, with
-          vlm-checkpoint-key-layout-new-to-old in place, one line that says so: the language model is random.
-Cause     5.4 and 5.5 write ``model.language_model.model.…``. No name begins with ``language_model``, by which these
-          releases tell a file of the whole model from one of the language model alone; so that is what they load.
+Symptom   Silent except for "Some weights of … were not initialized from the model checkpoint", or one line of
+          vlm-checkpoint-key-layout-new-to-old where that is applied: the language model is random.
+Cause     5.4 and 5.5 write ``model.language_model.model.…``. These releases take a file without a name that begins
+          with ``language_model`` for one of the language model alone.
 Releases  4.50.0 to 4.51.3
-Upstream  4.52.1 has put these models together otherwise; 5.6.0 writes the names of the Hub again, 5.9.0 reads these
-Here      Such a name counts as one of the whole model, unless the model is one of your own around Gemma 3. Which weight
-          it names is told by vlm-checkpoint-key-layout-new-to-old, as for models of other families. All weights are
+Upstream  4.52.1 changed the modules of these models; 5.6.0 writes the names of the Hub again, 5.9.0 reads these
+Here      Such a name counts as one of the whole model, unless the model is one of your own around Gemma 3. Then
+          vlm-checkpoint-key-layout-new-to-old finds the weight for each name, as in other families. All weights are
           those of the file.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gemma 3 that 5.4 or 5.5 has saved is loaded with a random language model",
+    title="Gemma 3 saved by transformers 5.4 or 5.5 loads with a random language model",
     kind="silent",
     everyone="only for Gemma 3, and names that 5.4 and 5.5 alone write: the new code tests it itself",
     fixed_in="4.52.1",

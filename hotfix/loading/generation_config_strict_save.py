@@ -1,14 +1,14 @@
-"""A model that was loaded from a published repository cannot be saved: how it says to generate is refused.
+"""A model from a published repository cannot be saved: its generation_config.json is refused.
 
 Symptom   ``ValueError: The generation config instance is invalid -- `.validate()` throws warnings and/or exceptions``,
           from 4.52.1 on ``ValueError: GenerationConfig is invalid``, in `save_pretrained` of a model: at the first
-          checkpoint of a training, or at its end. Vicuna, Llama 2, LLaVA and whatever was made of them: their
-          generation_config.json has a temperature for sampling, and does not sample.
-Cause     What is only warned about when the file is read is an error when it is written, whoever has said it.
+          checkpoint of a training, or at its end. Vicuna, Llama 2, LLaVA and their descendants have a
+          generation_config.json with a temperature for sampling, but without ``do_sample``.
+Cause     Reading such a file warns, and writing it raises, even if the program has not changed it.
 Releases  4.37.0 to 5.22.2
 Upstream  transformers#29988, transformers#29665 (fixed in 5.23.0)
-Here      What is as it was read is warned about, and written, as in 5.23.0. What the program has changed is refused
-          as before, there and here.
+Here      An unchanged configuration is written with a warning, as in 5.23.0. One that the program has changed is
+          refused as before, as it is there.
 
 Not here  4.36 warns, and leaves generation_config.json out.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Saving raises because of a generation_config.json that the program has only read",
+    title="save_pretrained raises: GenerationConfig is invalid, for an unchanged generation_config.json",
     kind="crash",
     errors=(
         "ValueError: The generation config instance is invalid -- `.validate()` throws warnings and/or exceptions…",

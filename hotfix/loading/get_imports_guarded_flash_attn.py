@@ -1,16 +1,16 @@
-"""Remote code that imports flash-attn only where it is available demands it everywhere.
+"""Remote code that imports flash-attn only if it is available is refused without it.
 
 Symptom   ``ImportError: This modeling file requires the following packages that were not found in your environment:
           flash_attn`` for Florence-2, Phi-3 and many more on machines without flash-attn, although their files import
           it under ``if is_flash_attn_2_available():`` alone.
-Cause     What a file needs is found by regular expressions. Up to 4.44.2 they know no conditions, later they know
-          those whose block has nothing but lines that begin with ``from flash_attn``.
+Cause     The release finds the imports of a file by regular expressions. Up to 4.44.2 they ignore conditions; later
+          they recognize those whose block has only lines that begin with ``from flash_attn``.
 Releases  4.36.0 to 4.50.3
 Upstream  transformers#36604 and others; fixed in 4.51.0, which reads the syntax tree
-Here      Where the release refuses a file, it looks again, without what the syntax tree has under such a condition, in
-          a ``try`` or in no statement at all (an import in a docstring). Nothing is demanded that was not before, as
-          4.51.0 would for ``import x as y``. ``get_imports`` returns what it did: the published work-around for this
-          bug takes flash_attn off its list.
+Here      If the release refuses a file, it looks again, and ignores imports under such a condition, in a ``try``, or
+          outside of a statement (in a docstring). It never demands more than before, as 4.51.0 does for
+          ``import x as y``. The result of ``get_imports`` stays: the published workaround for this bug removes
+          flash_attn from it.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ FIX.edits(
 
 
 def unconditional(demanded: list[str], filename: Any) -> list[str]:
-    """Packages that a file imports whatever is installed.
+    """The packages that a file imports unconditionally.
 
     Args:
-        demanded: what the release, or the function that the program has put in its place, says that the file needs.
+        demanded: packages from the release's function, or from the program's function in its place.
         filename: the file.
     """
     with open(filename, encoding="utf-8") as file:
@@ -70,14 +70,14 @@ def unconditional(demanded: list[str], filename: Any) -> list[str]:
 
 
 def asks_for_flash_attn(test: ast.expr) -> bool:
-    """Whether a condition calls one of the functions that tell of flash-attn."""
-    calls = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
-    return any(isinstance(one, ast.Name) and one.id.startswith("is_flash_attn") for one in calls)
+    """Whether a condition calls one of the functions that look for flash-attn."""
+    called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
+    return any(isinstance(function, ast.Name) and function.id.startswith("is_flash_attn") for function in called)
 
 
 @FIX.recognises
 def is_broken(*functions: ast.FunctionDef) -> bool:
-    """What a file needs is looked for with regular expressions."""
+    """Whether imports are found with regular expressions."""
     return {function.name for function in functions} == {"check_imports", "get_imports"} and any(
         isinstance(node, ast.Attribute) and node.attr == "findall"
         for function in functions

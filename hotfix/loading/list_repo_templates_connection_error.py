@@ -2,12 +2,12 @@
 
 Symptom   ``requests.exceptions.ConnectionError: … Max retries exceeded …/additional_chat_templates`` (4.52.1 to
           4.55.4), or ``OfflineModeIsEnabled`` (4.56.0), from ``AutoTokenizer.from_pretrained`` of a cached model.
-Cause     Chat templates of the repository are listed on the Hub, and where that cannot be reached, in the cache. The
-          errors that say so are the wrong ones: Python's own ``ConnectionError`` is not that of ``requests``; later,
-          the one of ``HF_HUB_OFFLINE`` is forgotten.
+Cause     The release lists chat templates on the Hub, or in the cache if the Hub cannot be reached. It catches the
+          wrong errors: Python's own ``ConnectionError`` is not that of ``requests``; later releases forget the error of
+          ``HF_HUB_OFFLINE``.
 Releases  4.52.1 to 4.56.0
 Upstream  transformers#39873 (4.56.0), transformers#40956 (4.56.1)
-Here      Both errors lead to the cache. The list is that of 4.56.1; where the Hub answers, nothing changes.
+Here      After both errors the cache is used. The list is that of 4.56.1. If the Hub answers, nothing changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Cached tokenizers do not load without a network: the error of a missing connection is not expected",
+    title="Cached tokenizer does not load offline: ConnectionError or OfflineModeIsEnabled, additional_chat_templates",
     kind="loading",
     upstream=("transformers#39030", "transformers#39873", "transformers#40956"),
     fixed_in="4.56.1",

@@ -1,16 +1,16 @@
-"""Buffers that a custom model computes when it is made are random memory after it was loaded.
+"""Buffers that a custom model computes in its constructor are uninitialized after from_pretrained.
 
-Symptom   Silent. A model of remote code, or of a class of your own, has after ``from_pretrained`` rotary frequencies
-          (or other buffers with ``persistent=False``) of 1e-45, NaN or whatever the memory held; logits are NaN or
-          subtly wrong.
-Cause     Models are made on the meta device, where nothing is computed; buffers that are in no checkpoint get memory
-          afterwards, and values only where ``_init_weights`` knows them, as it does in the library's own models.
+Symptom   Silent. After ``from_pretrained``, a model of remote code or of a class of your own has rotary frequencies (or
+          other buffers with ``persistent=False``) of 1e-45, NaN or other uninitialized memory; logits are NaN or subtly
+          wrong.
+Cause     Models are built on the meta device, where nothing is computed. Buffers that no checkpoint has are allocated
+          afterwards, and get values only from ``_init_weights``, as in the library's own models.
 Releases  5.0.0 and later
-Upstream  transformers#45902, transformers#48892, transformers#48932; not changed: custom models are asked to set such
+Upstream  transformers#45902, transformers#48892, transformers#48932; not changed: custom models should set such
           buffers in ``_init_weights``. So this is opt-in.
-Here      What is no model of the library is made on the CPU, without initialising weights, as under DeepSpeed ZeRO-3,
-          and its buffers keep what they were made with, as in 4.57. Memory for the weights is reserved until they are
-          loaded, but not written to. The library's own models are made as before.
+Here      A custom model is built on the CPU, without initializing weights, as under DeepSpeed ZeRO-3, and its buffers
+          keep their values, as in 4.57. Memory for the weights is allocated, but not written to, until they are loaded.
+          The library's own models are built as before.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FIX.edits(
 
 @FIX.wraps(("transformers.modeling_utils:PreTrainedModel.get_init_context", RELEASES))
 def on_the_cpu(original: Any) -> Any:
-    """The contexts in which a model is made."""
+    """Build custom models without the meta device."""
 
     def get_init_context(cls: Any, *args: Any, **kwargs: Any) -> list[Any]:
         contexts: list[Any] = original(cls, *args, **kwargs)
@@ -58,14 +58,14 @@ def on_the_cpu(original: Any) -> Any:
         import torch
 
         without_values: Any = import_module("transformers.initialization").no_init_weights
-        return [without_values() if isinstance(one, torch.device) else one for one in contexts]
+        return [without_values() if isinstance(context, torch.device) else context for context in contexts]
 
     return get_init_context
 
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """It makes models on the meta device, or gives their buffers memory that holds nothing."""
+    """Whether it builds models on the meta device, or leaves their buffers uninitialized."""
     if function.name == "get_init_context":
         return occurs('torch.device("meta")', function)
     return function.name == "_move_missing_keys_from_meta_to_device" and occurs(_EMPTY, function)

@@ -1,11 +1,11 @@
-"""No model can be initialised with torch before 2.4.
+"""Models cannot be initialized with torch before 2.4.
 
-Symptom   ``AttributeError: module 'torch.nn' has no attribute 'RMSNorm'`` when a model is made, or loaded with weights
-          that the checkpoint lacks.
-Cause     The initialisation of weights names ``nn.RMSNorm``, which torch has from 2.4 on.
+Symptom   ``AttributeError: module 'torch.nn' has no attribute 'RMSNorm'`` when a model is built, or loaded from a
+          checkpoint that lacks weights.
+Cause     The initialization of weights uses ``nn.RMSNorm``, which torch has from 2.4 on.
 Releases  4.54.0
 Upstream  fixed in 4.54.1
-Here      It is named where torch has it. A class of this name is initialised by its name anyway.
+Here      It is used only if torch has it. Any class of this name is initialized by its name anyway.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Models cannot be initialised with torch before 2.4: module 'torch.nn' has no attribute 'RMSNorm'",
+    title="torch before 2.4: AttributeError: module 'torch.nn' has no attribute 'RMSNorm'",
     kind="loading",
     fixed_in="4.54.1",
     errors=("AttributeError: module 'torch.nn' has no attribute 'RMSNorm'",),

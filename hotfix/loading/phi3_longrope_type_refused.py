@@ -1,12 +1,12 @@
-"""Phi-3 models for long texts do not load where their scaling is called ``longrope``.
+"""Long-context Phi-3 models do not load if their scaling is called ``longrope``.
 
 Symptom   ``ValueError: `rope_scaling`'s type field must be one of ['su', 'yarn'], got longrope``, for files of the Hub
           as they are today and for what later releases save.
 Cause     The scaling had the name ``su`` then.
 Releases  4.41.0 to 4.42.4
 Upstream  renamed in 4.43.0, which takes either name
-Here      A configuration takes either name, and has that of the release. Equal to 4.43.0. What it writes has the old
-          one, which later releases read.
+Here      A configuration takes either name, and has that of the release. Equal to 4.43.0. Saved files have the old
+          name, which later releases read. A program that handles the ValueError gets it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""``pipeline`` loads the model in float32, whatever dtype it is asked for.
+"""``pipeline`` loads the model in float32, whatever the ``dtype`` argument.
 
 Symptom   Silent. ``pipeline(…, dtype=torch.bfloat16)``, or with ``torch_dtype``, takes twice the memory and more than
           twice the time; results are those of float32. So does a checkpoint in bfloat16 without either argument.
-Cause     Both arguments are looked at only where there is a ``device_map``.
+Cause     Both arguments are read only if there is a ``device_map``.
 Releases  4.56.0
 Upstream  fixed in 4.56.1
-Here      They are looked at in either case. Equal to 4.56.1, but for a call that gives another dtype in
-          ``model_kwargs``: 4.56.1 refuses it, here that one is still what counts. The caller's ``model_kwargs`` are
+Here      They are read in either case. Equal to 4.56.1, except for a call with another dtype in ``model_kwargs``:
+          4.56.1 refuses it, here that one still counts. The caller's ``model_kwargs`` are
           not written to. A class that the program has registered, with a ``from_pretrained`` of its own, is called as
           before, and so is a model for a pipeline class of your own where the caller names no dtype.
 """
@@ -48,11 +48,11 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(pipeline: ast.AST) -> bool:
-    """The dtype is handed on where there is a device_map, and only there."""
+    """Whether the dtype is passed on only if there is a device_map."""
     asks = [
         node for node in ast.walk(pipeline) if isinstance(node, ast.If) and occurs("device_map is not None", node.test)
     ]
-    return any(occurs('model_kwargs["dtype"] = dtype', one) for one in asks)
+    return any(occurs('model_kwargs["dtype"] = dtype', node) for node in asks)
 
 
 def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
@@ -64,19 +64,19 @@ def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
     """
     for cls in task.get("pt") or ():
         registered = getattr(getattr(cls, "_model_mapping", None), "_extra_content", {}).get(type(config), cls)
-        for one in registered if isinstance(registered, (tuple, list)) else (registered,):
-            if not scope.is_own(FIX.id, getattr(one, "from_pretrained", None)):
+        for model in registered if isinstance(registered, (tuple, list)) else (registered,):
+            if not scope.is_own(FIX.id, getattr(model, "from_pretrained", None)):
                 return True
     return False
 
 
 def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any], pipeline_class: Any) -> Any:
-    """The dtype that a model is loaded in; None where `model_kwargs` say it.
+    """The dtype that a model is loaded in, or None to leave it to the release.
 
     Args:
         dtype: the argument of this name, ``"auto"`` by default.
-        torch_dtype: the argument of before.
-        model_kwargs: what goes to ``from_pretrained``.
+        torch_dtype: the older argument.
+        model_kwargs: arguments of ``from_pretrained``.
         pipeline_class: one of your own, which may make inputs in float32, is given a dtype by the caller alone.
     """
     import torch

@@ -1,14 +1,14 @@
 """OSError: … does not appear to have a file named preprocessor_config.json, from a processor of 5.x.
 
 Symptom   `AutoProcessor`, `AutoImageProcessor` and `AutoFeatureExtractor` raise this for a folder that 5.x has written.
-Cause     5.x writes what image processor and feature extractor need into processor_config.json, below their names, and
-          no preprocessor_config.json.
+Cause     5.x writes the settings of image processor and feature extractor into processor_config.json, under their
+          names, and no preprocessor_config.json.
 Releases  4.36.0 to 4.55.4
 Upstream  4.56.0 reads both files
-Here      Where preprocessor_config.json is missing and processor_config.json has such a part, that is read; the
-          processor itself gets the rest. Video processors are left out; a class that is lacking stays upstream's error.
-          A part is what names its class, as 5.x writes it. Classes of your own read what the release gives them, also
-          where an argument of theirs is called like a part, and a program that handles the error does so as before.
+Here      If preprocessor_config.json is missing and processor_config.json has such a part, the part is read; the
+          processor itself gets the rest. Video processors are left out. A missing class still raises upstream's error.
+          A part names its class, as 5.x writes it. Classes of your own read the same file as in the release, even if
+          an argument of theirs has the name of a part. A program that handles the error gets it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ FIX = Fix(
     fixed_in="4.56.0",
     exempt={
         "transformers.models.timm_wrapper.image_processing_timm_wrapper:TimmWrapperImageProcessor"
-        ".get_image_processor_dict": "what it needs stands in config.json",
+        ".get_image_processor_dict": "its settings are in config.json",
     },
 )
 
 FILE = "processor_config.json"
 PARTS = ("image_processor", "feature_extractor", "video_processor", "audio_processor", "tokenizer")
 
-# What the methods take for themselves of the arguments that they are given; the rest they hand back.
+# The arguments that the methods use themselves; they return the rest.
 _LOOKS = ("cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "subfolder")
 _TAKEN = (
     *_LOOKS,
@@ -57,9 +57,9 @@ _MIXIN = "ImageProcessingMixin.get_image_processor_dict"
 
 @FIX.recognises
 def looks_in_one_file(node: ast.AST, *more: ast.AST) -> bool:
-    """Whether a method does not know of processor_config.json; processors go by what feature extractors know."""
+    """Whether a method does not read processor_config.json; processors follow feature extractors."""
     *_, last = (node, *more)
-    return "PROCESSOR_NAME" not in {one.id for one in ast.walk(last) if isinstance(one, ast.Name)}
+    return "PROCESSOR_NAME" not in {name.id for name in ast.walk(last) if isinstance(name, ast.Name)}
 
 
 @FIX.wraps(
@@ -107,19 +107,19 @@ def processor_without_its_parts(original: Callable[..., Any]) -> Callable[..., A
 
 
 def _or_part(part: str, original: Callable[..., Any], cls: Any, name: Any, kwargs: dict[str, Any]) -> Any:
-    """What stands in preprocessor_config.json; where there is none, that part of processor_config.json."""
+    """The content of preprocessor_config.json; if there is none, that part of processor_config.json."""
     try:
         return original(cls, name, **dict(kwargs))
     except OSError as error:
         if not is_of_the_library(cls) or not scope.is_declared(error, FIX.id, FIX.errors):
             raise
         path = _path(name, kwargs)
-        found = json.loads(Path(path).read_text(encoding="utf-8")).get(part) if path else None
-        if not _is_part(found):
+        settings = json.loads(Path(path).read_text(encoding="utf-8")).get(part) if path else None
+        if not _is_part(settings):
             raise
         sentence = f"{FIX.id}: {part} is read from {path}, where a later release wrote it."
         session.current().log.log(logging.INFO, sentence)
-        return found, {key: one for key, one in kwargs.items() if key not in _TAKEN}
+        return settings, {key: value for key, value in kwargs.items() if key not in _TAKEN}
 
 
 def _is_part(value: Any) -> bool:
@@ -138,7 +138,7 @@ def _path(name: Any, kwargs: dict[str, Any]) -> Optional[str]:
 
     known = {key: kwargs[key] for key in _LOOKS if kwargs.get(key) is not None}
     try:
-        found: Optional[str] = cached_file(str(name), FILE, **known)
-    except (OSError, ValueError):  # no such file, or no name that the hub could have
+        path: Optional[str] = cached_file(str(name), FILE, **known)
+    except (OSError, ValueError):  # no such file, or a name that the Hub cannot have
         return None
-    return found
+    return path

@@ -3,12 +3,12 @@
 Symptom   ``RuntimeError: … size mismatch for weight: copying a param with shape torch.Size([160, 2048]) …`` for each
           router, where the number of experts is not the class's default: 128 for Qwen3-MoE and the talker of
           Qwen3-Omni, 60 for Qwen3-VL-MoE.
-Cause     5.1.0 and later write ``num_local_experts`` where it was ``num_experts`` (Qwen3-VL-MoE: 5.4.0 and later), and
-          before that nobody reads it.
+Cause     5.1.0 and later write ``num_local_experts`` in place of ``num_experts`` (Qwen3-VL-MoE: 5.4.0 and later).
+          Earlier releases do not read it.
 Releases  Qwen3-MoE 4.51.0 to 5.0.0, the talker of Qwen3-Omni 4.57.1 to 5.0.0, Qwen3-VL-MoE 4.57.1 to 5.3.0
 Upstream  the name is understood since 5.1.0, and since 5.4.0 for Qwen3-VL-MoE
 Here      A configuration of the library that 5.1.0 or later has written takes the number under its new name, as they
-          do. What it writes has the old one. A ``num_local_experts`` of your own stays an attribute.
+          do. It is saved under the old name. A ``num_local_experts`` of your own stays an attribute.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CLASSES = {
 @FIX.recognises
 def knows_one_name(node: ast.AST, *more: ast.AST) -> bool:
     """Whether a class does not know the other name of its experts; only a class with its ``__init__`` is judged."""
-    strings = [one.value for whole in more for one in ast.walk(whole) if isinstance(one, ast.Constant)]
+    strings = [node.value for whole in more for node in ast.walk(whole) if isinstance(node, ast.Constant)]
     return bool(more) and KEY not in strings
 
 
@@ -49,7 +49,7 @@ def with_either_name(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the ``__init__`` of a configuration."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # it is called so in a traceback
-        # A part of a configuration names no release; what is made in code does not name its kind either.
+        # A part of a configuration names no release; a configuration built in code has no model_type either.
         form = {"rope_parameters", "model_type"} <= kwargs.keys()
         is_later = was_written_since(kwargs, Version("5.1.0"), form)
         if KEY in kwargs and "num_experts" not in kwargs and is_later and is_of_the_library(type(self)):

@@ -1,15 +1,16 @@
-"""Remote code: what a configuration sets as ``rope_scaling`` is completed before it has looked at it.
+"""Remote code: ``rope_scaling`` is completed before the configuration has checked it.
 
-Symptom   ``ValueError: `rope_scaling` must be a dictionary with two fields``, as the remote code of Phi-3, InternLM2
-          or MiniCPM says; ``AttributeError: ... has no attribute 'max_position_embeddings'`` where a
-          configuration sets that after a YaRN scaling.
-Cause     Setting ``rope_scaling`` writes the kind and the base into it at once, also before the library's ``__init__``
-          was called, which does it anyway, with all that it needs at hand.
+Symptom   ``ValueError: `rope_scaling` must be a dictionary with two fields`` from the remote code of Phi-3, InternLM2
+          or MiniCPM; ``AttributeError: ... has no attribute 'max_position_embeddings'`` if a configuration sets that
+          after a YaRN scaling.
+Cause     An assignment to ``rope_scaling`` adds the type and the base at once, even before the library's ``__init__``
+          is called, which adds them when all other attributes are set.
 Releases  5.21.0
 Upstream  fixed in 5.21.1
-Here      Where the class checks its scaling itself (``_rope_scaling_validation``), what it sets before that
-          ``__init__`` stays as it was set, as in 5.21.1. Any other scaling is completed as before; where that raises
-          the AttributeError, it stays as it was set. A caller of the function gets it completed, as before.
+Here      If the class checks its scaling itself (``_rope_scaling_validation``), a scaling that it sets before that
+          ``__init__`` stays unchanged, as in 5.21.1. Any other scaling is completed as before, or stays unchanged if
+          that raises the AttributeError. Direct callers of the function get a completed scaling, as before. A program
+          that handles the error gets it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    title="Remote code: `rope_scaling` must be a dictionary with two fields, though it has two",
+    title="Remote code raises: `rope_scaling` must be a dictionary with two fields, on transformers 5.21.0",
     kind="crash",
     fixed_in="5.21.1",
     errors=(
@@ -40,10 +41,10 @@ FIX = Fix(
     fingerprint_of=("transformers.configuration_utils:PreTrainedConfig.rope_scaling",),
 )
 def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], None]:
-    """What is set before the library's ``__init__`` is called waits for it."""
+    """Leave a scaling alone that is set before the library's ``__init__`` is called."""
 
     def standardize_rope_params(self: Any) -> None:
-        # Every configuration has that field, from the moment at which that is called.
+        # The library's __init__ sets problem_type on every configuration.
         if "problem_type" in vars(self) or sys._getframe(1).f_code.co_name != "rope_scaling":
             original(self)
         elif not hasattr(type(self), "_rope_scaling_validation"):
@@ -62,5 +63,5 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
 
 @FIX.recognises
 def is_broken(function: Any) -> bool:
-    """Setting it completes it, whenever that is."""
+    """Whether every assignment completes the scaling."""
     return occurs("if value is not None:\n    self.standardize_rope_params()", function)

@@ -5,9 +5,10 @@ Symptom   ``ValueError: `rope_scaling` must be a dictionary with two fields, `ty
 Cause     These releases are older than that scaling.
 Releases  4.36.0 to 4.42.4
 Upstream  transformers#32181 (4.43.0 computes it)
-Here      The configuration is taken if it has what the scaling needs, and the frequencies are scaled as Meta has
-          published it: those that turn less than ``low_freq_factor`` times within the original context are divided by
-          ``factor``, those that turn more than ``high_freq_factor`` times stay, between them both are mixed.
+Here      The configuration is accepted if it has all numbers of the scaling. The frequencies are scaled as Meta has
+          published: those that turn less than ``low_freq_factor`` times within the original context are divided by
+          ``factor``, those that turn more than ``high_freq_factor`` times stay, and those in between are interpolated.
+          A program that handles the ValueError gets it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hotfix.fix import Fix
 
 RELEASES = ">=4.36.0,<=4.42.4"
 FIX = Fix(
-    title="Llama 3.1 does not load: `rope_scaling` must be a dictionary with two fields",
+    title="Llama 3.1 raises ValueError: `rope_scaling` must be a dictionary with two fields, `type` and `factor`",
     kind="loading",
     fixed_in="4.43.0",
     errors=("ValueError: `rope_scaling` must be a dictionary with two fields, …'rope_type': 'llama3'…",),
@@ -65,7 +66,7 @@ FIX.edits(
             turns = scaling["original_max_position_embeddings"] / (2 * math.pi / frequencies)
             kept = ((turns - low) / (high - low)).clamp(0, 1)
             self.rotary_emb.inv_freq = (1 - kept) * frequencies / scaling["factor"] + kept * frequencies
-            if hasattr(self.rotary_emb, "_set_cos_sin_cache"):  # what was computed before
+            if hasattr(self.rotary_emb, "_set_cos_sin_cache"):  # computed with the old frequencies
                 self.rotary_emb._set_cos_sin_cache(
                     seq_len=self.rotary_emb.max_seq_len_cached,
                     device=frequencies.device,
@@ -79,10 +80,10 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(node: ast.AST) -> bool:
-    """It is Llama's, as it was before the scaling; models that look alike were never trained with it."""
+    """Whether it is Llama's method before the scaling; models with the same code were never trained with it."""
     if not isinstance(node, ast.ClassDef):
         return False
-    methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    methods = {method.name for method in node.body if isinstance(method, ast.FunctionDef)}
     return bool(
         {("LlamaConfig", "_rope_scaling_validation"), ("LlamaAttention", "_init_rope")}.intersection(
             (node.name, method) for method in methods

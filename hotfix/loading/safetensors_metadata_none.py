@@ -2,10 +2,10 @@
 
 Symptom   ``AttributeError: 'NoneType' object has no attribute 'get'`` from ``from_pretrained`` for files that FSDP of
           accelerate 0.34 and later, mlx or ``safetensors.torch.save_file`` have written.
-Cause     The metadata of a file of safetensors are asked for the format, and a file need not have any.
+Cause     The release reads the format from the metadata of a safetensors file, which may have none.
 Releases  4.36.0 to 4.47.1
 Upstream  transformers#33400 (fixed in 4.48.0)
-Here      A file without metadata is taken for one of PyTorch, as in 4.48.0. A program that handles the AttributeError
+Here      A file without metadata is read as one of PyTorch, as in 4.48.0. A program that handles the AttributeError
           gets it.
 """
 
@@ -18,7 +18,7 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="Weights without metadata are refused: 'NoneType' object has no attribute 'get'",
+    title="Loading safetensors without metadata raises: 'NoneType' object has no attribute 'get'",
     kind="loading",
     upstream=("transformers#33400", "LlamaFactory#6803", "safetensors#549"),
     fixed_in="4.48.0",

@@ -3,13 +3,13 @@
 Symptom   ``AttributeError: 'BaichuanTokenizer' object has no attribute 'sp_model'``, ``'ChatGLMTokenizer' object has no
           attribute 'tokenizer'``, later ``BaichuanTokenizer has no attribute sp_model``, from
           ``AutoTokenizer.from_pretrained(…, trust_remote_code=True)``.
-Cause     Since 4.34 the base class adds special tokens that the vocabulary lacks, and asks for the vocabulary in its
-          own ``__init__``. Classes from before that have none yet.
+Cause     Since 4.34 the base class reads the vocabulary in its own ``__init__``, to add missing special tokens.
+          Older classes have no vocabulary yet.
 Releases  4.36.0 to 4.57.6 (and since 4.34.0); 5.x, which asks in more places, is left alone
 Upstream  Baichuan2#192, Langchain-Chatchat#1665, LLaMA-Factory#1102 and eight more (not repaired; the classes were)
-Here      A class that has no vocabulary yet gets its special tokens when it is complete, before ``from_pretrained``
-          hands it over: the same ids as those of a class that reads its vocabulary first. Made by hand, without
-          ``from_pretrained``, it fails as before.
+Here      A class without a vocabulary gets its special tokens once it is complete, before ``from_pretrained`` returns
+          it. Its ids are those of a class that reads its vocabulary first. Built without ``from_pretrained``, it fails
+          as before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hotfix import asking
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Custom tokenizers from before 4.34 do not load: they have no attribute 'sp_model', or 'tokenizer'",
+    title="trust_remote_code tokenizers (Baichuan, ChatGLM): object has no attribute 'sp_model' or 'tokenizer'",
     kind="loading",
     upstream=("baichuan-inc/Baichuan2#192", "chatchat-space/Langchain-Chatchat#1665", "hiyouga/LlamaFactory#1102"),
     group="removed-names",
@@ -47,12 +47,12 @@ FIX.edits(
         """,
 )
 
-# The tokenizers that wait for their tokens; None where nothing is being loaded.
+# Tokenizers with postponed tokens; None while nothing is being loaded.
 _waiting: ContextVar[Any] = ContextVar("_waiting", default=None)
 
 
 def add_now_or_later(tokenizer: Any, tokens: list[Any]) -> None:
-    """Add special tokens; where the class has no vocabulary yet, and is being loaded, when it is complete."""
+    """Add special tokens, or postpone it if the class is being loaded and has no vocabulary yet."""
     waiting = _waiting.get()
     try:
         tokenizer._add_tokens(tokens, special_tokens=True)
@@ -65,13 +65,13 @@ def add_now_or_later(tokenizer: Any, tokens: list[Any]) -> None:
 
 def _lacks(tokenizer: Any, error: AttributeError) -> bool:
     """Whether the error is about an attribute that this very object does not have."""
-    said = re.fullmatch(r"'?(\w+)'?(?: object)? has no attribute '?(\w+).*", str(error), re.S)
-    return said is not None and said[1] == type(tokenizer).__name__ and said[2] not in vars(tokenizer)
+    parts = re.fullmatch(r"'?(\w+)'?(?: object)? has no attribute '?(\w+).*", str(error), re.S)
+    return parts is not None and parts[1] == type(tokenizer).__name__ and parts[2] not in vars(tokenizer)
 
 
 @FIX.accompanies("transformers.tokenization_utils_base:PreTrainedTokenizerBase._from_pretrained")
 def completed(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around what makes a tokenizer of files."""
+    """Add the postponed tokens once the tokenizer is complete."""
 
     def _from_pretrained(cls: Any, *args: Any, **kwargs: Any) -> Any:
         waiting: list[tuple[Any, list[Any]]] = []

@@ -1,15 +1,15 @@
 """ValueError: Tokenizer class TokenizersBackend does not exist or is not currently imported.
 
-Symptom   `AutoTokenizer.from_pretrained` of what 5.x has saved raises this in every release of 4.x. With a class that
-          is asked for by name it loads, warns of another class, and writes what it does not know when it is saved.
-Cause     5.x calls a tokenizer that is nothing but its tokenizer.json `TokenizersBackend`; in 4.x that is
-          `PreTrainedTokenizerFast`. Beside it stand keys of the process that wrote the file (`backend`, `is_local`).
+Symptom   `AutoTokenizer.from_pretrained` raises this in every release of 4.x for a tokenizer that 5.x has saved. A
+          named class loads it, warns about another class, and keeps unknown keys when it saves the tokenizer.
+Cause     A tokenizer that consists of its tokenizer.json is a `TokenizersBackend` in 5.x, and a
+          `PreTrainedTokenizerFast` in 4.x. 5.x also writes keys about its process (`backend`, `is_local`).
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  mlx-lm#683, LLaMA-Factory#9699, transformers#47553 (the class came with transformers 5.0.0)
-Here      The class has its name of 4.x where tokenizer_config.json is read, and the keys of the process are gone. Ids,
-          special tokens and chats are those of 5.x. Other classes that 4.x lacks stay upstream's error. The settings of
-          a tokenizer class of your own stay as they are, whatever its arguments are called. A program that handles the
-          ValueError gets it.
+Here      The class gets its name of 4.x when tokenizer_config.json is read, and the keys of the process are removed.
+          Ids, special tokens and chats are those of 5.x. Other classes that 4.x lacks still raise upstream's error. The
+          settings of a tokenizer class of your own stay as they are, whatever the names of its arguments. A program
+          that handles the ValueError gets it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ BASE = "PreTrainedTokenizerBase._from_pretrained"
     fingerprint_of=("get_tokenizer_config", "tokenizer_class_from_name"),
 )
 def with_name_of_this_release(config: dict[str, Any], path: str) -> dict[str, Any]:
-    """What stands in tokenizer_config.json, with a class that 4.x has; nothing but its name changes.
+    """Rename the class in tokenizer_config.json to one that 4.x has; nothing else changes.
 
     Args:
-        config: what was read.
+        config: the content of the file.
         path: of the file.
     """
     asks = sys._getframe(2)
@@ -72,10 +72,10 @@ def with_name_of_this_release(config: dict[str, Any], path: str) -> dict[str, An
     fingerprint_of=(BASE, NAMES),
 )
 def with_class_of_this_release(config: dict[str, Any], path: str, cls: type) -> dict[str, Any]:
-    """What stands in tokenizer_config.json, with a class that 4.x has.
+    """Rename the class in tokenizer_config.json, and remove the keys of the process that wrote it.
 
     Args:
-        config: what was read.
+        config: the content of the file.
         path: of the file.
         cls: the tokenizer class.
     """

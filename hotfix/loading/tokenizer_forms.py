@@ -1,7 +1,7 @@
-"""What 4.x understands of tokenizer files, and what 5.x has written there.
+"""Translate tokenizer files of 5.x into the form that 4.x understands.
 
-Pure, as `forms`: a dictionary in, a new one and findings out; only the standard library is used. A file that 4.x
-understands as it is comes back equal, without findings. Whether the release is one of 4.x is for the caller to know.
+Pure, as `forms`: a dictionary in, a new one and findings out, with only the standard library. A file that 4.x
+understands comes back equal, without findings. The caller knows whether the release is one of 4.x.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ FILE = "tokenizer_config.json"
 TOKENIZER = "tokenizer.json"
 
 _CLASSES = {"TokenizersBackend": "PreTrainedTokenizerFast"}
-"""Classes of 5.x that are what a class of 4.x is: nothing but what tokenizer.json says."""
+"""Classes of 5.x, and the class of 4.x that also uses tokenizer.json alone."""
 
 _BACKENDS = ("tokenizers", "sentencepiece", "custom", "mistral_common")
-"""What 5.x writes as ``backend``. A tokenizer that goes by tokenizer.json has no ``added_tokens_decoder`` there; 4.x
-always writes one."""
+"""Values that 5.x writes as ``backend``. Its tokenizers with a tokenizer.json have no ``added_tokens_decoder``, which
+4.x always writes."""
 
 _WRITTEN_ALONG = ("backend", "is_local", "local_files_only")
-"""How the tokenizer was made in the process that wrote the file; nothing reads it."""
+"""Facts about the process that wrote the file; nothing reads them."""
 
 
 def is_of_5x(config: Mapping[str, Any]) -> bool:
-    """Whether 5.x wrote the settings of a tokenizer: they have a form that 4.x cannot have written.
+    """Whether 5.x wrote the settings of a tokenizer, in a form that 4.x cannot have written.
 
     Args:
-        config: what stands in ``tokenizer_config.json``.
+        config: content of ``tokenizer_config.json``.
     """
     backend = config.get("backend")
     if backend == "tokenizers":
@@ -38,11 +38,11 @@ def is_of_5x(config: Mapping[str, Any]) -> bool:
 
 
 def renamed_class(config: Mapping[str, Any], others: Collection[str] = ()) -> tuple[dict[str, Any], list[Finding]]:
-    """The class under the name that it has in 4.x; everything else stays.
+    """Rename the class to its name in 4.x; everything else stays.
 
     Args:
-        config: what stands in ``tokenizer_config.json``; it is not changed.
-        others: names of classes that are not the library's; remote code has its own, too.
+        config: content of ``tokenizer_config.json``; it is not changed.
+        others: names of classes that are not the library's, apart from those of remote code.
     """
     name = str(config.get("tokenizer_class"))
     if name not in _CLASSES or name in others or config.get("auto_map"):
@@ -53,78 +53,78 @@ def renamed_class(config: Mapping[str, Any], others: Collection[str] = ()) -> tu
 
 
 def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """The class under the name that it has in 4.x, and without what was written along; blanks stay where they are.
+    """Rename the class to its name in 4.x, remove keys that nothing reads, and keep spaces where they are.
 
     Args:
-        config: what stands in ``tokenizer_config.json``; it is not changed.
+        config: content of ``tokenizer_config.json``; it is not changed.
     """
     if not is_of_5x(config):
         return dict(config), []
     result, findings = renamed_class({key: value for key, value in config.items() if key not in _WRITTEN_ALONG})
-    # What 5.x does where nothing is said; releases before 4.45.0 take blanks away before full stops.
+    # The default of 5.x; releases before 4.45.0 remove spaces before full stops.
     result.setdefault("clean_up_tokenization_spaces", False)
     return result, findings
 
 
 def extra_special_tokens(config: Mapping[str, Any], is_refused: bool = True) -> tuple[dict[str, Any], list[Finding]]:
-    """Special tokens without a name of their own, where 4.x has them: among ``additional_special_tokens``.
+    """Move special tokens without a name to ``additional_special_tokens``, as in 4.x.
 
     Args:
-        config: what stands in ``tokenizer_config.json``; it is not changed.
-        is_refused: whether the release refuses every list; one that does not may have written it itself.
+        config: content of ``tokenizer_config.json``; it is not changed.
+        is_refused: whether the release refuses every list; a release that does not may have written the list itself.
     """
     extra = config.get("extra_special_tokens")
     if not isinstance(extra, (list, tuple)) or not (is_refused or is_of_5x(config)):
         return dict(config), []
-    found = {key: value for key, value in config.items() if key != "extra_special_tokens"}
-    listed = list(found.get("additional_special_tokens") or [])
-    listed += [one for one in extra if one not in listed]
+    result = {key: value for key, value in config.items() if key != "extra_special_tokens"}
+    listed = list(result.get("additional_special_tokens") or [])
+    listed += [token for token in extra if token not in listed]
     if listed:
-        found["additional_special_tokens"] = listed
+        result["additional_special_tokens"] = listed
     sentence = "4.x takes a dictionary of names here; tokens without names are its additional_special_tokens."
-    return found, [Finding("extra_special_tokens", Outcome.TRANSLATED, sentence, FILE)]
+    return result, [Finding("extra_special_tokens", Outcome.TRANSLATED, sentence, FILE)]
 
 
 def ends_of_template(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Whether texts begin and end with a special token, said in words, where 5.x leaves it to tokenizer.json.
+    """Set ``add_bos_token`` and ``add_eos_token``, which 5.x leaves to the template in tokenizer.json.
 
     Args:
-        config: what stands in ``tokenizer_config.json``; it is not changed.
-        tokenizer: what stands in ``tokenizer.json`` beside it.
+        config: content of ``tokenizer_config.json``; it is not changed.
+        tokenizer: content of ``tokenizer.json`` next to it.
 
     Returns:
-        The settings with ``add_bos_token`` and ``add_eos_token``, where the template is one that these two make; else,
-        and where the settings have one of them, the settings as they are.
+        The settings with both keys, if the two can make the template. Otherwise, or if the settings have one of the
+        keys, the settings as they are.
     """
     if not is_of_5x(config) or {"add_bos_token", "add_eos_token"} & config.keys():
         return dict(config), []
-    found = _ends(tokenizer.get("post_processor"), _content(config, "bos_token"), _content(config, "eos_token"))
-    if found is None:
+    both = _ends(tokenizer.get("post_processor"), _content(config, "bos_token"), _content(config, "eos_token"))
+    if both is None:
         return dict(config), []
-    begins, ends = found
+    begins, ends = both
     sentence = "4.x makes the template anew from add_bos_token and add_eos_token, which 5.x does not write."
     finding = Finding("add_bos_token", Outcome.TRANSLATED, sentence, FILE)
     return {**config, "add_bos_token": begins, "add_eos_token": ends}, [finding]
 
 
 def _ends(processor: Any, first: str, last: str) -> Optional[tuple[bool, bool]]:
-    """Whether a template adds a first and a last token to each text, or None where it does something else."""
+    """Whether a template adds a first and a last token to each text; None if it does anything else."""
     if processor is None:
         return False, False
     if not isinstance(processor, Mapping) or processor.get("type") != "TemplateProcessing":
         return None
-    single = [_piece(one) for one in processor.get("single", ())]
+    single = [_piece(piece) for piece in processor.get("single", ())]
     for begins, ends in ((True, False), (False, True), (True, True), (False, False)):
         text = [*([first] if begins else []), "A", *([last] if ends else [])]
         other = [*([first] if begins else []), "B", *([last] if ends else [])]
-        pair = [_piece(one) for one in processor.get("pair", ())]
+        pair = [_piece(piece) for piece in processor.get("pair", ())]
         if single == text and pair == text + other and (first or not begins) and (last or not ends):
             return begins, ends
     return None
 
 
-def _piece(one: Mapping[str, Any]) -> str:
-    return str(next(iter(one.values()))["id"])
+def _piece(piece: Mapping[str, Any]) -> str:
+    return str(next(iter(piece.values()))["id"])
 
 
 def _content(config: Mapping[str, Any], name: str) -> str:
@@ -137,13 +137,13 @@ class Unwritable(ValueError):
 
 
 def merges_in_words(tokenizer: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """The pairs of a BPE as ``"a b"``, which is how tokenizers before 0.20 reads them.
+    """Write the pairs of a BPE as ``"a b"``, as tokenizers before 0.20 reads them.
 
     Args:
-        tokenizer: what stands in ``tokenizer.json``; it is not changed.
+        tokenizer: content of ``tokenizer.json``; it is not changed.
 
     Raises:
-        Unwritable: a part of a pair has a blank in it, so that the old form would mean another pair.
+        Unwritable: a part of a pair has a space, so that the old form would mean another pair.
     """
     model = tokenizer.get("model")
     merges = model.get("merges") if isinstance(model, Mapping) else None
@@ -152,6 +152,6 @@ def merges_in_words(tokenizer: Mapping[str, Any]) -> tuple[dict[str, Any], list[
     for number, pair in enumerate(merges):
         if len(pair) != 2 or any(" " in part for part in pair):
             raise Unwritable(f"{TOKENIZER}: model.merges[{number}] is {pair!r}, which tokenizers<0.20 cannot read")
-    found = {**tokenizer, "model": {**model, "merges": [" ".join(pair) for pair in merges]}}
+    result = {**tokenizer, "model": {**model, "merges": [" ".join(pair) for pair in merges]}}
     sentence = f"tokenizers<0.20 reads pairs as words ({len(merges)} of them)."
-    return found, [Finding("model.merges", Outcome.TRANSLATED, sentence, TOKENIZER)]
+    return result, [Finding("model.merges", Outcome.TRANSLATED, sentence, TOKENIZER)]

@@ -2,13 +2,13 @@
 
 Symptom   ``AttributeError: 'dict' object has no attribute 'model_type'`` from ``AutoTokenizer.from_pretrained(folder)``
           for every fast tokenizer with more than 100,000 tokens (Qwen, Llama 3, DeepSeek) beside a ``config.json``.
-Cause     Whether a Mistral tokenizer with an outdated pattern is there is read from ``config.json``, and what the JSON
-          gave is asked for an attribute.
+Cause     To find Mistral tokenizers with an outdated pattern, the release reads ``config.json``, and uses the
+          dictionary like an object.
 Releases  4.57.2
 Upstream  transformers#42389 (fixed in 4.57.3)
-Here      The dictionary is asked for its key, which stock cannot do without an error. Ids are those of 4.57.3. A folder
-          without ``config.json``, and one that 5.x wrote, is taken for Mistral's as before: nothing raises there, and
-          ``fix_mistral_regex=True`` does what it says. A program that handles the AttributeError gets it.
+Here      The key is read from the dictionary. Ids are those of 4.57.3. A folder without ``config.json``, or written by
+          5.x, counts as Mistral's as before: it loads without an error, and ``fix_mistral_regex=True`` works. A program
+          that handles the AttributeError gets it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="Large local tokenizers do not load: AttributeError: 'dict' object has no attribute 'model_type'",
+    title="AutoTokenizer.from_pretrained(folder) raises: 'dict' object has no attribute 'model_type'",
     kind="loading",
     upstream=("transformers#42369", "transformers#42374", "transformers#42389"),
     errors=("AttributeError: 'dict' object has no attribute 'model_type'",),
@@ -45,7 +45,7 @@ def model_type(config: Any) -> Any:
     """The kind of a model; the release's own error where the program handles that.
 
     Args:
-        config: what stands in ``config.json``.
+        config: the content of ``config.json``.
     """
     if isinstance(config, dict) and not scope.is_handled(FIX.id, AttributeError, sys._getframe(1)):
         return config.get("model_type")

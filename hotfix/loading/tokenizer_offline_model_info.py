@@ -3,13 +3,13 @@
 Symptom   ``OfflineModeIsEnabled`` (4.57.3), or ``FileNotFoundError`` with the name of the repository (4.57.2), from
           ``AutoTokenizer.from_pretrained("organisation/model")`` with ``HF_HUB_OFFLINE=1`` or ``local_files_only=True``
           on a machine that has it in its cache. Fast tokenizers with more than 100,000 tokens.
-Cause     The Hub is asked whether the model descends from one of Mistral's, also where nobody may ask it. In 4.57.2
-          the name of the repository is listed as if it were a folder, too.
+Cause     The release asks the Hub whether the model descends from one of Mistral's, even in offline mode. 4.57.2 also
+          lists the name of the repository as a folder.
 Releases  4.57.2 and 4.57.3
 Upstream  transformers#42528, transformers#43200 (fixed in 4.57.4)
-Here      Where the Hub may not be asked, and the question fails, the ``config.json`` that is in the cache decides, as
-          for a local folder. Ids are those of 4.57.4. With ``local_files_only=True`` that holds here, too; upstream
-          does it later than 4.57.6. Where the question succeeds, nothing changes.
+Here      If the request fails in offline mode, the ``config.json`` in the cache decides, as for a local folder. Ids
+          are those of 4.57.4. The same holds for ``local_files_only=True``, which upstream repaired after 4.57.6. If
+          the request succeeds, nothing changes.
 """
 
 from __future__ import annotations

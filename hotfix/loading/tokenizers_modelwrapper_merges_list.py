@@ -2,11 +2,11 @@
 
 Symptom   A tokenizer whose tokenizer.json was written by tokenizers 0.20 or later raises this where an old transformers
           pins tokenizers below 0.20.
-Cause     tokenizers 0.20 writes the merges of a BPE as pairs; before, they were words with a blank between.
+Cause     tokenizers 0.20 writes the merges of a BPE as pairs; before, they were words with a space between them.
 Releases  4.36.0 to 4.44.2 with tokenizers<0.20
 Upstream  ktransformers#433, open-instruct#738, LLaMA-Factory#5592 (transformers 4.45.0 asks for tokenizers 0.20)
-Here      Where the file cannot be read as it is, and its merges are pairs, it is read with words in their place. A part
-          with a blank in it has no such form: an error names it. What else cannot be read stays upstream's error.
+Here      If the file cannot be read and its merges are pairs, it is read with words in their place. A part with a
+          space has no such form: an error names it. Any other file that cannot be read raises upstream's error.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ FIX.edits(
 
 
 def read_tokenizer(cls: Any, path: str) -> Any:
-    """A tokenizer of a file, in whichever form its merges are.
+    """Read a tokenizer from a file, with its merges in either form.
 
     Args:
         cls: `tokenizers.Tokenizer`.
         path: of tokenizer.json.
 
     Raises:
-        Unwritable: a merge has no form that these tokenizers could read.
+        Unwritable: a merge has no form that these tokenizers can read.
     """
     try:
         return cls.from_file(path)
     except Exception as error:  # tokenizers raises no class of its own
         if not scope.is_declared(error, FIX.id, FIX.errors):
             raise
-        found, findings = merges_in_words(json.loads(Path(path).read_text(encoding="utf-8")))
+        content, findings = merges_in_words(json.loads(Path(path).read_text(encoding="utf-8")))
         if not findings:
             raise
         report(FIX, str(path), findings)
-        return cls.from_str(json.dumps(found, ensure_ascii=False))
+        return cls.from_str(json.dumps(content, ensure_ascii=False))

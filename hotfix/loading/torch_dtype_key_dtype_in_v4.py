@@ -1,14 +1,14 @@
 """The dtype that a checkpoint was saved in is not read from its configuration.
 
-Symptom   Silent. `config.torch_dtype` is None where `config.json` says ``"dtype": "bfloat16"``: `AutoModel.from_config`
-          makes a model in float32, and what goes by the configuration (serving engines, adapters) takes its default.
-Cause     4.56.0 renamed the key; what was written since has `dtype` alone, which older releases take for an attribute
-          that they do not know.
+Symptom   Silent. `config.torch_dtype` is None although `config.json` has ``"dtype": "bfloat16"``.
+          `AutoModel.from_config` builds a model in float32, and other readers of the configuration (serving engines,
+          adapters) use a default.
+Cause     4.56.0 renamed the key. Files written since have only `dtype`, an unknown attribute for older releases.
 Releases  4.36.0 to 4.55.4
 Upstream  transformers#39782 (4.56.0 reads both)
-Here      In a file that 4.56 or later wrote, the key has its old name as well before a configuration of the library is
-          made of it, in sub-configurations, too. A file that has both keys is read as before, and so is every file of a
-          configuration class of your own. Equal to `config.dtype` of 4.56.0.
+Here      In a file that 4.56 or later wrote, the key gets its old name as well before the configuration is built, also
+          in sub-configurations. A file with both keys is read as before, and so is every file of a configuration class
+          of your own. Equal to `config.dtype` of 4.56.0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hotfix.loading._reading import translated
 from hotfix.loading.forms import Rule
 
 FIX = Fix(
-    title="The dtype that a checkpoint was saved in is not read from its configuration",
+    title="config.torch_dtype is None for checkpoints saved by transformers 4.56 or later",
     kind="silent",
     upstream=("transformers#39782",),
     fixed_in="4.56.0",
@@ -40,11 +40,11 @@ FROM_DICT = f"transformers.configuration_utils:{CLASS}.from_dict"
     fingerprint_of=(f"{CLASS}.from_dict", f"{CLASS}.__init__"),
 )
 def with_dtype_of_this_release(config: Mapping[str, Any], cls: type, given: dict[str, Any]) -> Mapping[str, Any]:
-    """A configuration with `torch_dtype`.
+    """Add `torch_dtype` to a configuration.
 
     Args:
-        config: what was read.
+        config: the content of the file.
         cls: the configuration class.
-        given: what the caller has passed by keyword.
+        given: the caller's keyword arguments.
     """
     return translated(FIX, frozenset({Rule.DTYPE}), config, cls, given)

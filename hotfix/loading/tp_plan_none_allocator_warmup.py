@@ -1,11 +1,11 @@
-"""Models without a plan for tensor parallelism cannot be loaded to an accelerator in a process group.
+"""Models without a tensor-parallel plan cannot be loaded to an accelerator under torchrun.
 
 Symptom   ``TypeError: 'NoneType' object is not iterable`` in ``caching_allocator_warmup``, from ``from_pretrained()``
           with a ``device_map`` under ``torchrun``.
-Cause     Where torch.distributed is initialised, the plan is read, and most models have none.
+Cause     If torch.distributed is initialized, the plan is read, and most models have none.
 Releases  4.50.0 to 4.53.3
 Upstream  fixed in 4.54.0
-Here      No plan is an empty one, as in 4.54.0.
+Here      A missing plan counts as empty, as in 4.54.0.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """A tokenizer that 5.x has saved without a first token gets one in 4.x, or loses its last one.
 
-Symptom   Silent. Ids of a Llama, Gemma or Cohere tokenizer begin with the token for the beginning of a text although in
-          5.x they do not, or lack the one for the end.
-Cause     5.x leaves what is put around a text to the template in tokenizer.json, and writes `add_bos_token` and
-          `add_eos_token` no longer. The classes of 4.x make the template anew from these, by default True and False.
+Symptom   Silent. Ids of a Llama, Gemma or Cohere tokenizer begin with the BOS token although in 5.x they do not, or
+          lack the EOS token.
+Cause     5.x keeps special tokens around a text in the template of tokenizer.json, and no longer writes
+          `add_bos_token` and `add_eos_token`. The classes of 4.x build the template from these, by default True and
+          False.
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  not reported (5.0.0 goes by tokenizer.json)
-Here      Where 5.x wrote the settings, and the class makes a template of its own, the two are read off the template of
-          tokenizer.json. A template that they cannot make is left alone, as are settings that have one of them. Ids are
-          those of 5.x; what the caller passes wins. A tokenizer class of your own stays as it is.
+Here      If 5.x wrote the settings, and the class builds a template, the two are derived from the template in
+          tokenizer.json. A template that they cannot express is left alone, as are settings with one of them. Ids are
+          those of 5.x. The caller's arguments take precedence. A tokenizer class of your own stays as it is.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from hotfix.loading.forms import Finding
 from hotfix.loading.tokenizer_forms import ends_of_template, is_of_5x
 
 FIX = Fix(
-    title="A tokenizer that 5.x has saved without a first token gets one in 4.x, or loses its last one",
+    title="Tokenizers saved by transformers 5.x get a BOS token in 4.x, or lose their EOS token",
     kind="silent",
     fixed_in="5.0.0",
-    order=1,  # of calls behind one statement the last that is put there comes first, and others take the key away
+    order=1,  # the last call that is inserted after a statement runs first, and others remove the key
 )
 
 NAMES = "transformers.models.auto.tokenization_auto:tokenizer_class_from_name"
@@ -43,13 +44,13 @@ BASE = "PreTrainedTokenizerBase._from_pretrained"
     fingerprint_of=(BASE, NAMES),
 )
 def with_ends_of_its_template(config: dict[str, Any], path: str, files: dict[str, Any], cls: type) -> dict[str, Any]:
-    """What stands in tokenizer_config.json, with what tokenizer.json puts around a text.
+    """Add ``add_bos_token`` and ``add_eos_token`` to tokenizer_config.json, derived from tokenizer.json.
 
     Args:
-        config: what was read.
-        path: of the file.
-        files: where the files of the tokenizer are.
-        cls: its class.
+        config: the content of the file.
+        path: path of the file.
+        files: paths of the tokenizer's files.
+        cls: the tokenizer class.
     """
     tokenizer = files.get("tokenizer_file")
     if not tokenizer or not hasattr(cls, "update_post_processor"):

@@ -1,12 +1,12 @@
-"""Special tokens without a name of their own are no special tokens any more when 5.x reads what 4.x has written.
+"""The additional special tokens of a tokenizer that 4.x has saved are not special in 5.x.
 
-Symptom   Silent. ``all_special_tokens`` and ``all_special_ids`` lack what ``tokenizer_config.json`` lists under
-          ``additional_special_tokens``; what goes by them (masks of special tokens, stop tokens) is wrong.
-Cause     4.47 to 4.57 write ``"extra_special_tokens": {}`` beside it, and the list is given up where that key is there,
+Symptom   Silent. ``all_special_tokens`` and ``all_special_ids`` lack the ``additional_special_tokens`` of
+          ``tokenizer_config.json``; masks of special tokens and stop tokens are wrong.
+Cause     4.47 to 4.57 also write ``"extra_special_tokens": {}``, and the release drops the list if that key exists,
           empty or not.
 Releases  5.1.0 to 5.17.0
 Upstream  fixed in 5.18.0
-Here      An empty key gives way to the list. Equal to 5.18.0. Where both keys list tokens, nothing changes.
+Here      The list replaces an empty key. Equal to 5.18.0. If both keys list tokens, nothing changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FIX = Fix(
     title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
     kind="silent",
     fixed_in="5.18.0",
-    everyone="only where the newer key is there and empty: the new code tests it",
+    everyone="only where the newer key exists and is empty: the new code tests it",
 )
 
 FIX.edits(

@@ -1,20 +1,21 @@
 """A checkpoint of 4.x whose head is its embedding table is loaded in 5.x with a random head.
 
-Symptom   Silent, but for one line of the load report that calls ``lm_head.weight`` missing: the model writes gibberish,
-          a masked language model scores at chance, the loss of a fine-tune begins at the logarithm of the vocabulary.
-Cause     That a model ties its head is what 4.x takes for granted, and is not written down; of a model of text and
-          pictures it stands in ``text_config`` alone. In 5.x the configuration itself has to say it: some classes have
-          no default for it, others do not ask ``text_config``.
+Symptom   Silent, except for one line of the load report that lists ``lm_head.weight`` as missing: the model writes
+          gibberish, a masked language model scores at chance, the loss of a fine-tune begins at the logarithm of the
+          vocabulary size.
+Cause     4.x ties the head by default, and does not write this into the file; a vision-language model has it in
+          ``text_config`` only. 5.x reads it from the main configuration: some classes have no default, others ignore
+          ``text_config``.
 Releases  Qwen2-VL, Qwen2.5-VL, GLM-4V, GLM-4V MoE 5.0.0 to 5.15.1, GLM-OCR 5.1.0 to 5.15.1; VideoLLaMA 3 5.0.0 to
           5.7.0; Janus 5.0.0 to 5.5.4; CamemBERT, ShieldGemma 2 5.0.0 to 5.3.0; InternVL, Florence-2, Mamba,
           Falcon Mamba, LFM2-VL, Ovis 2, DeepSeek-VL, LLaVA-OneVision, LLaVA-NeXT-Video 5.0.0
 Upstream  transformers#42523, transformers#44671, transformers#44931, transformers#44976, transformers#45031,
           transformers#45857; the fixed release differs by class
-Here      The configuration of a file that 4.x wrote takes the value of its ``text_config``, or that of 4.x, as 4.57.6
-          does. A file that says it itself keeps what it says; where it has a head of its own, that is loaded. What is
-          made in code, or was written by 5.x or by nobody that it names, is as the release makes it.
-          Fast VLM (5.0.0), PerceptionLM, PE Audio-Video and I-BERT (to 5.5.4) have the bug as well, and are left as
-          they are: no case of the first three runs without timm, and the last has no function that could be edited.
+Here      The configuration of a file that 4.x wrote takes the value of its ``text_config``, or the default of 4.x, as
+          in 4.57.6. A value in the file stays, and a separate head in the file is loaded. A configuration that is built
+          in code, or read from a file of 5.x or of an unnamed release, stays as it is in the release.
+          Fast VLM (5.0.0), PerceptionLM, PE Audio-Video and I-BERT (to 5.5.4) have the same bug, and are not repaired:
+          no case of the first three runs without timm, and the last has no function that could be edited.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Qwen2.5-VL, InternVL, Mamba, CamemBERT and others saved by 4.x are loaded in 5.x with a random head",
+    title="lm_head.weight missing in transformers 5: Qwen2.5-VL, InternVL, Mamba, CamemBERT saved by 4.x",
     kind="silent",
     upstream=(
         "transformers#42523",
@@ -39,14 +40,14 @@ FIX = Fix(
         "vllm#33359",
     ),
     everyone="only for files that 4.x wrote: the new code tests it itself",
-    fixed_in="5.16.0",  # the last of them; the table tells of each
-    # What takes no answer of a configuration for a no; it is judged with every class.
+    fixed_in="5.16.0",  # the last class; the table has the release of each
+    # The function that takes a missing value for False; it is judged with every class.
     prefilter='getattr(self.config, "tie_word_embeddings", False)',
 )
 
 _ASKS = "transformers.modeling_utils:PreTrainedModel.get_expanded_tied_weights_keys"
 
-# Package, class, and the releases in which its `__init__`, later its `__post_init__`, says nothing of text_config.
+# Package, class, and the releases in which its `__init__`, later its `__post_init__`, ignores text_config.
 _NOT_ASKED = (
     ("qwen2_vl", "Qwen2VLConfig", ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.15.1"),
     ("qwen2_5_vl", "Qwen2_5_VLConfig", ">=5.0.0,<=5.3.0", ">=5.4.0,<=5.15.1"),
@@ -58,7 +59,7 @@ _NOT_ASKED = (
     ("llava_next_video", "LlavaNextVideoConfig", "==5.0.0", ""),
 )
 _AS_ITS_TEXT = 'getattr(getattr(self, "text_config", None), "tie_word_embeddings", True)'
-# The same of classes that have no default at all, with what the first fixed release takes.
+# The same for classes without any default, and the default of the first fixed release.
 _WITHOUT_DEFAULT = (
     ("internvl", "InternVLConfig", "==5.0.0", "", _AS_ITS_TEXT),
     ("florence2", "Florence2Config", "==5.0.0", "", _AS_ITS_TEXT),
@@ -119,11 +120,11 @@ for _package, _name, _early, _late, _default in _WITHOUT_DEFAULT:
 
 
 def is_of_4x(config: Any, given: Mapping[str, Any]) -> bool:
-    """Whether a configuration is read from a file that 4.x wrote, which is in that file.
+    """Whether a configuration is read from a file that 4.x wrote, as the file says.
 
     Args:
-        config: the configuration, which may know it already.
-        given: what it was made of.
+        config: the configuration, which may have the release as an attribute.
+        given: the keyword arguments of its constructor.
     """
     written = str(getattr(config, "transformers_version", None) or given.get("transformers_version") or "")
     return written.partition(".")[0] == "4"
@@ -132,7 +133,7 @@ def is_of_4x(config: Any, given: Mapping[str, Any]) -> bool:
 @FIX.recognises
 def says_nothing(*nodes: ast.AST) -> bool:
     """Whether a configuration class has no default that ties the head, and does not ask its ``text_config`` either."""
-    classes = [one for one in nodes if isinstance(one, ast.ClassDef)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     return bool(classes) and len(nodes) > 1 and not any(_ties(node) for cls in classes for node in ast.walk(cls))
 
 
@@ -146,7 +147,7 @@ def _ties(node: ast.AST) -> bool:
         return _KEY in ast.dump(node.targets[0]) and "text_config" in ast.dump(node.value)
     if isinstance(node, ast.arguments):
         defaults = node.args[len(node.args) - len(node.defaults) :]
-        return any(one.arg == _KEY and _is_true(value) for one, value in zip(defaults, node.defaults))
+        return any(default.arg == _KEY and _is_true(value) for default, value in zip(defaults, node.defaults))
     return False
 
 

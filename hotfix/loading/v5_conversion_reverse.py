@@ -1,14 +1,14 @@
 """A weight of Gemma 3n is saved under a name that other programs do not know.
 
 Symptom   Silent. A text model of Gemma 3n is saved with ``per_layer_model.language_model_projection`` in place of
-          ``per_layer_model_projection``; what reads the names of the Hub makes that weight anew at random, 5.5.2 and
-          later among them.
-Cause     A piece of a name is put in wherever it is found, not only where the pattern has found it.
+          ``per_layer_model_projection``. Programs that read the names of the Hub, 5.5.2 and later included, initialize
+          this weight at random.
+Cause     The release replaces a piece of a name at each occurrence, not only where the pattern matches.
 Releases  5.0.0 to 5.5.1
 Upstream  transformers#45357, transformers#45358 (fixed in 5.5.2)
-Here      When names are made for a file of Gemma 3n, one piece is put in. When a file is read, all are as before, so
-          that what these releases have saved is still read. The names are those of 5.5.2. Other models, whose names
-          these releases read as they write them, are saved as before.
+Here      A name for a file of Gemma 3n gets one replacement. Reading replaces all, as before, so that files of these
+          releases can still be read. The names are those of 5.5.2. Other models, whose names these releases read as
+          they write them, are saved as before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hotfix.fix import Fix
 
 RELEASES = ">=5.0.0,<=5.5.1"
 FIX = Fix(
-    title="Saved models have names of weights that other programs do not know",
+    title="Gemma 3n is saved with per_layer_model.language_model_projection, which other programs cannot load",
     kind="silent",
     upstream=("transformers#45357", "transformers#45358"),
     fixed_in="5.5.2",
@@ -31,7 +31,7 @@ _is_saving: ContextVar[bool] = ContextVar("_is_saving", default=False)
 
 
 def how_often() -> int:
-    """How many pieces of a name are replaced: one when it is made for a file; -1, which is all of them, else."""
+    """The number of replacements in a name: 1 while a file is saved, otherwise -1 for all."""
     return 1 if _is_saving.get() else -1
 
 

@@ -1,12 +1,12 @@
-"""Configurations of remote code with layer types of their day are refused.
+"""Configurations of remote code with old layer types are refused.
 
 Symptom   ``ValueError: The layer_types entries must be in (...) but got ['mamba', 'attention']`` while a
           configuration of remote code is built.
-Cause     Two kinds of layers got other names, in the configurations of the library alone.
+Cause     Two kinds of layers were renamed, in the configurations of the library only.
 Releases  5.13.0
 Upstream  fixed in 5.13.1
-Here      Old kinds are translated where a class was not written in transformers, before they are compared, as in
-          5.13.1.
+Here      Old names are translated for classes outside of transformers, before they are checked, as in 5.13.1. A
+          program that handles the error gets it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="ValueError: The layer_types entries must be in (...), of a configuration of remote code",
+    title="Remote code raises ValueError: The layer_types entries must be in (...) but got ['mamba', 'attention']",
     kind="loading",
     fixed_in="5.13.1",
     errors=(
@@ -41,13 +41,13 @@ FIX.edits(
 
 
 def in_new_words(config: Any, name: str) -> Any:
-    """The kinds of layers of a configuration; those of remote code are brought into the words of this release.
+    """The layer types of a configuration, for remote code under the names of this release.
 
     Args:
         config: a configuration.
-        name: the attribute that has them.
+        name: the attribute with the layer types.
     """
-    from transformers.configuration_utils import remap_legacy_layer_types  # it has called us
+    from transformers.configuration_utils import remap_legacy_layer_types  # it is loaded: it calls this
 
     layers = getattr(config, name, None)
     if layers is None or not hasattr(config, "num_hidden_layers") or _is_of_the_library(config):

@@ -1,11 +1,11 @@
-"""GPT-NeoX forgets how much of a head is rotated when it is read again.
+"""GPT-NeoX loses its partial_rotary_factor when a saved configuration is read.
 
-Symptom   Silent. A GPT-NeoX that was saved by 5.x with another fraction than a quarter computes wrong logits when it is
-          loaded: ``config.rope_parameters["partial_rotary_factor"]`` is 0.25.
-Cause     The configuration writes 0.25, or `rotary_pct` where that is given, over what `rope_parameters` says.
+Symptom   Silent. A GPT-NeoX that was saved by 5.x with another fraction than 0.25 computes wrong logits after loading:
+          ``config.rope_parameters["partial_rotary_factor"]`` is 0.25.
+Cause     The configuration overwrites the value in `rope_parameters` with `rotary_pct`, or 0.25.
 Releases  5.0.0 to 5.4.0
 Upstream  setdefault in its place since 5.5.0
-Here      What `rope_parameters` says is kept, unless `rotary_pct` is given, too. Bitwise equal to 5.5.0.
+Here      The value in `rope_parameters` stays, unless `rotary_pct` is given, too. Bitwise equal to 5.5.0.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="GPT-NeoX forgets how much of a head is rotated when it is read again",
+    title="GPT-NeoX: partial_rotary_factor is 0.25 after loading, whatever the checkpoint has",
     kind="silent",
     fixed_in="5.5.0",
-    everyone="only where `rope_parameters` says it and `rotary_pct` is not given: the new code tests it",
+    everyone="only if `rope_parameters` has the value and `rotary_pct` is not given: the new code tests it",
     exempt={
         "transformers.models.gpt_neox_japanese.configuration_gpt_neox_japanese:"
         "GPTNeoXJapaneseConfig.convert_rope_params_to_dict": (

@@ -1,13 +1,13 @@
-"""The encoder and the decoder of T5 read with the head in place of their embedding table.
+"""Encoder and decoder of T5 get the head in place of their embedding table.
 
-Symptom   Silent. MADLAD-400 repeats one token; so does any T5 whose file has a head of its own and the table under the
-          name that it has in the encoder or in the decoder, but not as ``shared.weight``.
-Cause     What is missing is taken from the first weight that is tied to it and there: of the three that are tied to the
-          table the head is asked first.
+Symptom   Silent. MADLAD-400 repeats one token. So does any T5 whose file has a separate head, and the embedding table
+          under its name in the encoder or the decoder, but not as ``shared.weight``.
+Cause     A missing weight is taken from the first tied weight that exists. Of the three weights that are tied to the
+          table, the head comes first.
 Releases  5.0.0 to 5.17.0
 Upstream  transformers#45005, transformers#48154, transformers#48238 (fixed in 5.18.0)
-Here      The head is asked last. Equal to 5.18.0. Where the file has ``shared.weight``, nothing changes. A subclass
-          that says itself what is tied, or that nothing is, keeps that.
+Here      The head comes last. Equal to 5.18.0. If the file has ``shared.weight``, nothing changes. A subclass with
+          its own ``_tied_weights_keys`` keeps it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import ast
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="T5 files without shared.weight (MADLAD-400): encoder and decoder read with the head as embedding table",
+    title="MADLAD-400 repeats one token: T5 without shared.weight gets lm_head as embedding table",
     kind="silent",
     upstream=("transformers#45005", "transformers#48154", "transformers#48238"),
     fixed_in="5.18.0",
     prefilter="_tied_weights_keys = {",
     exempt={
-        f"transformers.models.{package}.modeling_{package}:*": "no file of theirs has a head that is not the table"
+        f"transformers.models.{package}.modeling_{package}:*": "none of its files has a separate head"
         for package in ("prophetnet", "seamless_m4t", "seamless_m4t_v2")
     },
 )
@@ -48,6 +48,10 @@ def asks_the_head_first(cls: ast.AST) -> bool:
     for statement in cls.body if isinstance(cls, ast.ClassDef) else ():
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "_tied_weights_keys":
             tied = statement.value
-            if isinstance(tied, ast.Dict) and len(tied.keys) > 1 and len({ast.dump(one) for one in tied.values}) == 1:
+            if (
+                isinstance(tied, ast.Dict)
+                and len(tied.keys) > 1
+                and len({ast.dump(value) for value in tied.values}) == 1
+            ):
                 return isinstance(tied.keys[0], ast.Constant) and tied.keys[0].value == _HEAD
     return False

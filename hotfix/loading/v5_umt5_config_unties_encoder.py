@@ -1,15 +1,15 @@
 """The encoder of UMT5, LongT5 and Pop2Piano has a random embedding table.
 
-Symptom   Silent, but for a line of the load report that calls ``encoder.embed_tokens.weight`` missing: text encoders of
-          Wan 2.1 and 2.2 make noise of every prompt, LongT5 does not understand what it reads.
-Cause     Files of these models say ``tie_word_embeddings: false``, which has always meant that the head is not the
-          embedding table, and have one table for encoder and decoder. In 5.x it unties these as well.
+Symptom   Silent, except for a line of the load report that lists ``encoder.embed_tokens.weight`` as missing: the text
+          encoders of Wan 2.1 and 2.2 turn every prompt into noise, and LongT5 ignores its input.
+Cause     Files of these models have ``tie_word_embeddings: false``, which means that the head is not the embedding
+          table, and one table for encoder and decoder. In 5.x the setting unties these as well.
 Releases  UMT5 5.0.0 to 5.2.0, LongT5 and Pop2Piano 5.0.0 to 5.15.1
 Upstream  transformers#43880 (fixed in 5.3.0 and 5.16.0)
-Here      Where a file is loaded that has the table under ``shared.weight`` alone, encoder and decoder get it, and the
-          head is that of the file, as in 4.57.6. The configuration says what the file says, so that what is saved again
-          is read as the original was. What is made in code, or has a table for each in its file, stays as it is, and so
-          does a class of your own whose constructor makes such a table.
+Here      If a file has the table as ``shared.weight`` only, encoder and decoder get it, and the head is that of the
+          file, as in 4.57.6. The configuration keeps the value of the file, so that a saved copy is read like the
+          original. A model that is built in code or has separate tables in its file stays as it is, and so does a class
+          of your own whose constructor builds such a table.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#43880",),
     fixed_in="5.16.0",  # UMT5 in 5.3.0
-    everyone="only where the new code finds one of these classes and a file that lacks the tables",
+    everyone="only for these classes and a file that lacks the tables: the new code tests it",
     prefilter="def tie_weights",
 )
 
 _PACKAGES = (("umt5", "UMT5"), ("longt5", "LongT5"), ("pop2piano", "Pop2Piano"))
-_TABLE = {"embed_tokens", "set_input_embeddings"}  # where a class makes one of its own
+_TABLE = {"embed_tokens", "set_input_embeddings"}  # names used by a constructor that builds its own table
 _MODULES = tuple(f"transformers.models.{package}.modeling_{package}" for package, _ in _PACKAGES)
 
 FIX.edits(
@@ -54,11 +54,11 @@ FIX.edits(
 
 
 def tie_tables(model: Any, missing: Any) -> None:
-    """Have the tables that a file lacks be the one that it has, in models of these classes and what contains them.
+    """Tie the tables that a file lacks to the one that it has, in models of these classes and around them.
 
     Args:
-        model: what is loaded.
-        missing: the names that the files lack.
+        model: the model that is being loaded.
+        missing: names that the files lack.
     """
     tables = lacking(model, missing)
     if tables:
@@ -66,11 +66,11 @@ def tie_tables(model: Any, missing: Any) -> None:
 
 
 def lacking(model: Any, missing: Any) -> dict[str, str]:
-    """The tables that a file lacks, and for each the one that it has.
+    """Find the tables that a file lacks, and for each the table that it has.
 
     Args:
-        model: what is loaded.
-        missing: the names that the files lack.
+        model: the model that is being loaded.
+        missing: names that the files lack.
     """
     tables: dict[str, str] = {}
     if not any(name.endswith("coder.embed_tokens.weight") for name in missing):
@@ -84,7 +84,7 @@ def lacking(model: Any, missing: Any) -> dict[str, str]:
 
 
 def _tables(part: Any) -> dict[str, str]:
-    """The tables that a model of these classes has besides the shared one, as the library declares them."""
+    """The tables of a model of these classes besides the shared one, as declared by the library."""
     declared: Any = getattr(part, "_tied_weights_keys", None)
     if not isinstance(declared, dict):
         return {}
@@ -92,7 +92,7 @@ def _tables(part: Any) -> dict[str, str]:
     for cls in type(part).__mro__:
         made_by = None if is_of_the_library(cls) else vars(cls).get("__init__")
         if not _TABLE.isdisjoint(getattr(getattr(made_by, "__code__", None), "co_names", ())):
-            return {}  # a table of its own, which is new
+            return {}  # its own table is not in the file
         if cls.__module__ in _MODULES and vars(cls).get("_tied_weights_keys") is declared:
             return tables
     return {}
@@ -100,7 +100,7 @@ def _tables(part: Any) -> dict[str, str]:
 
 @FIX.recognises
 def unties(ties: ast.AST, *classes: ast.AST) -> bool:
-    """Whether what a file says of the head reaches the tables of a class, which knows no difference."""
+    """Whether the setting for the head also unties the tables of a class."""
     right = ("self.scale_decoder_outputs", 'kwargs.pop("tie_word_embeddings", None)')
-    reads = isinstance(ties, ast.FunctionDef) and "missing_keys" in {one.arg for one in ties.args.args}
+    reads = isinstance(ties, ast.FunctionDef) and "missing_keys" in {argument.arg for argument in ties.args.args}
     return reads and any(not any(occurs(piece, cls) for piece in right) for cls in classes)

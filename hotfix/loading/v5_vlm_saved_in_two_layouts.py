@@ -1,15 +1,14 @@
-"""Vision-language models are saved under names that hardly any release can read.
+"""Vision-language models are saved under names that few releases can read.
 
-Symptom   Silent. What ``save_pretrained`` writes of LLaVA, Gemma 3, Mistral 3 and others has the names of the Hub with
-          ``model.`` before most of them (``model.language_model.model.…``). vLLM, llama.cpp, 4.x and 5.0 to 5.8 but 5.4
-          and 5.5 load the file with a language model of random weights. Qwen2-VL has ``model.visual.…`` for
-          ``visual.…``, which transformers before 4.52 does not find.
-Cause     The renaming of these models has become one of a part of the name: when it is undone, what stands before that
-          part stays.
+Symptom   Silent. ``save_pretrained`` of LLaVA, Gemma 3, Mistral 3 and others puts ``model.`` in front of most names of
+          the Hub (``model.language_model.model.…``). vLLM, llama.cpp, 4.x and 5.0 to 5.8 except 5.4 and 5.5 load the
+          file with a random language model. Qwen2-VL has ``model.visual.…`` for ``visual.…``, which transformers
+          before 4.52 does not find.
+Cause     These models now rename a part of each name. Undoing this keeps the prefix in front of that part.
 Releases  5.4.0 to 5.5.4
 Upstream  fixed in 5.6.0
-Here      ``model.`` is taken off again. The names are those that 5.3.0 writes; 5.4 and 5.5 read them as before. A class
-          of your own, whose modules may be called so, is saved as before.
+Here      ``model.`` is removed again. The names are those that 5.3.0 writes; 5.4 and 5.5 read them as before. A class
+          of your own, whose modules may have such names, is saved as before.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hotfix.loading._reading import is_of_the_library
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    title="Vision-language models are saved under names that most releases and other programs cannot load",
+    title="LLaVA, Gemma 3, Mistral 3 saved as model.language_model.model.*: vLLM and llama.cpp cannot load them",
     kind="silent",
     everyone="only for models whose class is the library's own: the new code tests it itself",
     fixed_in="5.6.0",
@@ -31,7 +30,7 @@ FIX = Fix(
 
 REVERT = "revert_weight_conversion"
 MIXED = ("model.language_model.model.", "model.text_model.model.")
-"""Beginnings of names that are of no layout."""
+"""Prefixes that belong to no layout."""
 
 
 @FIX.wraps((f"transformers.core_model_loading:{REVERT}", ">=5.4.0,<=5.5.4"), fingerprint_of=(REVERT, "WeightTransform"))
@@ -50,12 +49,12 @@ def with_names_of_the_hub(original: Callable[..., Any]) -> Callable[..., Any]:
             prefix = "model.visual."
         if not prefix:
             return weights
-        return {name[len("model.") :] if name.startswith(prefix) else name: one for name, one in weights.items()}
+        return {name[len("model.") :] if name.startswith(prefix) else name: weight for name, weight in weights.items()}
 
     return revert_weight_conversion
 
 
 @FIX.recognises
 def is_broken(function: ast.AST, *more: ast.AST) -> bool:
-    """It undoes renamings of a part of a name: before 5.4 these are of its beginning, since 5.6 they say so."""
+    """Whether it undoes renamings of a part of a name; before 5.4 and since 5.6 they concern the prefix."""
     return not occurs("PrefixChange", function) and occurs("process_source_pattern", *more)

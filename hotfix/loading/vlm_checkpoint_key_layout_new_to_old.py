@@ -1,21 +1,19 @@
-"""Weights of a model of text and pictures stand under names of a later release, and are made anew at random.
+"""Weights of a vision-language model have names of a later release, and are initialized at random.
 
-Symptom   Silent but for "Some weights of … were not initialized from the model checkpoint" or a table of `MISSING`:
-          LLaVA and Gemma 3 that 5.6 and later have saved load in 4.x and in 5.0 to 5.5 with a vision tower of random
-          weights, in 4.x GPT-NeoX with a random head; what FSDP and DeepSpeed have saved under 4.52 and later
-          (`model.language_model.…`) loads in 4.51 and before with nothing but random weights. What 5.4 and 5.5 have
-          saved (`model.language_model.model.…`) loads before 5.9 with a language model of random weights, but in 5.4
-          and 5.5.
-Cause     The modules of these models were put together otherwise in 4.52.1; 5.6.0 has dropped the module `vision_model`
-          inside of the vision towers of CLIP and SigLIP, and writes the new names; 5.4 and 5.5 put half of the old name
-          into the new one.
+Symptom   Silent except for "Some weights of … were not initialized from the model checkpoint" or a table of `MISSING`:
+          LLaVA and Gemma 3 saved by 5.6 and later load in 4.x and in 5.0 to 5.5 with a random vision tower, and
+          GPT-NeoX in 4.x with a random head. Files of FSDP and DeepSpeed under 4.52 and later
+          (`model.language_model.…`) load in 4.51 and before with random weights only. Files of 5.4 and 5.5
+          (`model.language_model.model.…`) load before 5.9, except in 5.4 and 5.5, with a random language model.
+Cause     4.52.1 rearranged the modules of these models. 5.6.0 removed the module `vision_model` from the vision towers
+          of CLIP and SigLIP, and writes the new names. 5.4 and 5.5 mix the old and the new name.
 Releases  4.36.0 to 5.8.1
-Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (each reads the layout of before; 5.9.0 reads all of them)
-Here      A name that the model does not have, and that is one of its own by exactly one of the known changes, is that
-          one, if the file has not got it anyway. A part of a model changes as a whole: where the file has names of this
-          release for it, or less than half of it, nothing does. Models that no class of the library describes stay as
-          they are. Names alone are changed, file by file; no tensor is copied. Before 4.50.0 nothing is changed where
-          layers are kept on disk. All weights are those of the file.
+Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (each reads the older layout; 5.9.0 reads all of them)
+Here      A name that the model lacks is replaced by one of the model's names, if exactly one of the known changes leads
+          to it and the file does not have it. A part of a model changes as a whole: if the file has names of this
+          release for it, or less than half of it, nothing changes. Models that are neither of nor derived from a model
+          class of the library stay as they are. Only names change, file by file; no tensor is copied. Before 4.50.0
+          nothing changes if layers are offloaded to disk. All weights are those of the file.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from hotfix.loading.weight_forms import candidates, renamed
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    title="Weights of a model of text and pictures stand under names of a later release, and are made anew at random",
+    title="LLaVA, Gemma 3 and others: Some weights were not initialized, from a checkpoint of a later transformers",
     kind="silent",
     upstream=("vllm#19054", "Qwen3-VL#1763", "sglang#19850", "colpali#413"),
     fixed_in="5.9.0",
@@ -43,19 +41,21 @@ MODULE = "transformers.modeling_utils"
 LOAD = "PreTrainedModel._load_pretrained_model"
 CONVERT = "convert_and_load_state_dict_in_model"
 BEFORE_MAPPING = ">=4.36.0,<=4.49.0"
-"""Releases that look names up in several places, and hand the list of them from one to the next."""
+"""Releases that look names up in several places, and pass a list of them on."""
 
-_changes: ContextVar[Optional[Mapping[str, str]]] = ContextVar("_changes", default=None)  # in files that are read now
+_changes: ContextVar[Optional[Mapping[str, str]]] = ContextVar(
+    "_changes", default=None
+)  # names in the files that are being read
 
 
 @FIX.recognises
 def looks_names_up_as_they_are(first: ast.AST, *more: ast.AST) -> bool:
-    """Whether a release takes names as files have them, but for its own old ones."""
+    """Whether a release looks up the names in files as they are, except for its own old ones."""
     if not isinstance(first, ast.FunctionDef):
         return False
-    if first.name == CONVERT:  # 5.9.0, which reads all layouts, names the last of these arguments
+    if first.name == CONVERT:  # 5.9.0, which reads all layouts, passes the last argument by keyword
         return occurs("rename_source_key(original_key, renamings, converters, prefix, meta_model_state_dict)", first)
-    return first.name == "_get_key_renaming_mapping" or "loaded_keys" in {one.arg for one in first.args.args}
+    return first.name == "_get_key_renaming_mapping" or "loaded_keys" in {argument.arg for argument in first.args.args}
 
 
 @FIX.converts(
@@ -67,13 +67,13 @@ def looks_names_up_as_they_are(first: ast.AST, *more: ast.AST) -> bool:
 def with_names_of_this_release(
     names: dict[str, str], model: Any, in_files: Iterable[str], into_base_model: bool
 ) -> dict[str, str]:
-    """For each name in the files the name in the model.
+    """Map each name in the files to the name in the model.
 
     Args:
-        names: as this release has it.
-        model: the model that is loaded.
-        in_files: all names; where some begin with the prefix of the base model, 4.50 and 4.51 leave the others out.
-        into_base_model: whether the release loads the base model alone, and takes its prefix off every name.
+        names: the map of this release.
+        model: the model that is being loaded.
+        in_files: all names; if some begin with the prefix of the base model, 4.50 and 4.51 ignore the others.
+        into_base_model: whether the release loads the base model only, and removes its prefix from every name.
     """
 
     def changed(names: dict[str, str]) -> dict[str, str]:
@@ -82,7 +82,7 @@ def with_names_of_this_release(
             left_out &= model.state_dict().keys() - names.values()
             names = {**names, **{name: name for name in sorted(left_out)}}
         changes = _changed(names, model)
-        if into_base_model and not all(one.startswith(f"{model.base_model_prefix}.") for one in changes.values()):
+        if into_base_model and not all(new.startswith(f"{model.base_model_prefix}.") for new in changes.values()):
             sentence = f"{FIX.id}: the weights of {type(model).__name__} have names that this release cannot read"
             session.current().log.warn_or_raise(f"{sentence} ({min(changes)}): most of them are made anew at random.")
             return names
@@ -105,31 +105,31 @@ def with_names_of_this_model(
     prefix: str,
     expected: Mapping[str, Any],
 ) -> list[tuple[str, Any]]:
-    """Names and tensors; a name that this release would not find gives way to that which the model has.
+    """Replace names that this release would not find by those of the model.
 
     Args:
-        tensors: what is in the files, not read yet.
-        model: the model that is loaded.
-        renamings: what this release knows of old names.
-        converters: what it knows of weights that have become one.
-        prefix: of the base model.
-        expected: the names that the model has.
+        tensors: names and tensors in the files, not read yet.
+        model: the model that is being loaded.
+        renamings: this release's table of old names.
+        converters: its table of weights that are merged.
+        prefix: prefix of the base model.
+        expected: names in the model.
     """
 
     def changed(tensors: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         from transformers.core_model_loading import rename_source_key
 
-        names, found = {}, set(expected)
+        names, wanted = {}, set(expected)
         for name, _ in tensors:
             names[name], pattern = rename_source_key(name, renamings, converters, prefix, expected)
             if pattern is not None or name in expected:
-                # What several become one of is found by its pattern; what has the model's name already is that.
+                # A weight that is merged matches its pattern; a name of the model stays.
                 names[name] = name
-                found.add(name)
+                wanted.add(name)
             elif names[name] not in expected and expected.keys().isdisjoint(candidates(names[name])):
-                names[name] = f"{prefix}.{names[name]}"  # as this release does where the model has that
-        changes = _changed(names, model, found)
-        # A name of the model's own is looked for as it stands.
+                names[name] = f"{prefix}.{names[name]}"  # as this release does if the model has that name
+        changes = _changed(names, model, wanted)
+        # This release looks for a name of the model as it is.
         return [(changes.get(name, name), tensor) for name, tensor in tensors]
 
     return carefully(FIX, "the index of the weights", tensors, changed)
@@ -137,7 +137,7 @@ def with_names_of_this_model(
 
 @FIX.wraps((f"{MODULE}:{LOAD}", BEFORE_MAPPING), converts=True)
 def with_names_changed_first(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around the method that reads all files: it gets the names of this release, and each file comes with them."""
+    """Give the method that reads all files the names of this release."""
 
     def _load_pretrained_model(
         cls: Any, model: Any, state_dict: Any, loaded_keys: Iterable[str], *args: Any, **kwargs: Any
@@ -149,11 +149,11 @@ def with_names_changed_first(original: Callable[..., Any]) -> Callable[..., Any]
 
         on_disk = "disk" in (kwargs.get("device_map") or {}).values()
         known = names if on_disk else carefully(FIX, "the index of the weights", names, changed)
-        found = {name: one for name, one in known.items() if one != name}
-        if found:
+        changes = {name: new for name, new in known.items() if new != name}
+        if changes:
             loaded_keys = list(known.values())
-            state_dict = _with_names(state_dict, found)
-        token = _changes.set(found)
+            state_dict = _with_names(state_dict, changes)
+        token = _changes.set(changes)
         try:
             return original(cls, model, state_dict, loaded_keys, *args, **kwargs)
         finally:
@@ -164,7 +164,7 @@ def with_names_changed_first(original: Callable[..., Any]) -> Callable[..., Any]
 
 @FIX.wraps((f"{MODULE}:load_state_dict", BEFORE_MAPPING), fingerprint_of=(LOAD, "load_state_dict"), converts=True)
 def with_names_in_each_file(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around the function that reads one file."""
+    """Rename the tensors of each file."""
 
     def load_state_dict(*args: Any, **kwargs: Any) -> Any:
         return _with_names(original(*args, **kwargs), _changes.get())
@@ -173,17 +173,17 @@ def with_names_in_each_file(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_names(tensors: Any, changes: Optional[Mapping[str, str]]) -> Any:
-    """The same tensors under other names, in their order."""
+    """The same tensors under other names, in the same order."""
     if not tensors or not changes:
         return tensors
-    renewed = type(tensors)((changes.get(name, name), one) for name, one in tensors.items())
-    if hasattr(tensors, "_metadata"):  # what torch keeps of versions of modules
+    renewed = type(tensors)((changes.get(name, name), tensor) for name, tensor in tensors.items())
+    if hasattr(tensors, "_metadata"):  # versions of modules, kept by torch
         renewed._metadata = tensors._metadata
     return renewed
 
 
 def _is_described(cls: type) -> bool:
-    """Whether a class is a model of the library, or extends one, and not only what the models of a family share."""
+    """Whether a class is, or extends, a model of the library, and not only the common base of a family."""
     nearest = next((base for base in cls.__mro__ if is_of_the_library(base)), None)
     return nearest is not None and ".models." in nearest.__module__ and not nearest.__name__.endswith("PreTrainedModel")
 

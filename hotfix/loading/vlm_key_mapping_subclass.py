@@ -1,14 +1,12 @@
-"""A class of one's own that extends a vision-language model is loaded with random weights.
+"""A subclass of a vision-language model is loaded with random weights.
 
-Symptom   Silent but for "Some weights of … were not initialized": ``class Reward(Qwen2VLForConditionalGeneration)``
+Symptom   Silent except for "Some weights of … were not initialized": ``class Reward(Qwen2VLForConditionalGeneration)``
           (ColQwen2, reward models) has random weights after ``from_pretrained``.
-Cause     Whether names of the Hub are to be mapped goes by the name of the class itself, in which none of the names of
-          the library stands.
+Cause     The release maps names of the Hub only if the name of the class contains that of a model of the library.
 Releases  4.52.1 to 4.53.0
 Upstream  fixed in 4.53.1
-Here      The classes of the library that it extends are asked, too, when a file is read; a file with the names of the
-          model itself is read as before. What is saved has the names that the release gives it, so that a process
-          without hotfix reads it, too.
+Here      Reading a file also considers the library's classes that it extends. A file with the names of the model is
+          read as before. Saving uses the names of the release, so that a process without hotfix can read the file.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from hotfix.fix import Fix
 from hotfix.loading._reading import is_of_the_library
 
 FIX = Fix(
-    title="A class of one's own that extends a vision-language model is loaded with random weights",
+    title="Subclass of Qwen2VLForConditionalGeneration has random weights after from_pretrained",
     kind="silent",
     everyone="only where a class extends one of the library: the new code tests it itself",
     fixed_in="4.53.1",
@@ -41,14 +39,14 @@ FIX.edits(
 
 
 def mapping_of(cls: Any, known: Iterable[str]) -> Optional[dict[str, str]]:
-    """How names of the Hub become those of a class that extends one of the library.
+    """Map names of the Hub to those of a class that extends one of the library.
 
-    What the class calls its own parts is no name of the Hub: a pattern has to end with a part of a name, and the text
-    model of the Hub has layers, embeddings and a norm.
+    Names of the class's own modules are not names of the Hub: a pattern has to match whole parts of a name, and the
+    text model of the Hub has layers, embeddings and a norm.
 
     Args:
         cls: the class.
-        known: what the names of the library's classes contain, in small letters.
+        known: pieces of the names of the library's classes, in lower case.
     """
     parts = list(known)
     if any(name in cls.__name__.lower() for name in parts):

@@ -1,13 +1,12 @@
-"""Vision-language models are saved under names that no other program knows.
+"""Vision-language models are saved under names that other programs cannot load.
 
-Symptom   Silent. What ``save_pretrained`` writes of LLaVA, Qwen2-VL, Qwen2.5-VL, Gemma 3 and others has
-          ``model.language_model.…`` where the Hub has ``language_model.model.…`` or ``model.…``: vLLM, llama.cpp and
-          transformers before 4.52 do not find the weights, some of them without a word.
-Cause     The names of the Hub are to be made of those of the model, and the piece that is put in is made of the name
-          that is looked for: each takes the place of itself.
+Symptom   Silent. ``save_pretrained`` of LLaVA, Qwen2-VL, Qwen2.5-VL, Gemma 3 and others writes
+          ``model.language_model.…`` where the Hub has ``language_model.model.…`` or ``model.…``. vLLM, llama.cpp and
+          transformers before 4.52 do not find the weights, some of them without a warning.
+Cause     The replacement for a name is built from the name in the model, so each name replaces itself.
 Releases  4.52.1 to 4.52.3
 Upstream  transformers#38385, transformers#38489 (fixed in 4.52.4)
-Here      The name of the Hub is put in. The files have the names and the weights that 4.52.4 gives them. A class of
+Here      The replacement is the name of the Hub. Names and weights in the files are those of 4.52.4. A class of
           your own is saved as before: it is read under the names that it has. So is an adapter of PEFT's, which
           these releases read by the names of the model, and a ``checkpoint-500`` of the Trainer, which resumes from
           it by these names (from 4.52.4 on it then begins with other weights: trainer-checkpoint-keys-not-converted).
@@ -22,7 +21,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Vision-language models are saved under names that other programs cannot load",
+    title="save_pretrained writes model.language_model.* for LLaVA, Qwen2-VL, Gemma 3: vLLM finds no weights",
     kind="silent",
     own=("self",),
     upstream=("transformers#38385", "transformers#38489"),

@@ -1,6 +1,6 @@
-"""Names that weights have in files of later releases, and those that a model of this release gives them.
+"""Rename the weights in files of later releases to the names in a model of this release.
 
-Pure, as `forms`: names in, names out; only the standard library is used, and no tensor is looked at.
+Pure, as `forms`: names in, names out. It uses only the standard library, and reads no tensor.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _TOWER = r"^((?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_mod
 _OF_A_TOWER = r"(embeddings|encoder|pre_layrnorm|pre_layernorm|post_layernorm|head)\."
 
 RULES: tuple[tuple[str, str], ...] = (
-    # What 5.x takes for one module is two in 4.x: a tower, and the model of it.
+    # One module of 5.x is two in 4.x: a tower, and its model.
     (rf"{_TOWER}{_OF_A_TOWER}", r"\1vision_model.\2."),
-    # Since 4.52.1 a model of text and pictures has its parts in ``model``.
+    # Since 4.52.1 a vision-language model has its parts in ``model``.
     (r"^model\.language_model\.", "language_model.model."),
-    # 5.4 and 5.5 write the ``model`` of both.
+    # 5.4 and 5.5 write both ``model`` prefixes.
     (r"^model\.language_model\.model\.", "language_model.model."),
     (r"^model\.language_model\.model\.", "model.language_model."),
     (r"^lm_head\.", "language_model.lm_head."),
@@ -29,7 +29,7 @@ RULES: tuple[tuple[str, str], ...] = (
 
 
 def candidates(name: str) -> Iterator[str]:
-    """What a name of a later release may be called in this one, by one or two of the rules."""
+    """Possible names in this release for a name of a later one, by one or two of the rules."""
     for pattern, replacement in RULES:
         once = re.sub(pattern, replacement, name, count=1)
         if once != name:
@@ -40,16 +40,16 @@ def candidates(name: str) -> Iterator[str]:
 
 
 def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]:
-    """The names that change: each to the only one of this release that it can be.
+    """Find the names that change, each to its only possible name in this release.
 
     Args:
-        names: for each name in a file the name that this release would look for; it is not changed.
-        expected: the names that the model has.
+        names: the name that this release would look for, by name in the file; it is not changed.
+        expected: the names in the model.
 
     Returns:
-        For each name in the file that would not be found, and that is one of the model's own by exactly one reading,
-        that one. A name that the file has already is never given twice. A part of the model changes as a whole: where
-        the file has names of this release for it, or names for less than half of it, all of them stay.
+        The name in the model, for each name in the file that would not be found and has exactly one possible name. No
+        two weights get the same name. A part of the model changes as a whole: if the file has names of this release
+        for it, or names for less than half of it, all of them stay.
     """
     wanted = set(expected)
     free = wanted.difference(names.values())
@@ -57,7 +57,7 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
     for name, looked_for in names.items():
         if looked_for in wanted:
             continue
-        # A prefix that the release has put before it, or taken away, may have been one too many.
+        # The release may have added or removed one prefix too many.
         fitting = set(candidates(looked_for)) & free or {name, *candidates(name)} & free
         if len(fitting) == 1:
             changes[name] = fitting.pop()
@@ -73,7 +73,7 @@ def _groups(changes: Mapping[str, str]) -> set[str]:
 
 
 def _group(name: str, new: str) -> str:
-    """The part of a model that a name is moved into: what the new name begins with, up to where both are the same."""
+    """The part of a model that a name moves into: the new name up to the end that both names share."""
     before, after = name.split("."), new.split(".")
     while before and after and before[-1] == after[-1]:
         del before[-1], after[-1]
@@ -82,7 +82,7 @@ def _group(name: str, new: str) -> str:
 
 
 def _is_of_later_layout(group: str, moved: Iterable[str], wanted: Iterable[str], known: Iterable[str]) -> bool:
-    """Whether a file has a part of the model under names of a later release, and only so."""
+    """Whether a file has a part of the model under names of a later release only."""
     if any(name.startswith(group) for name in known):
         return False
     return 2 * sum(name.startswith(group) for name in moved) >= sum(name.startswith(group) for name in wanted)

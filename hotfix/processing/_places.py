@@ -1,8 +1,8 @@
-"""Where the models have their processors."""
+"""Modules of image and video processors."""
 
 from __future__ import annotations
 
-# In 5.4.0 the fast processors of images have become the only ones, and stand in SLOW.
+# Since 5.4.0 the fast image processors are the only ones, in the modules of SLOW.
 SLOW, FAST, PIL = "image_processing_{}", "image_processing_{}_fast", "image_processing_pil_{}"
 VIDEO = "video_processing_{}"
 

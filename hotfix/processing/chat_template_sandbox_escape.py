@@ -1,20 +1,19 @@
-"""A chat template, which comes with a model from elsewhere, reaches more than the text that it is to be made of.
+"""The chat template of a downloaded model can call methods of the objects in the messages.
 
-Symptom   None. A template that means harm can call the methods of the images, arrays and other objects that are in the
-          messages, some of which write files, and get at the insides of what the sandbox hands it.
-Cause     The sandbox knows the dangers of Python's own objects only; messages are handed to it as they are, and so are
-          the class ``dict`` and a namespace that takes any name.
+Symptom   None. A malicious template can call methods of images, arrays and other objects in the messages, some of which
+          write files, and reach the internals of the sandbox's own objects.
+Cause     The sandbox restricts only Python's own objects. It gets the messages as they are, the class ``dict``, and a
+          namespace that takes any name.
 Releases  4.36.0 to 5.22.1
 Upstream  fixed in 5.22.2
-Here      As there, a template cannot call anything of the objects in the messages: dictionaries, lists, texts, numbers
-          and dates are rebuilt as such, and any other object is wrapped. It keeps the operators of its class and its
-          data attributes, and a mapping its ``get``, ``items``, ``keys`` and ``values``, so that messages in an
-          array, a named tuple, a dataclass or a class of your own, numbers of numpy and dates of pandas give the text
-          that they give without hotfix. ``dict`` makes dictionaries and no more, and a namespace takes no name that
-          begins with an underscore. What the program itself passes to ``apply_chat_template`` by name and can be called
-          stays callable: functions, classes such as ``zip``, objects; it gets the program's own objects, and what it
-          changes in them is seen. A jinja2 before 3.1.6 has holes of its own, which 5.22.2 refuses to work with;
-          upgrade jinja2, too.
+Here      As there, a template cannot call methods of the objects in the messages. Dictionaries, lists, texts, numbers
+          and dates are copied, and any other object is wrapped. It keeps the operators of its class and its data
+          attributes, and a mapping its ``get``, ``items``, ``keys`` and ``values``. So messages in an array, a named
+          tuple, a dataclass or a class of your own, numbers of numpy and dates of pandas give the same text as without
+          hotfix. ``dict`` only builds dictionaries, and a namespace takes no name that begins with an underscore.
+          Callables that the program passes to ``apply_chat_template`` by name stay callable: functions, classes such
+          as ``zip``, objects. They get the program's own objects, and the template sees their changes. A jinja2 before
+          3.1.6 has its own security holes, and 5.22.2 refuses it; upgrade jinja2, too.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from weakref import WeakKeyDictionary
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="The chat template of a downloaded model can call the methods of objects in the messages, and write files",
+    title="Security: a chat template can escape the jinja2 sandbox and call methods of objects in the messages",
     kind="security",
     fixed_in="5.22.2",
     everyone="any template that comes with a model can be hostile; ordinary templates give the same text",
@@ -56,7 +55,7 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(compiles: Any) -> bool:
-    """It makes a sandbox, and does not take the class ``dict`` out of it."""
+    """Whether it builds a sandbox and leaves the class ``dict`` in it."""
     import ast
 
     names = {node.id for node in ast.walk(compiles) if isinstance(node, ast.Name)}
@@ -65,7 +64,7 @@ def is_broken(compiles: Any) -> bool:
 
 
 def guard(environment: Any) -> None:
-    """Keep the templates of an environment to plain data.
+    """Restrict the templates of an environment to plain data.
 
     Args:
         environment: a `jinja2.sandbox.ImmutableSandboxedEnvironment` that has no templates yet.
@@ -99,7 +98,7 @@ def guard(environment: Any) -> None:
 
 
 class _Dictionaries:
-    """What a template may do with ``dict``."""
+    """The part of ``dict`` that a template may use."""
 
     def __call__(self, *given: Any, **named: Any) -> dict[Any, Any]:
         return dict(*given, **named)
@@ -109,7 +108,7 @@ class _Dictionaries:
 
 
 def _for_template(variables: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a template. What can be called and is passed by name, the program means to be called."""
+    """The variables of a template. A callable that the program passes by name stays callable."""
     known: dict[int, Any] = {}
     return {
         name: _kind_of(type(value), _Callable)(value, known)
@@ -120,16 +119,16 @@ def _for_template(variables: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any, known: Optional[dict[int, Any]] = None) -> Any:
-    """The same value without methods that reach further than text: what a template may have of it.
+    """The same value without methods, for a template.
 
     Args:
         value: a message, or a part of one.
-        known: what was made of other parts, by their identity; an object that occurs twice stays one object.
+        known: results for other parts, by identity; an object that occurs twice stays one object.
 
     Returns:
-        Dictionaries, lists, tuples, sets, texts, numbers and dates as such. Anything else is wrapped: operators work as
-        the class of the object defines them, and its data attributes can be read, but it has no methods. An object
-        whose class inherits from one of these types still is of that type.
+        Copies of dictionaries, lists, tuples, sets, texts, numbers and dates. Any other object is wrapped: operators
+        work as its class defines them, and its data attributes can be read, but it has no methods. An object whose
+        class inherits from one of these types keeps that type.
     """
     known = {} if known is None else known
     kind = type(value)
@@ -193,7 +192,7 @@ _BASES: tuple[tuple[type, Any], ...] = (
     (dict, lambda value, known: ()),
     (tuple, lambda value, known: ([plain(part, known) for part in tuple.__iter__(value)],)),
 )
-"""Types of which a wrapped object still is, and what it is made of."""
+"""Types that a wrapped object keeps, and the arguments of its constructor."""
 
 
 def _data_of(value: Any, name: str, known: dict[int, Any]) -> Any:
@@ -204,16 +203,16 @@ def _data_of(value: Any, name: str, known: dict[int, Any]) -> Any:
     """
     if isinstance(value, (type, types.ModuleType)) or name.startswith("_"):
         raise AttributeError(name)
-    found = getattr(value, name)
-    if callable(found) or isinstance(found, (type, types.ModuleType)):
+    data = getattr(value, name)
+    if callable(data) or isinstance(data, (type, types.ModuleType)):
         raise AttributeError(f"a chat template cannot call {type(value).__name__}.{name}")
-    return plain(found, known)
+    return plain(data, known)
 
 
 class _View:
-    """What a template may do with an object: use the operators that its class defines, and read its data.
+    """A wrapped object: a template can use the operators of its class, and read its data.
 
-    Methods, functions, classes and modules cannot be reached through it.
+    Methods, functions, classes and modules are out of reach.
     """
 
     _value: Any
@@ -233,7 +232,7 @@ class _View:
 
 
 class _Object(_View):
-    """A `_View` of an object of no type that templates know.
+    """A `_View` of an object of any other type.
 
     Args:
         value: the object.
@@ -245,16 +244,16 @@ class _Object(_View):
 
 
 class _Callable(_Object):
-    """What the program passes by name to be called: a function, a class, an object. It gets the program's own objects.
+    """A callable that the program passes by name: a function, a class, an object. It gets the program's own objects.
 
-    What it returns is handed to the template as everything else is.
+    The template gets its result like any other value.
     """
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         known = self._known
         own = {id(made): value for value, made in known.values()}
-        arguments = [own.get(id(one), _raw(one)) for one in given]
-        result = self._value(*arguments, **{name: own.get(id(one), _raw(one)) for name, one in named.items()})
+        arguments = [own.get(id(part), _raw(part)) for part in given]
+        result = self._value(*arguments, **{name: own.get(id(part), _raw(part)) for name, part in named.items()})
         for value, made in list(known.values()):  # the function may have changed them
             if type(value) in (list, dict) and _has_changed(value, made, known):
                 made.clear()
@@ -267,7 +266,7 @@ def _has_changed(value: Any, made: Any, known: dict[int, Any]) -> bool:
         return True
     if isinstance(value, dict):
         return any(made.get(plain(key, known), made) is not plain(part, known) for key, part in value.items())
-    return any(one is not plain(part, known) for one, part in zip(made, value))
+    return any(copied is not plain(part, known) for copied, part in zip(made, value))
 
 
 def _raw(value: Any) -> Any:
@@ -277,14 +276,14 @@ def _raw(value: Any) -> Any:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: operators. A wrapped object has those that its class defines itself, so that questions such as "is it a
-# sequence?" have the same answer; what the class leaves to a base that the wrapped object has as well stays there.
+# Below: operators. A wrapped object has the operators that its class defines, so that tests such as "is it a sequence?"
+# give the same result. Operators of a base that the wrapped object also has stay those of the base.
 
 _kinds: WeakKeyDictionary[type, dict[type, type]] = WeakKeyDictionary()
 
 
 def _kind_of(kind: type, base: type) -> type:
-    """The class of what stands for the objects of a class.
+    """The class of the wrapped objects of a class.
 
     Args:
         kind: the class.
@@ -295,9 +294,9 @@ def _kind_of(kind: type, base: type) -> type:
         known = object if issubclass(base, _View) else base
         bases: list[type] = [base] if known is object else [_View, base]
         if known is object:
-            bases += [one for one in (numbers.Number, Mapping) if issubclass(kind, one)]
+            bases += [abstract for abstract in (numbers.Number, Mapping) if issubclass(kind, abstract)]
         own: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
-        own.update((name, one) for name, one in _OPERATORS.items() if _defines(kind, known, name))
+        own.update((name, method) for name, method in _OPERATORS.items() if _defines(kind, known, name))
         own["__hash__"] = None if kind.__hash__ is None else _hash
         if issubclass(kind, Mapping):
             own.update((name, _operator(name)) for name in _OF_MAPPINGS if _defines(kind, known, name))
@@ -312,7 +311,7 @@ def _defines(kind: type, base: type, name: str) -> bool:
 
 
 def _operator(name: str) -> Any:
-    """A special method that calls that of the object; what comes back is handed on as everything else is."""
+    """A special method that calls that of the object, and makes its result plain."""
 
     def operator(self: Any, *given: Any) -> Any:
         result = getattr(type(self._value), name)(self._value, *map(_raw, given))
@@ -322,12 +321,12 @@ def _operator(name: str) -> Any:
 
 
 def _conversion(convert: Any) -> Any:
-    """A special method that calls the function of Python's own that it is for."""
+    """A special method that calls Python's own function for it."""
     return lambda self, *given: convert(self._value, *map(_raw, given))
 
 
 def _over(parts: Any) -> Any:
-    """A special method that goes through the parts of the object."""
+    """A special method that iterates over the parts of the object."""
     return lambda self: (plain(part, self._known) for part in parts(self._value))
 
 
@@ -340,7 +339,7 @@ _OPERATORS: dict[str, Any] = {
     **{f"__{name}__": _operator(f"__{name}__") for name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem", "contains")},
     **{f"__{before}{name}__": _operator(f"__{before}{name}__") for name in _COMPUTE for before in ("", "r")},
     **{f"__{name}__": _operator(f"__{name}__") for name in ("neg", "pos", "abs", "round", "html", "missing", "next")},
-    **{f"__{one.__name__}__": _conversion(one) for one in (len, bool, int, float, complex)},
+    **{f"__{convert.__name__}__": _conversion(convert) for convert in (len, bool, int, float, complex)},
     "__index__": _conversion(index),
     "__iter__": _over(iter),
     "__reversed__": _over(reversed),

@@ -1,14 +1,14 @@
-"""Video processors of Qwen2-VL refuse a size that names its limits twice.
+"""Video processors of Qwen2-VL refuse a size that repeats its limits.
 
 Symptom   ``ValueError: size must have one of the following set of keys: ({'width', 'height'}, ...), got
           dict_keys(['max_pixels', 'min_pixels', 'longest_edge', 'shortest_edge'])`` from ``from_pretrained()``: files
           of ColQwen2, UI-TARS and others.
-Cause     Processors of earlier releases wrote the limits into ``size`` as well, and the video processor reads the file
+Cause     Processors of earlier releases also wrote the limits into ``size``, and the video processor reads the file
           of the image processor.
 Releases  4.52.1 to 4.53.3
 Upstream  colpali#290, colpali#293, fixed in 4.54.0
-Here      Limits that are given beside ``size`` are left out of it, as in 4.54.0. Where they are given in it alone, the
-          size is refused, as there.
+Here      Limits that are also given outside of ``size`` are removed from it, as in 4.54.0. If only ``size`` has them,
+          it is refused, as there. A program that handles the ValueError gets it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="ValueError: size must have one of the following set of keys, of files with min_pixels in their size",
+    title="Qwen2VLVideoProcessor raises: size must have one of the following set of keys, got min_pixels",
     kind="loading",
     upstream=("colpali#290", "colpali#293"),
     fixed_in="4.54.0",
@@ -43,7 +43,7 @@ FIX.edits(
 
 
 def without_limits(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a video processor, with a size that does not repeat what stands beside it.
+    """Remove limits from the size that the arguments of a video processor also have by name.
 
     Args:
         kwargs: the arguments.

@@ -1,14 +1,14 @@
-"""For pictures of some sizes, LLaVA-NeXT and LLaVA-OneVision have other numbers of image tokens and of features.
+"""Image tokens and features of LLaVA-NeXT and LLaVA-OneVision differ in number for pictures of some sizes.
 
 Symptom   ``ValueError: Image features and image tokens do not match: tokens: 5589, features 5805``, for pictures whose
-          sides are in a simple ratio, such as 147 by 196.
-Cause     What is left of a padded picture is computed twice, by the processor and by the model. Where the exact number
-          is a whole one, a float may be just below it: one of both rounds before it cuts, and the other does not.
-Releases  LLaVA-NeXT and LLaVA-NeXT-Video 4.45.0 to 4.46.3, where it is the model; LLaVA-OneVision 4.47.0 to
-          4.48.3, where it is the processor
+          sides have a simple ratio, such as 147 by 196.
+Cause     Processor and model both compute the size of a picture without its padding. If the exact size is a whole
+          number, a float may be just below it: one of the two rounds before it truncates, and the other does not.
+Releases  LLaVA-NeXT and LLaVA-NeXT-Video 4.45.0 to 4.46.3 (in the model); LLaVA-OneVision 4.47.0 to 4.48.3 (in the
+          processor)
 Upstream  transformers#34625, transformers#36002 (fixed in 4.47.0 and 4.49.0)
-Here      Both round, as in those releases. Where the model puts in the image tokens itself (inputs of an older
-          processor), nothing has to match, and the model cuts as before.
+Here      Both round, as in those releases. If the model inserts the image tokens itself (inputs of an older
+          processor), nothing has to match, and the model truncates as before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Image features and image tokens do not match, for pictures of some sizes in LLaVA-NeXT and LLaVA-OneVision",
+    title="ValueError: Image features and image tokens do not match, in LLaVA-NeXT and LLaVA-OneVision",
     kind="crash",
     upstream=("transformers#34625", "transformers#36002"),
     fixed_in="4.47.0, 4.49.0",

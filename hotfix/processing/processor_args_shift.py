@@ -1,11 +1,11 @@
-"""A processor that is loaded with an image processor or a tokenizer of one's own raises.
+"""Loading a processor with your own image processor or tokenizer raises.
 
 Symptom   ``TypeError: CLIPProcessor.__init__() got multiple values for argument 'image_processor'`` from
           ``AutoProcessor.from_pretrained(…, image_processor=mine)``, and from vLLM with Qwen2-VL and Qwen2.5-VL.
-Cause     The part that was read from files is taken out of the positional arguments, and those behind it move up.
+Cause     The part from the file is removed from the positional arguments, and the arguments after it move up.
 Releases  4.53.0
 Upstream  transformers#38898, vllm#19833 (fixed in 4.53.1)
-Here      What the caller gives takes the place of what was read. Equal to 4.53.1.
+Here      The caller's part replaces the part from the file. Equal to 4.53.1.
 """
 
 from __future__ import annotations

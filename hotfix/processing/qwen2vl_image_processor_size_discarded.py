@@ -1,15 +1,15 @@
-"""The image processors of Qwen's models and of GLM-4V throw away the size that they are given.
+"""The image processors of Qwen's models and of GLM-4V ignore their ``size`` argument.
 
 Symptom   Silent. ``size`` in ``preprocessor_config.json``, or as an argument, has no effect: pictures are resized to
           3136 to 1003520 pixels. Qwen3-VL, whose configuration says 65536 to 16777216, sees large pictures at a
-          sixteenth of their pixels, and makes other numbers of tokens than it was trained with.
-Cause     ``if size is wrong: raise ... else: size = default`` has the default for every size that is right.
-Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: slow 4.50.0 to 4.57.6, fast
-          4.50.0 to 4.53.3. GLM-4V, where it is ``size`` itself that is wrong, and what is saved with it, since pictures
-          are resized by constants: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3.
+          sixteenth of their pixels, with another number of tokens than in training.
+Cause     ``if size is wrong: raise ... else: size = default`` replaces every right size with the default.
+Releases  Qwen2-VL, whose image processor Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL use: slow 4.50.0 to 4.57.6, fast 4.50.0
+          to 4.53.3. GLM-4V: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3; there only ``size`` itself and the saved file
+          are wrong, since pictures are resized by constants.
 Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V) and 5.0.0 (slow)
-Here      The default is for no size, and for one without numbers. The size is copied: limits that are written into it
-          do not reach the caller's dictionary. Bitwise equal to those releases.
+Here      The default replaces only a missing size, or one without numbers. The size is copied, so that limits that are
+          written into it do not reach the caller's dictionary. Bitwise equal to those releases.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from hotfix.fix import Fix
 from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
-    title="Qwen's image processors throw away the size that they are given",
+    title="size in preprocessor_config.json is ignored by Qwen2-VL, Qwen2.5-VL and Qwen3-VL image processors",
     kind="silent",
     upstream=("transformers#42910",),
     fixed_in="4.54.0, 4.56.0, 5.0.0",
-    everyone="the size that the caller gives is the caller's wish; no other code takes part",
+    everyone="only for a size from the caller or the file; no other code takes part",
     prefilter='raise ValueError("size must contain',
     exempt={
         "transformers.models.glm4v.image_processing_glm4v:Glm4vImageProcessor.preprocess": (
-            "what it makes of the size goes nowhere: pictures are resized by constants"
+            "its size is not used: pictures are resized by constants"
         ),
         "transformers.models.paddleocr_vl.image_processing_paddleocr_vl_fast:PaddleOCRVLImageProcessorFast.__init__": (
-            "its min_pixels and max_pixels have defaults, which win over every size all the same"
+            "its min_pixels and max_pixels have defaults, which override every size anyway"
         ),
     },
 )

@@ -1,10 +1,9 @@
-"""A limit of pixels that is given to one processor, or for one call, holds for all that come later.
+"""A pixel limit for one processor or one call applies to all later ones.
 
-Symptom   Silent. ``max_pixels`` (or ``min_pixels``) for one processor becomes the default of its class: processors that
-          are made without it have it, too. In 4.50.0 and 4.50.1 the same happens to a processor that is called with
-          it once: all its later calls have it.
-Cause     The limits are written into ``self.size``, which belongs to the class, or to the processor, instead of into a
-          copy of it.
+Symptom   Silent. ``max_pixels`` (or ``min_pixels``) for one processor becomes the default of its class: processors
+          built without it have it, too. In 4.50.0 and 4.50.1, a limit for one call of a processor applies to all its
+          later calls.
+Cause     The limits are written into ``self.size``, which belongs to the class or the processor, and not into a copy.
 Releases  image processors of Qwen2-VL (fast, and both kinds since 5.4.0): 4.50.0 to 5.17.0. The same in video
           processors and in other models: the table below.
 Upstream  transformers#36890 (calls, fixed in 4.50.2), transformers#48916 (classes, fixed in 5.18.0)
@@ -40,7 +39,7 @@ TABLE = (
 )
 
 FIX = Fix(
-    title="max_pixels for one image processor, or one call, holds for all that come later",
+    title="max_pixels of one Qwen2-VL image processor or call changes all later ones",
     kind="silent",
     upstream=("transformers#36890", "transformers#48916"),
     fixed_in="4.50.2, 5.18.0",

@@ -1,15 +1,15 @@
-"""A limit of pixels that is given to an image processor of Qwen's for one call, or at loading, is ignored.
+"""A pixel limit for one call of a Qwen image processor, or at loading, is ignored.
 
 Symptom   Silent. ``processor(..., max_pixels=...)``, and before 5.0.0 ``from_pretrained(..., max_pixels=...)`` too,
           have no effect: pictures have as many tokens as without it, up to 16384 with the configuration of Qwen3-VL.
-Cause     Fast processors look at ``min_pixels`` and ``max_pixels`` only if both are given. In 4.50 all processors look
-          at ``size`` alone, which was computed before `from_pretrained` set the attributes that it was given.
-Releases  Qwen2-VL, which is the image processor of Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL: slow 4.50.0 to 4.50.3, fast
-          4.50.0 to 5.17.0. The same in video processors and in other models: the table below.
+Cause     Fast processors use ``min_pixels`` and ``max_pixels`` only if both are given. In 4.50 all processors use
+          ``size`` only, which was computed before `from_pretrained` set the attributes from its arguments.
+Releases  Qwen2-VL, whose image processor Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL use: slow 4.50.0 to 4.50.3, fast 4.50.0
+          to 5.17.0. The same in video processors and in other models: the table below.
 Upstream  transformers#41955, transformers#48916; fixed in 4.51.0 (attributes) and in 5.18.0 (calls)
-Here      The limit that is missing is that of ``size``, and in 4.50 the attributes are looked at. Bitwise equal to
-          4.51.0 and to 5.18.0. A ``size`` that was assigned to the processor after its limits wins, as in these
-          releases; 4.51.0 and later ignore it.
+Here      A missing limit is taken from ``size``, and 4.50 uses the attributes. Bitwise equal to 4.51.0 and to 5.18.0.
+          A ``size`` that is assigned to the processor after its limits takes precedence, as in these releases; 4.51.0
+          and later ignore it.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ TABLE = (
     place("cohere_compass", PIL, "CohereCompassImageProcessorPil._standardize_kwargs", ">=5.16.0,<=5.17.0"),
 )
 
-# The same lines are right in the slow processor, which always has both limits: its `__init__` sees to that.
+# The same lines are right in the slow processor, whose `__init__` always sets both limits.
 OLD = place("qwen2_vl", FAST, "Qwen2VLImageProcessorFast.preprocess", ">=4.50.0,<=4.53.3")
 
 FIX = Fix(
-    title="max_pixels for one call, or at loading, is ignored by Qwen's image processors",
+    title="max_pixels is ignored by Qwen2-VL, Qwen2.5-VL and Qwen3-VL image processors",
     kind="silent",
     upstream=("transformers#41955", "transformers#48916"),
     fixed_in="4.51.0, 5.18.0",
@@ -81,7 +81,7 @@ _loaded: dict[int, tuple[Any, dict[str, Any]]] = {}  # by identity: a class of y
 
 @FIX.accompanies("transformers.image_processing_base:ImageProcessingMixin.from_dict")
 def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember the size at loading: what is assigned to ``size`` later wins over a limit, as in these releases."""
+    """Remember the size at loading: a later assignment to ``size`` overrides a limit, as in these releases."""
 
     def from_dict(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
@@ -96,13 +96,13 @@ def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def later_limits(processor: Any) -> dict[str, int]:
-    """The limits that a processor has as attributes, and that were set after its size.
+    """The limits among a processor's attributes that were set after its size.
 
     Args:
         processor: an image or video processor.
 
     Returns:
-        Numbers of pixels, by the edge that they limit. A limit that may be older than the size is not among them.
+        Numbers of pixels, by the edge that they limit, without limits that may be older than the size.
     """
     size = getattr(processor, "size", None)
     if not isinstance(size, Mapping):
@@ -123,17 +123,16 @@ def later_limits(processor: Any) -> dict[str, int]:
 
 
 def completed(processor: Any, size: Any, fewest: Optional[int], most: Optional[int]) -> tuple[Any, Any]:
-    """Both limits of a call that has one of them.
+    """Complete the limits of a call that has one of them.
 
     Args:
         processor: an image or video processor.
-        size: of this call, or None.
-        fewest: pixels, or None.
-        most: pixels, or None.
+        size: size of this call, or None.
+        fewest: lower limit in pixels, or None.
+        most: upper limit in pixels, or None.
 
     Returns:
-        Both limits; the given ones where the other cannot be told, or where the processor's own limit is older than
-        its size.
+        Both limits, or the given ones if the other is unknown, or the processor's own limit is older than its size.
     """
     own = getattr(processor, "min_pixels", None), getattr(processor, "max_pixels", None)
     limits: Any = processor.size if size is None else size
@@ -151,7 +150,7 @@ def completed(processor: Any, size: Any, fewest: Optional[int], most: Optional[i
 @FIX.edits(OLD, fingerprint_of=("Qwen2VLImageProcessorFast.preprocess", "Qwen2VLImageProcessorFast.__init__"))
 @FIX.edits(*TABLE)
 def limited(node: ast.AST) -> Any:
-    """Add what is missing before the question whether both are given; in 4.50, look at the attributes."""
+    """Complete the limits before the test for both; in 4.50, use the attributes."""
     if isinstance(node, ast.If) and ast.unparse(node.test) == _BOTH:
         return [*code.statements(_COMPLETED, at=node), node]
     if isinstance(node, ast.Assign) and ast.unparse(node) in _OF_THE_PROCESSOR:
@@ -161,7 +160,7 @@ def limited(node: ast.AST) -> Any:
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef, init: Optional[ast.FunctionDef] = None) -> bool:
-    """Both have to be given; or only ``size`` is looked at and then overwritten."""
+    """Whether both limits are required, or only ``size`` is used and then overwritten."""
     matches = any(limited(node) is not None for node in ast.walk(function))
     if function.name == "preprocess":
         parts = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.Attribute))}

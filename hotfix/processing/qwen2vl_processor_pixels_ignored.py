@@ -1,19 +1,19 @@
-"""A limit of pixels that a call of Qwen's processors is given is ignored.
+"""A pixel limit for a call of Qwen's processors is ignored.
 
-Symptom   ``processor(text=..., images=..., max_pixels=...)`` makes as many tokens of pictures as without the limit, and
+Symptom   ``processor(text=..., images=..., max_pixels=...)`` produces as many image tokens as without the limit, and
           warns once: "Keyword argument `max_pixels` is not a valid argument for this processor and will be ignored".
           Before 4.47.0 it raises ``TypeError: Qwen2VLImageProcessor.preprocess() got an unexpected keyword argument
-          'max_pixels'``. Image processors that are called themselves: the fast one of 4.49.0 says nothing, slow ones
-          before 4.50.0 raise that error.
-Cause     The processors do not declare ``min_pixels`` and ``max_pixels`` among the arguments of images, and drop what
-          is not declared, or hand it to all. Before 4.50.0 image processors know the limits only as attributes.
+          'max_pixels'``. A direct call of an image processor: the fast one of 4.49.0 ignores the limit silently, slow
+          ones before 4.50.0 raise that error.
+Cause     The processors do not declare ``min_pixels`` and ``max_pixels`` as arguments for images, and drop undeclared
+          arguments, or pass them to all parts. Before 4.50.0 image processors have the limits only as attributes.
 Releases  Qwen2-VL 4.45.0 to 4.50.1, silent since 4.47.0; Qwen2.5-VL 4.49.0 to 4.50.1. Image processors: slow 4.45.0 to
           4.49.0, fast 4.49.0.
 Upstream  vllm#13143; fixed in 4.50.0 (image processors) and in 4.50.2 (processors)
-Here      Processors hand the limits of a call to the image processor, as 4.50.2 does, unless the call has
-          ``images_kwargs``, or the image processor is of a class of your own, or does not take them. Before 4.50.0 it
-          takes them for this call alone; limits among ``images_kwargs``, too, but before 4.47.0 those reach the
-          tokenizer as well, which goes on raising. Bitwise equal to 4.50.2.
+Here      Processors pass the limits of a call to the image processor, as 4.50.2 does, unless the call has
+          ``images_kwargs``, the image processor has a class of your own, or it does not take them. Before 4.50.0 it
+          uses them for this call only, also limits among ``images_kwargs``. Before 4.47.0 those also reach the
+          tokenizer, which still raises. Bitwise equal to 4.50.2.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hotfix.fix import Fix
 from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
-    title="max_pixels for one call of Qwen's processors is ignored",
+    title="Keyword argument `max_pixels` is not a valid argument for this processor: Qwen2-VL, Qwen2.5-VL",
     kind="silent",
     upstream=("vllm#13143",),
     fixed_in="4.50.0, 4.50.2",
@@ -35,7 +35,7 @@ FIX = Fix(
     prefilter="max_pixels",
 )
 
-# The image processors of 4.50.0 and 4.50.1 keep the limits of a call: they are given to a copy.
+# The image processors of 4.50.0 and 4.50.1 keep the limits of a call, so a copy gets them.
 for _model, _name, _releases in (
     ("qwen2_vl", "Qwen2VLProcessor", ">=4.45.0,<=4.50.1"),
     ("qwen2_5_vl", "Qwen2_5_VLProcessor", ">=4.49.0,<=4.50.1"),
@@ -68,7 +68,7 @@ for _model, _name, _releases in (
 
 
 def limited(original: Callable[..., Any]) -> Callable[..., Any]:
-    """An image processor that takes the limits of one call, without keeping them."""
+    """Make an image processor use the limits of one call without keeping them."""
 
     def preprocess(
         self: Any,
@@ -98,9 +98,9 @@ for _kind, _name, _releases in (
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef, other: ast.AST) -> bool:
-    """A processor does not declare arguments of images; an image processor goes by attributes that a call cannot set.
+    """Whether a processor declares no arguments for images, or an image processor uses attributes only.
 
-    Since 5.0.0 processors ask the image processor what it takes; they have another one for videos by then.
+    Since 5.0.0 processors read the arguments of the image processor; videos have their own processor by then.
     """
     parts = {ast.unparse(node) for node in ast.walk(other) if isinstance(node, (ast.AnnAssign, ast.Attribute))}
     if isinstance(other, ast.ClassDef):

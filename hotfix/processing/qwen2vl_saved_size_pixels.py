@@ -1,13 +1,13 @@
 """ValueError: size must contain 'shortest_edge' and 'longest_edge' keys, from a fine-tuned Qwen2-VL.
 
-Symptom   ``ValueError: size must contain 'shortest_edge' and 'longest_edge' keys.`` out of
-          ``AutoProcessor.from_pretrained()``: whatever was fine-tuned from Qwen2-VL with 4.45 to 4.48, such as ShowUI
-          and UI-TARS.
-Cause     Those releases have written the limits into ``size`` as `min_pixels` and `max_pixels`. These have other names
-          for them, and refuse a size without those, though both limits stand beside it under their old names as well.
+Symptom   ``ValueError: size must contain 'shortest_edge' and 'longest_edge' keys.`` from
+          ``AutoProcessor.from_pretrained()``, for models that were fine-tuned from Qwen2-VL with 4.45 to 4.48, such as
+          ShowUI and UI-TARS.
+Cause     4.45 to 4.48 wrote the limits into ``size`` as `min_pixels` and `max_pixels`. Later releases renamed them, and
+          refuse a size without the new names, although the file also has both limits outside of ``size``.
 Releases  the slow image processor 4.50.0 to 5.3.0, the fast one 4.50.0 to 4.53.3
 Upstream  showlab/ShowUI#91, bytedance/UI-TARS#165 (fixed in 4.54.0 and 5.4.0)
-Here      A size of the old names is read under the new ones, as there.
+Here      A size with the old names is read under the new ones, as there. A program that handles the ValueError gets it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hotfix.fix import Fix
 from hotfix.processing._places import FAST, SLOW, VIDEO, place
 
 FIX = Fix(
-    title="Image processors of Qwen2-VL refuse what 4.45 to 4.48 have saved",
+    title="Qwen2-VL, UI-TARS: ValueError: size must contain 'shortest_edge' and 'longest_edge' keys",
     kind="loading",
     upstream=("showlab/ShowUI#91", "bytedance/UI-TARS#165"),
     fixed_in="4.54.0, 5.4.0",
@@ -27,7 +27,7 @@ FIX = Fix(
     prefilter='raise ValueError("size must contain',
     exempt={
         f"transformers.models.{model}.{kind.format(model)}:{name}.__init__": (
-            "the model is younger than 4.48: no file of it has the old names"
+            "the model is newer than 4.48: none of its files has the old names"
         )
         for model, kind, name in (
             ("ernie4_5_vl_moe", SLOW, "Ernie4_5_VLMoeImageProcessor"),
@@ -67,10 +67,10 @@ FIX.edits(
 
 
 def renamed(size: Any) -> Any:
-    """A size with its limits under the names that these releases understand; any other size as it is.
+    """Rename the limits of a size for these releases; any other size stays as it is.
 
     Args:
-        size: what the processor is given, or None.
+        size: the processor's argument, or None.
     """
     if not isinstance(size, dict) or not _NAMES.keys() <= size.keys() or not size.keys().isdisjoint(_NAMES.values()):
         return size

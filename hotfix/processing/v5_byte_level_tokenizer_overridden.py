@@ -1,22 +1,21 @@
-"""The class of a tokenizer throws away what its tokenizer.json says: text is cut otherwise than in training.
+"""The class of a tokenizer ignores its tokenizer.json: text is split in another way than in training.
 
-Symptom   Silent. Ids are not those of 4.x, nor those that the model was trained with. Under Llama's class spaces and
-          line breaks vanish ("hello world" is read as "helloworld") and what is decoded is full of "Ġ" (DeepSeek, the
-          R1 distillations, any folder that names `LlamaTokenizerFast`); under GPT-2's and GPT-NeoX's numbers and
-          punctuation are cut otherwise (Granite, OLMo 2, StableLM). Scores fall: 95 to 47 in GSM8K.
-Cause     Of tokenizer.json only the vocabulary, the merges and what is put around a text are handed to the class. The
-          class builds the rest (how text is cut before it is merged, and put together again) as its own models have it.
-Releases  5.0.0 and later. Upstream routes around the class, by the name of the model at first, for Llama's class by
-          what the file says later (`AutoTokenizer`); the class itself, and GPT-2's, are as they were.
+Symptom   Silent. Ids are not those of 4.x and of the training. With Llama's class, spaces and line breaks vanish
+          ("hello world" is read as "helloworld") and decoded text is full of "Ġ" (DeepSeek, the R1 distillations, any
+          folder that names `LlamaTokenizerFast`). With GPT-2's and GPT-NeoX's, numbers and punctuation are split in
+          another way (Granite, OLMo 2, StableLM). Scores fall: 95 to 47 in GSM8K.
+Cause     The class gets only the vocabulary, the merges and the special tokens around a text from tokenizer.json. It
+          builds the rest (pre-tokenizer and decoder) as for its own models.
+Releases  5.0.0 and later. Upstream (`AutoTokenizer`) avoids the class, at first by the name of the model, later for
+          Llama's class by the content of the file; the class itself, and GPT-2's, have not changed.
 Upstream  transformers#44779, transformers#44819, transformers#45488, transformers#45701, transformers#45812,
           transformers#46489, transformers#48206
-Here      Where tokenizer.json cuts text at the level of bytes, and in another way than the class that is loaded would,
-          what the file says wins, as a whole. The class of the tokenizer stays. A class with a constructor of its own,
-          outside of transformers, and a tokenizer object that the caller gives are left alone, and so
-          is a class that puts a blank in front of each text because the caller asks for it (``add_prefix_space=True``),
-          which the file does not. Whether a blank is put in front stays what the settings say, where tokenizer.json has
-          nothing but one step of bytes. Ids are equal to those of 4.57.6, and, without such a setting, to what the
-          library `tokenizers` makes of the file.
+Here      If tokenizer.json splits text at the byte level, and in another way than the class would, the whole file takes
+          precedence. The class of the tokenizer stays. A class outside of transformers with its own constructor, a
+          tokenizer object from the caller, and a byte-level class with the caller's ``add_prefix_space=True``, which
+          the file does not have, are left alone. If the pre-tokenizer is a single byte-level step, the setting
+          ``add_prefix_space`` still applies. Ids are equal to those of 4.57.6, and, without such a setting, to those of
+          the library `tokenizers` for the file.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="Ids differ from 4.x, spaces vanish: what tokenizer.json says is replaced by what the tokenizer's class does",
+    title="Token ids differ from transformers 4, or spaces vanish: tokenizer.json is ignored in transformers 5",
     kind="silent",
     upstream=(
         "transformers#44779",
@@ -76,11 +75,11 @@ _KEY = "_declared_tokenizer"
 
 
 def carry(cls: type, arguments: dict[str, Any], file: str) -> None:
-    """Hand on what a tokenizer.json says as a whole, if it cuts text at the level of bytes.
+    """Pass the whole tokenizer.json on, if it splits text at the byte level.
 
     Args:
-        cls: the tokenizer's class; one whose constructor was not written in transformers gets nothing.
-        arguments: of the constructor of the tokenizer's class.
+        cls: the tokenizer's class; one with a constructor from outside of transformers gets nothing.
+        arguments: arguments of the constructor.
         file: path of tokenizer.json.
     """
     constructor = inspect.getattr_static(cls, "__init__", None)
@@ -94,12 +93,12 @@ def carry(cls: type, arguments: dict[str, Any], file: str) -> None:
 
 
 def declared(arguments: dict[str, Any], built: Any, given: Any = None) -> Any:
-    """What tokenizer.json says as a whole, or None where the class has built the same, or nothing was handed on.
+    """The tokenizer of tokenizer.json; None if the class has built the same, or nothing was passed on.
 
     Args:
-        arguments: of the constructor; what was handed on is taken out.
+        arguments: arguments of the constructor; the tokenizer from the file is removed.
         built: the `tokenizers.Tokenizer` that the class has built, or None.
-        given: one that the caller has passed, which wins, or None.
+        given: the caller's tokenizer, which takes precedence, or None.
     """
     read, is_asked_for_a_blank = arguments.pop(_KEY, (None, False))
     if given is not None or read is None or built is None or _cuts(read) == _cuts(built):
@@ -109,13 +108,13 @@ def declared(arguments: dict[str, Any], built: Any, given: Any = None) -> Any:
         return None
     blank, before = arguments.get("add_prefix_space"), read.pre_tokenizer
     if blank is not None and type(before).__name__ == "ByteLevel" and before.add_prefix_space != blank:
-        before.add_prefix_space = bool(blank)  # as in 4.57.6: the settings win over tokenizer.json in this alone
+        before.add_prefix_space = bool(blank)  # as in 4.57.6: only here the settings override tokenizer.json
         read.pre_tokenizer = before
     return read
 
 
 def _is_asked_for_a_blank(arguments: Mapping[str, Any], file: str) -> bool:
-    """Whether the caller wants a blank in front of each text, which the settings beside tokenizer.json do not say."""
+    """Whether the caller, but not tokenizer_config.json, asks for a space in front of each text."""
     if arguments.get("add_prefix_space") is not True:
         return False
     try:
@@ -126,14 +125,18 @@ def _is_asked_for_a_blank(arguments: Mapping[str, Any], file: str) -> bool:
 
 
 def _cuts(tokenizer: Any) -> Any:
-    """How a tokenizer cuts text, without what a user may choose: whether a space is put in front."""
-    said = json.loads(tokenizer.to_str())
-    before = said["pre_tokenizer"]
+    """How a tokenizer splits text, apart from options such as a space in front of each text."""
+    content = json.loads(tokenizer.to_str())
+    before = content["pre_tokenizer"]
     pieces = before["pretokenizers"] if before and before["type"] == "Sequence" else [before]
     chosen = ("add_prefix_space", "trim_offsets", "prepend_scheme")
-    model = {name: said["model"].get(name) or None for name in ("type", "byte_fallback", "ignore_merges")}
-    return [{k: v for k, v in (one or {}).items() if k not in chosen} for one in pieces], said["normalizer"], model
+    model = {name: content["model"].get(name) or None for name in ("type", "byte_fallback", "ignore_merges")}
+    return (
+        [{k: v for k, v in (piece or {}).items() if k not in chosen} for piece in pieces],
+        content["normalizer"],
+        model,
+    )
 
 
 def _types(before: dict[str, Any]) -> list[str]:
-    return [before["type"], *(kind for one in before.get("pretokenizers", ()) for kind in _types(one))]
+    return [before["type"], *(kind for piece in before.get("pretokenizers", ()) for kind in _types(piece))]

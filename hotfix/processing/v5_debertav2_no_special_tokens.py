@@ -1,11 +1,11 @@
 """The tokenizer of DeBERTa-v2 and v3 puts no [CLS] and no [SEP] around a text.
 
 Symptom   Silent. The ids lack the special tokens; classifiers and GLiNER give low or near-uniform scores.
-Cause     The class builds the tokenizer anew, without what puts them around a text.
+Cause     The class rebuilds the tokenizer without the template that adds them.
 Releases  5.0.0 to 5.3.0
 Upstream  transformers#44568, transformers#44570, transformers#44618 (fixed in 5.4.0)
-Here      They are put around one text and around a pair. Equal to 5.4.0. A tokenizer whose file says itself what is put
-          around a text, and one that was asked for other tokens (``add_bos_token``, ``add_eos_token``), stays as it is.
+Here      They are added around one text and around a pair. Equal to 5.4.0. A tokenizer whose file has a template, and
+          one with ``add_bos_token`` or ``add_eos_token`` from the caller, stays as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(constructor: ast.AST) -> bool:
-    """It builds a Unigram tokenizer for a model that splits at punctuation, and says nothing of special tokens."""
+    """Whether it builds a Unigram tokenizer that splits at punctuation, without special tokens."""
     names = {node.attr for node in ast.walk(constructor) if isinstance(node, ast.Attribute)}
     takes = {node.arg for node in ast.walk(constructor) if isinstance(node, ast.arg)}
     builds = occurs("self._tokenizer.normalizer = normalizers.Sequence(__ALL)", constructor)
@@ -47,7 +47,7 @@ def is_broken(constructor: ast.AST) -> bool:
 
 
 def template(tokenizer: Any) -> Any:
-    """What puts [CLS] and [SEP] around a text and around a pair, with types 0 and 1."""
+    """A template with [CLS] and [SEP] around a text and around a pair, with types 0 and 1."""
     from tokenizers.processors import TemplateProcessing
 
     first, last = str(tokenizer.cls_token), str(tokenizer.sep_token)

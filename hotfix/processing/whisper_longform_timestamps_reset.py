@@ -1,15 +1,15 @@
-"""The times of a long recording begin again at 0 every half a minute.
+"""Timestamps of a long recording restart at 0 every 30 seconds.
 
 Symptom   Silent. ``pipeline("automatic-speech-recognition", return_timestamps=True)`` of more than 30 seconds, without
           ``chunk_length_s``: the chunks of every window have times as if it were the first.
-Cause     Whisper writes times relative to its window. What is generated for all windows comes as one sequence, and
-          where it is read nobody notices that a time is earlier than the one before.
-Releases  4.37.0 to 4.52.4; 4.36 reads the same way, and hears nothing but the first half minute there.
+Cause     Whisper writes times relative to its window. The tokens of all windows form one sequence, and the decoder does
+          not notice that a time is earlier than the one before.
+Releases  4.37.0 to 4.52.4; 4.36 decodes in the same way, but transcribes only the first 30 seconds.
 Upstream  transformers#31942, transformers#32003, transformers#32131, transformers#34210 (fixed in 4.53.0)
-Here      Where a time goes back, the next window has begun: behind what the last one has heard to its end, or half a
-          minute later where it has heard something to its very end. Equal to 4.53.0.
+Here      If a time goes back, the next window has begun: at the end of the last segment of the previous window, or 30
+          seconds after its begin if that segment reaches its end. Equal to 4.53.0.
 
-Not here  ``batch_decode(output_offsets=True)`` of 4.37.0 to 4.44.2 does the same, and has been repaired in 4.45.0.
+Not here  ``batch_decode(output_offsets=True)`` of 4.37.0 to 4.44.2 has the same bug; 4.45.0 repaired it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Timestamps of long audio begin again at 0 every 30 seconds",
+    title="Whisper pipeline: timestamps of long audio restart at 0 every 30 seconds",
     kind="silent",
     upstream=("transformers#31942", "transformers#32003", "transformers#32131", "transformers#34210"),
     fixed_in="4.53.0",
-    everyone="only where a time goes back within one recording, which no single window of Whisper does",
+    everyone="only if a time goes back within one recording, which no single window of Whisper does",
 )
 
 _TOKENS = 'token_ids = output["tokens"][0].tolist()'
@@ -40,25 +40,25 @@ FIX.edits(
 
 
 class Windows:
-    """When the window of each time of one sequence has begun, in seconds."""
+    """The begin of the window of each time in one sequence, in seconds."""
 
-    frames = 1500  # of a window
+    frames = 1500  # per window
 
     def __init__(self) -> None:
         self.begun = self.last = self.before = 0.0
 
     def begin(self, tokens: Sequence[int], place: int, zero: int, precision: float) -> float:
-        """When the window of a time has begun; it is asked of each time, in their order.
+        """The begin of the window of a time; called for each time, in order.
 
         Args:
             tokens: the sequence.
-            place: of the time.
-            zero: the token that is the time 0.
-            precision: seconds of a frame.
+            place: index of the time.
+            zero: the token of the time 0.
+            precision: seconds per frame.
         """
         time = float((tokens[place] - zero) * precision)
         if time < self.last:
-            # Two times in a row end what was heard before the window has ended; then the next one begins there.
+            # Two times in a row end a segment before the end of the window; the next window begins there.
             heard_to_the_end = place >= 2 and min(tokens[place - 2 : place]) < zero
             if heard_to_the_end:
                 self.begun += precision * self.frames

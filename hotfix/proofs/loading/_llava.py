@@ -1,4 +1,4 @@
-"""Small models of text and pictures, and files with their weights, for the cases of names of weights."""
+"""Small vision-language models and files with their weights."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ ENDS = (
     "layers.0.mlp.gate_proj.weight",
     "lm_head.weight",
 )
-"""Ends of names: a weight of each part."""
+"""Ends of names, with a weight of each part."""
 
 
 def llava(testbed: Testbed) -> Any:
@@ -40,11 +40,11 @@ def qwen2_vl(testbed: Testbed) -> Any:
 
 
 def named(model: Any, kind: str) -> dict[str, Any]:
-    """The weights as files have them: in the layout of the Hub, for all parts or as a release writes it.
+    """Name the weights as in a file: in the layout of the Hub or of a release.
 
     Args:
-        model: of which release ever.
-        kind: ``old`` for the Hub, ``new`` for 5.23.0, whose towers have no inner name, ``both`` for 5.5.4.
+        model: a model of any release.
+        kind: ``old`` for the Hub, ``new`` for 5.23.0, whose towers have no inner module, ``both`` for 5.5.4.
     """
     named = {}
     for name, value in model.state_dict().items():
@@ -62,14 +62,14 @@ def named(model: Any, kind: str) -> dict[str, Any]:
 
 
 def save(tensors: dict[str, Any], path: str) -> None:
-    """Write weights into a file that says in which form they are."""
+    """Write weights into a file whose metadata names the format."""
     from safetensors.torch import save_file
 
     save_file(tensors, path, {"format": "pt"})
 
 
 def in_files(model: Any) -> dict[str, Any]:
-    """What a model writes, by name in the file, and of which names there are how many."""
+    """The saved weights of a model by name, and the number of names with each prefix."""
     import tempfile
     from collections import Counter
     from pathlib import Path
@@ -78,13 +78,13 @@ def in_files(model: Any) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as place:
         model.save_pretrained(place)
-        found = {name: one for path in Path(place).glob("*.safetensors") for name, one in load_file(path).items()}
-    beginnings = Counter(".".join(name.split(".")[:2]) for name in found)
+        saved = {name: weight for path in Path(place).glob("*.safetensors") for name, weight in load_file(path).items()}
+    beginnings = Counter(".".join(name.split(".")[:2]) for name in saved)
     return {
         **{f"{begin}, how many": torch.tensor(number) for begin, number in beginnings.items()},
         **{
-            name: one.float()
-            for name, one in found.items()
+            name: weight.float()
+            for name, weight in saved.items()
             if name.endswith((*ENDS, "qkv.weight", "norm.weight", "per_layer_model_projection.weight"))
         },
     }

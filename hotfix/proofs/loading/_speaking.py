@@ -1,4 +1,4 @@
-"""What a tokenizer makes of text and of a chat, as tensors."""
+"""Results of a tokenizer for a text and a chat, as tensors."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hotfix.proofs.loading._written import CHAT, TEXT
 
 
 def spoken(tokenizer: Any, name: str, chat: bool = False) -> dict[str, torch.Tensor]:
-    """Ids of a text, ids that are special, what is left of the text without them, and the text of a chat.
+    """Ids of a text, special ids, the text decoded without them, and the text of a chat.
 
     Args:
         tokenizer: the tokenizer.

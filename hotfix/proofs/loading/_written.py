@@ -1,6 +1,6 @@
-"""Files that 5.23.0 has written, as the cases read them; `tests/fixes/loading` compares them with the real release.
+"""Files of 5.23.0, as the cases read them; `tests/fixes/loading` compares them with the real release.
 
-The cases have them written down so that they run where one release is all there is, on a user's machine too.
+The cases contain them so that they run with one installed release, also on a user's machine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "rope_parameters": {"partial_rotary_factor": 0.5, "rope_theta": 20000.0, "rope_type": "default"},
     },
 }
-"""By the model that they are of: what counts of ``config.json``."""
+"""The relevant keys of ``config.json``, by model."""
 
 PLAIN: dict[str, Any] = {
     **{key: value for key, value in _SIZES.items() if key != "dtype"},
@@ -61,7 +61,7 @@ PLAIN: dict[str, Any] = {
     "torch_dtype": "bfloat16",
     "transformers_version": "4.41.2",
 }
-"""What 4.x has written: it is read as it is."""
+"""A file of 4.x, which needs no translation."""
 
 SETTINGS: dict[str, Any] = {
     "backend": "tokenizers",
@@ -114,10 +114,10 @@ CHAT = [{"role": "user", "content": "who reads it"}]
 
 @contextmanager
 def folder(**files: Any) -> Iterator[str]:
-    """A folder with files: their names with ``_`` for the dot, and what stands in them.
+    """A folder with files, by name with ``_`` in place of the dot.
 
     Args:
-        files: text, or what is to be written as JSON.
+        files: text, or a value that is written as JSON.
     """
     with tempfile.TemporaryDirectory() as place:
         for name, value in files.items():

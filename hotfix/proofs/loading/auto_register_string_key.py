@@ -8,7 +8,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="AttributeError: 'str' object has no attribute '__module__'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is found under each key, and whether it is found by its name; the library's own keep their classes."""
+    """The class for each key, and whether it is found by name; keys of the library keep their classes."""
     from transformers import AutoProcessor, AutoTokenizer, BertConfig, PreTrainedConfig, PreTrainedTokenizerFast
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING, tokenizer_class_from_name

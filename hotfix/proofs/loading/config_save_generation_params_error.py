@@ -1,4 +1,4 @@
-"""The configuration of a BART that says how to generate is saved and loaded again."""
+"""A BART configuration with generation parameters is saved and loaded again."""
 
 import torch
 
@@ -11,7 +11,7 @@ from hotfix.proofs.testbed import Target, Testbed
     raises="ValueError: Some non-default generation parameters are set in the model config",
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What was loaded."""
+    """The loaded values."""
     import tempfile
 
     from transformers import BartConfig

@@ -1,4 +1,4 @@
-"""Configurations in the manner of InternVL's, one that says so and one that does not, and one with defaults."""
+"""Configurations like InternVL's, with and without is_composition, and one with defaults."""
 
 import torch
 
@@ -36,14 +36,14 @@ class PlainConfig(PretrainedConfig):
 
 @FIX.case(raises="ValueError: Unsupported architecture:")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is shown of each, and what is saved and read again."""
+    """The repr of each, and its saved and reloaded values."""
     import json
     import tempfile
     from pathlib import Path
 
     code = remote(CODE)
     inner = {"architectures": ["LlamaForCausalLM"], "hidden_size": 32}
-    found = {}
+    results = {}
     for name, config in {
         "plain": code["PlainConfig"](width=9),
         "composition": code["CompositionConfig"](llm_config=inner, template="internvl2_5"),
@@ -54,7 +54,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             saved = json.loads((Path(folder) / "config.json").read_text())
             read = type(config).from_pretrained(folder)
         shown = json.loads(repr(config).partition(" ")[2])
-        lines = [f"{key}: {one.get(key)}" for one in (shown, saved) for key in ("model_type", "width", "template")]
-        sizes = [str(one["llm_config"]["hidden_size"]) for one in (shown, saved) if "llm_config" in one]
-        found[name] = words(*lines, *sizes, str(read.template), str(getattr(read, "llm_config", inner) is not None))
-    return found
+        lines = [
+            f"{key}: {content.get(key)}" for content in (shown, saved) for key in ("model_type", "width", "template")
+        ]
+        sizes = [str(content["llm_config"]["hidden_size"]) for content in (shown, saved) if "llm_config" in content]
+        results[name] = words(*lines, *sizes, str(read.template), str(getattr(read, "llm_config", inner) is not None))
+    return results

@@ -29,7 +29,7 @@ try:
     model = LlamaForCausalLM._from_config(config, attn_implementation="flash_attention_2", torch_dtype=torch.bfloat16)
     model(torch.arange(9)[None])
 except Exception as error:
-    results["asked for"] = f"{type(error).__name__}: {error}"  # of 4.55.0 another one: it asks a question first
+    results["asked for"] = f"{type(error).__name__}: {error}"  # 4.55.0 raises another error, from an earlier check
 print(json.dumps(results))
 """
 
@@ -37,10 +37,10 @@ print(json.dumps(results))
 # 4.52.1 does not say what kept a module from being imported.
 @FIX.case(raises="ImportError: .*(undefined symbol|Could not import module)", oracles={"*": "4.55.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits without flash-attn; and that who asks for it is not given another attention."""
+    """Logits without flash-attn, and whether a request for it is refused."""
     with TemporaryDirectory() as folder:
         Path(folder, "flash_attn_2_cuda.py").write_text(BROKEN)
-        path = os.pathsep.join([folder, *(one for one in sys.path if one)])
+        path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
         arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
         done = subprocess.run(
             [sys.executable, "-c", arm + USER],
@@ -52,9 +52,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         )
     if done.returncode:
         raise ImportError(done.stderr.strip().splitlines()[-1])
-    told = json.loads(done.stdout[done.stdout.index("{") :])  # after what else was printed
+    results = json.loads(done.stdout[done.stdout.index("{") :])  # after any other output
     return {
-        "eager": torch.tensor(told["eager"]),
-        "sdpa": torch.tensor(told["sdpa"]),
-        "refused who asked for it": torch.tensor("asked for" in told),
+        "eager": torch.tensor(results["eager"]),
+        "sdpa": torch.tensor(results["sdpa"]),
+        "refused who asked for it": torch.tensor("asked for" in results),
     }

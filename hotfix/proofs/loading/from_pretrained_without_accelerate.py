@@ -12,7 +12,7 @@ from hotfix.proofs.testbed import Target, Testbed
     raises="NameError: name '(init_empty_weights|find_tied_parameters)' is not defined", packages={"accelerate": None}
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits of what was saved and loaded again."""
+    """Logits of a saved and reloaded model."""
     from transformers import LlamaConfig, LlamaForCausalLM, LlamaForSequenceClassification
 
     ids = testbed.randint(0, 32, 1, 7)

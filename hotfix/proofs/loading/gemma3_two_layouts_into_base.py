@@ -35,10 +35,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for kind in ("old", "both"):
         with tempfile.TemporaryDirectory() as place:
             model.config.save_pretrained(place)
-            kept = {name: one for name, one in named(model, kind).items() if not name.endswith("lm_head.weight")}
+            kept = {name: weight for name, weight in named(model, kind).items() if not name.endswith("lm_head.weight")}
             save(kept, f"{place}/model.safetensors")
             loaded = type(model).from_pretrained(place).state_dict()
         for end in ENDS:
-            name = next(one for one in loaded if one.endswith(end))
+            name = next(key for key in loaded if key.endswith(end))
             results[f"{kind}, {end}"] = loaded[name].float()
     return results

@@ -21,7 +21,7 @@ _VICUNA = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "temperature
     with_fixes=("from-pretrained-without-accelerate",),
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What was saved, that the weights were, and that what was changed is refused."""
+    """The saved file, whether the weights were saved, and whether a changed configuration is refused."""
     with tempfile.TemporaryDirectory() as folder:
         model = loaded(testbed, Path(folder, "published"), {**_VICUNA, "do_sample": False})
         model.save_pretrained(Path(folder, "saved"))
@@ -35,9 +35,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             refused = True
         else:
             refused = False
-    told = {name: said[name] for name in _VICUNA}
+    kept = {name: said[name] for name in _VICUNA}
     return {
-        "said": torch.tensor([*told.values()], dtype=torch.float64),
+        "said": torch.tensor([*kept.values()], dtype=torch.float64),
         "weights, refused": torch.tensor([weights, refused]),
     }
 
@@ -46,9 +46,9 @@ def loaded(testbed: Testbed, folder: Path, said: dict[str, Any]) -> Any:
     """A small Llama that was loaded from a folder with such a generation_config.json.
 
     Args:
-        testbed: of the case.
-        folder: where it is put; it is made.
-        said: what is in the file.
+        testbed: the testbed of the case.
+        folder: the folder, which is created.
+        said: content of the file.
     """
     model = zoo.llama(testbed, attn="eager")
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Templates of a cached repository, where the Hub may not be asked, does not answer, and does."""
+"""Templates of a cached repository: offline, without an answer of the Hub, and with one."""
 
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ConnectionError|OfflineModeIsEnabled")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is listed. No network is used: what the Hub's client does without one stands in for it."""
+    """The listed templates. No network is used: the client's errors without a network are raised directly."""
     import requests
     from transformers.utils import hub
 
@@ -49,7 +49,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             for name, answer in answers.items():
                 hub.list_repo_tree = answering(answer)
                 listed = hub.list_repo_templates("organisation/model", local_files_only=False, cache_dir=folder)
-                results[name] = words(*(one[: -len(".jinja")] if one.endswith(".jinja") else one for one in listed))
+                results[name] = words(
+                    *(template[: -len(".jinja")] if template.endswith(".jinja") else template for template in listed)
+                )
         finally:
             hub.list_repo_tree = own
     return results

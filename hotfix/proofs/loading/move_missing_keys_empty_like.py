@@ -18,7 +18,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     keyword = "dtype" if Version(__version__) >= Version("4.56.0") else "torch_dtype"
     ids = testbed.randint(0, 32, 2, 9)
-    # What is freed here is what an uninitialised buffer is likely to get.
+    # An uninitialized buffer is likely to get the memory that is freed here.
     torch.full((4096,), float("nan")).sum()
     results = {}
     with TemporaryDirectory() as folder:
@@ -27,7 +27,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         for dtype in (torch.float32, torch.bfloat16):
             loaded = cls.from_pretrained(folder, **{keyword: dtype}).to(testbed.device).eval()
             results[f"{dtype}, logits"] = loaded(ids).float()
-            results.update({f"{dtype}, {name}": one.float() for name, one in loaded.named_buffers()})
+            results.update({f"{dtype}, {name}": buffer.float() for name, buffer in loaded.named_buffers()})
     with TemporaryDirectory() as folder:
         small_llama(testbed).save_pretrained(folder)
         results["Llama"] = LlamaForCausalLM.from_pretrained(folder).to(testbed.device).eval()(ids).logits

@@ -30,7 +30,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         pad_token_id=0,
     )
     texts = {length: testbed.randint(3, 64, 2, length, seed=length) for length in (9, 30)}
-    told = {}
+    results = {}
     scalings: dict[str, Optional[dict[str, Any]]] = {"none": None, "longrope": {"type": "longrope", **FACTORS}}
     with TemporaryDirectory() as place:
         testbed.fill(Phi3ForCausalLM(config)).save_pretrained(place)
@@ -40,5 +40,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             file.write_text(json.dumps({**written, "rope_scaling": scaling}), encoding="utf-8")
             model = Phi3ForCausalLM.from_pretrained(place, torch_dtype=torch.float32, attn_implementation="eager")
             with torch.no_grad():
-                told.update({f"{name}, {length}": model.eval()(ids).logits for length, ids in texts.items()})
-    return told
+                results.update({f"{name}, {length}": model.eval()(ids).logits for length, ids in texts.items()})
+    return results

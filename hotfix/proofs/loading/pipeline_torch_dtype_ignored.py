@@ -1,4 +1,4 @@
-"""A tiny Llama in a pipeline, with the dtype said in several ways; its weights are those of that dtype."""
+"""A tiny Llama in a pipeline, with the dtype given in several ways."""
 
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,11 +12,13 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Weights in float32, and bytes for each of them. In the last of the ways nothing was wrong."""
+    """Weights in float32, and bytes per weight. The last way has no bug."""
     from packaging.version import Version
     from transformers import __version__
 
-    name = "dtype" if Version(__version__) >= Version("4.56.0") else "torch_dtype"  # the old one goes everywhere
+    name = (
+        "dtype" if Version(__version__) >= Version("4.56.0") else "torch_dtype"
+    )  # the old name works in every release
     ways: dict[str, tuple[torch.dtype, dict[str, Any]]] = {
         "dtype": (torch.float32, {name: torch.bfloat16}),
         "dtype as a word": (torch.float32, {name: "float16"}),

@@ -24,7 +24,7 @@ IMAGES: dict[str, Any] = {"image_processor_type": "CLIPImageProcessor", "size": 
 
 @FIX.case(raises="OSError", oracles={"*": "4.56.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What the readers of both, and of a processor, make of a file of each kind."""
+    """Settings for both classes, and for a processor, from each kind of file."""
     from transformers.feature_extraction_utils import FeatureExtractionMixin
     from transformers.image_processing_utils import ImageProcessingMixin
 

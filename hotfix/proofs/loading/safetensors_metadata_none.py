@@ -13,13 +13,13 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case(raises="AttributeError: 'NoneType' object has no attribute 'get'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits of what was loaded."""
+    """Logits of the loaded models."""
     from safetensors.torch import save_file
     from transformers import LlamaForCausalLM
 
     ids = testbed.randint(0, 32, 1, 7)
     model = small_llama(testbed)
-    weights = {name: one.clone().contiguous() for name, one in model.state_dict().items()}
+    weights = {name: weight.clone().contiguous() for name, weight in model.state_dict().items()}
     halves = [dict(list(weights.items())[part::2]) for part in (0, 1)]
     results = {}
 

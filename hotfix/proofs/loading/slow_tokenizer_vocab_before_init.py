@@ -1,4 +1,4 @@
-"""A tokenizer in the manner of Baichuan's first one, and the same class with its lines in today's order."""
+"""A tokenizer like Baichuan's first one, and the same class with its lines in today's order."""
 
 import json
 from pathlib import Path
@@ -19,8 +19,8 @@ SETTINGS = {
 }
 
 
-# Later releases ask for protobuf, which the testbed lacks, as soon as a class raises anything. No release is right:
-# what the class with its lines in today's order gives is compared below.
+# Later releases require protobuf, which the testbed lacks, if a class raises any error. No release is right: the
+# results are compared below with those of the class with its lines in today's order.
 @FIX.case(
     raises="AttributeError: '?Old'?( object)? has no attribute '?words|ImportError:\\s+requires the protobuf library",
     oracles={"*": ""},

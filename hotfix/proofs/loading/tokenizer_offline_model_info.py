@@ -1,4 +1,4 @@
-"""Large tokenizers that are in the cache of a machine that may not ask the Hub."""
+"""Large tokenizers in the cache of a machine in offline mode."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -42,7 +42,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     skipped = ("backend", "extra_special_tokens", "tokenizer_class")
     settings = {key: value for key, value in SETTINGS.items() if key not in skipped}
     settings["clean_up_tokenization_spaces"] = False
-    names = [one["content"] for one in TOKENIZER["added_tokens"]] + PARTS
+    names = [token["content"] for token in TOKENIZER["added_tokens"]] + PARTS
     results = {}
     for name, merges in (("words", [" ".join(pair) for pair in MERGES]), ("pairs", MERGES)):
         written = copy.deepcopy(TOKENIZER)

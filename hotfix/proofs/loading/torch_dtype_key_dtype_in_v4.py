@@ -1,4 +1,4 @@
-"""What dtype a configuration says that its checkpoint has."""
+"""The dtype of a checkpoint in its configuration."""
 
 import torch
 

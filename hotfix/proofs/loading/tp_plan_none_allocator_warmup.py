@@ -1,6 +1,6 @@
 """How much memory is reserved for a model with a plan and without, in a process group of one.
 
-The accelerator is one that no test has: what is asked of torch is written down and not carried out.
+No test has such an accelerator: calls of torch are recorded and not executed.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from hotfix.proofs.zoo import llama
 
 @FIX.case(raises="TypeError: 'NoneType' object is not iterable", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Bytes, halved as they are asked for."""
+    """Requested bytes, halved."""
     import inspect
     import tempfile
     from pathlib import Path

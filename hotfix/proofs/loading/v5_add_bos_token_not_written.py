@@ -64,7 +64,7 @@ def _template(begins: bool, ends: bool) -> dict[str, Any]:
 
 def _pairs() -> dict[str, Any]:
     """A BPE of single signs, which the class asks for."""
-    signs = [one["content"] for one in TOKENIZER["added_tokens"]] + sorted("whoreadsitlufm:.")
+    signs = [token["content"] for token in TOKENIZER["added_tokens"]] + sorted("whoreadsitlufm:.")
     return {
         "type": "BPE",
         "dropout": None,

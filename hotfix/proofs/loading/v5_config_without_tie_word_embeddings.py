@@ -196,8 +196,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             loaded = type(model).from_pretrained(Path(place) / "first")
             loaded.save_pretrained(Path(place) / "second", max_shard_size="10KB")
             again = type(model).from_pretrained(Path(place) / "second")
-        for when, one in (("loaded", loaded), ("again", again)):
-            for name, value in one.state_dict().items():
+        for when, kept in (("loaded", loaded), ("again", again)):
+            for name, value in kept.state_dict().items():
                 if name.endswith(("lm_head.weight", "lm_head.decoder.weight", "lm_head.bias", "lm_head.decoder.bias")):
                     results[f"{kind}, {when}: {name}"] = value
         results[f"{kind}: logits"] = _logits(testbed, loaded)
@@ -211,9 +211,9 @@ def _written(testbed: Testbed, package: str, tied: bool, place: Path) -> Any:
     cls = getattr(module, name)
     # Configurations take dictionaries apart in place.
     config = cls.config_class(**json.loads(json.dumps(options)))
-    for one in (config, getattr(config, "text_config", None)):
-        if one is not None:
-            one.tie_word_embeddings = tied
+    for part in (config, getattr(config, "text_config", None)):
+        if part is not None:
+            part.tie_word_embeddings = tied
     model = testbed.fill(cls(config))
     model.save_pretrained(place)
     path = place / "config.json"

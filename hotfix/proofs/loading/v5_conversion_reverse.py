@@ -12,7 +12,7 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is in the files, by name, and what was loaded."""
+    """Saved weights by name, and a loaded one."""
     from transformers import Gemma3nForCausalLM, Gemma3nTextConfig
 
     config = Gemma3nTextConfig(
@@ -36,6 +36,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         loaded = Gemma3nForCausalLM.from_pretrained(place).state_dict()
     return {
         "loaded": loaded["model.per_layer_model_projection.weight"].float(),
-        **{f"Gemma 3n: {name}": one for name, one in in_files(model).items()},
-        **{f"Llama: {name}": one for name, one in in_files(small_llama(testbed)).items()},
+        **{f"Gemma 3n: {name}": weight for name, weight in in_files(model).items()},
+        **{f"Llama: {name}": weight for name, weight in in_files(small_llama(testbed)).items()},
     }

@@ -1,4 +1,4 @@
-"""A configuration of remote code with old kinds of layers, and one with new kinds."""
+"""Configurations of remote code with old and with new layer types."""
 
 import torch
 
@@ -21,12 +21,12 @@ class MixedConfig(PretrainedConfig):
 
 @FIX.case(raises="layer_types. entries must be in")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The kinds of layers."""
+    """The layer types."""
     config = remote(OLD)["MixedConfig"]
     kinds = {"old": ["mamba", "attention"], "new": ["linear_attention", "full_attention"]}
-    found = {}
+    results = {}
     for name, layers in kinds.items():
         made = config(layer_types=list(layers))
         made.validate_layer_type()
-        found[name] = words(*made.layer_types)
-    return found
+        results[name] = words(*made.layer_types)
+    return results

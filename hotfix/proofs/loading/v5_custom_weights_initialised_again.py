@@ -22,7 +22,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         testbed.fill(cls(cls.config_class())).save_pretrained(folder)
         results.update(_weights("loaded", cls.from_pretrained(folder)))
         file = f"{folder}/model.safetensors"
-        saved = {name: one for name, one in load_file(file).items() if not name.startswith("head")}
+        saved = {name: weight for name, weight in load_file(file).items() if not name.startswith("head")}
         save_file(saved, file, metadata={"format": "pt"})
         results.update(_weights("loaded without a head", cls.from_pretrained(folder)))
     results.update(_weights("built", cls(cls.config_class())))
@@ -33,7 +33,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _weights(kind: str, model: Any) -> dict[str, torch.Tensor]:
-    return {f"{kind}, {name}": one.detach().clone() for name, one in model.state_dict().items()}
+    return {f"{kind}, {name}": weight.detach().clone() for name, weight in model.state_dict().items()}
 
 
 def _custom() -> Any:

@@ -11,7 +11,7 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case()
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """All weights, and logits; with a checkpoint that has everything, nothing may change."""
+    """All weights and logits; with a complete checkpoint nothing may change."""
     return {
         **loaded(testbed, "without biases", lacks_biases=True),
         **loaded(testbed, "whole", lacks_biases=False),
@@ -22,9 +22,9 @@ def loaded(testbed: Testbed, name: str, lacks_biases: bool) -> dict[str, torch.T
     """The weights of a Llama after it was saved and loaded, and what it computes.
 
     Args:
-        testbed: whose weights it gets.
-        name: put in front of those of the results.
-        lacks_biases: whether its attention has biases that were not saved.
+        testbed: the testbed, which fills the weights.
+        name: prefix of the results.
+        lacks_biases: whether the attention has biases that were not saved.
     """
     from transformers import LlamaForCausalLM
 
@@ -40,5 +40,5 @@ def loaded(testbed: Testbed, name: str, lacks_biases: bool) -> dict[str, torch.T
             torch.use_deterministic_algorithms(was, warn_only=True)
     with torch.no_grad():
         logits = model(testbed.randint(1, 32, 2, 7, seed=1)).logits
-    weights = {f"{name}: {key}": one.detach().clone() for key, one in model.state_dict().items()}
+    weights = {f"{name}: {key}": weight.detach().clone() for key, weight in model.state_dict().items()}
     return {**weights, f"{name}: logits": logits}

@@ -27,7 +27,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results[f"{name} {written['transformers_version']}"] = _states(testbed, cls, config)
     own = type(config)(rope_theta=4321.0)
     # In 5.x the two are in rope_parameters.
-    bases = [(getattr(one, "rope_parameters", None) or vars(one))["rope_theta"] for one in (own, config)]
+    bases = [(getattr(part, "rope_parameters", None) or vars(part))["rope_theta"] for part in (own, config)]
     results["built, read"] = torch.tensor(bases)
     return results
 

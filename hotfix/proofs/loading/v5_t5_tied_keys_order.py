@@ -13,7 +13,7 @@ _NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "shared.
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits and tables of each file, and once more after it was saved. With ``shared.weight`` nothing was wrong."""
+    """Logits and tables of each file, also after saving it again. With ``shared.weight`` there is no bug."""
     from transformers import T5Config, T5ForConditionalGeneration
 
     config = T5Config(
@@ -33,9 +33,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             _save(testbed, model, folder, kept)
             loaded = T5ForConditionalGeneration.from_pretrained(folder)
             loaded.save_pretrained(again)
-            for when, one in (("", loaded), (", again", T5ForConditionalGeneration.from_pretrained(again))):
-                told = _told(testbed, one)
-                results.update({f"{' and '.join(kept)}{when}: {name}": value for name, value in told.items()})
+            for when, read in (("", loaded), (", again", T5ForConditionalGeneration.from_pretrained(again))):
+                shown = _shown(testbed, read)
+                results.update({f"{' and '.join(kept)}{when}: {name}": value for name, value in shown.items()})
     return results
 
 
@@ -49,7 +49,7 @@ def _save(testbed: Testbed, model: Any, folder: str, kept: tuple[str, ...]) -> N
     save_file(tensors, f"{folder}/model.safetensors", {"format": "pt"})
 
 
-def _told(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
+def _shown(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
     ids, outputs = testbed.randint(1, 48, 2, 7, seed=1), testbed.randint(1, 48, 2, 5, seed=2)
     with torch.no_grad():
         logits = model.to(testbed.device).eval()(input_ids=ids, decoder_input_ids=outputs).logits

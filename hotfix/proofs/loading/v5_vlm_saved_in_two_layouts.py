@@ -10,6 +10,6 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case(oracles={"*": "5.3.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is in the files, by name."""
+    """Saved weights, by name."""
     models = {"LLaVA": llava(testbed), "Qwen2-VL": qwen2_vl(testbed), "Llama": small_llama(testbed)}
-    return {f"{kind}: {name}": one for kind, model in models.items() for name, one in in_files(model).items()}
+    return {f"{kind}: {name}": weight for kind, model in models.items() for name, weight in in_files(model).items()}

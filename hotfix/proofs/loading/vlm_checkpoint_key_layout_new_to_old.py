@@ -20,6 +20,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             save(named(model, kind), f"{place}/model.safetensors")
             loaded = type(model).from_pretrained(place).state_dict()
         for end in ENDS:
-            name = next(one for one in loaded if one.endswith(end))
+            name = next(key for key in loaded if key.endswith(end))
             results[f"{kind}, {end}"] = loaded[name].float()
     return results

@@ -25,8 +25,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             loaded = cls.from_pretrained(place)
             weights = loaded.state_dict()
             for end in ENDS:
-                name = next(one for one in weights if one.endswith(end))
+                name = next(key for key in weights if key.endswith(end))
                 results[f"{cls.__name__}, {end}"] = weights[name].float()
             if cls is LlavaForConditionalGeneration:
-                results.update((f"file: {name}", one) for name, one in in_files(loaded).items())
+                results.update((f"file: {name}", weight) for name, weight in in_files(loaded).items())
     return results

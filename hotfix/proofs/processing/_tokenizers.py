@@ -22,7 +22,7 @@ def _cut(pattern: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-# What a layout is called, the class that it names, the type of its model, and how it cuts text.
+# Name of a layout, its class, its type of model, and how it splits text.
 LAYOUTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "DeepSeek": (
         "LlamaTokenizerFast",
@@ -77,14 +77,14 @@ def folder_of(layout: str, folder: Path) -> Path:
     added = [
         {
             "id": len(vocabulary) + number,
-            "content": one,
+            "content": token,
             "single_word": False,
             "lstrip": False,
             "rstrip": False,
             "normalized": False,
             "special": True,
         }
-        for number, one in enumerate(ends)
+        for number, token in enumerate(ends)
     ]
     model = {
         "type": "BPE",
@@ -96,7 +96,7 @@ def folder_of(layout: str, folder: Path) -> Path:
         "byte_fallback": False,
         "ignore_merges": layout == "R1 distillation",
         "vocab": vocabulary,
-        "merges": [f"{one} {other}" for one, other in merges],
+        "merges": [f"{part} {other}" for part, other in merges],
     }
     said = {
         "version": "1.0",
@@ -128,12 +128,12 @@ def folder_of(layout: str, folder: Path) -> Path:
 
 
 def _model() -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The letters that stand for bytes, and some words put together from left to right, with and without a space."""
+    """The letters for bytes, and some words merged from left to right, with and without a space."""
     from tokenizers.pre_tokenizers import ByteLevel
 
     letters = sorted(ByteLevel.alphabet())
     merges: list[tuple[str, str]] = []
-    for word in (*_WORDS, *(f" {one}" for one in _WORDS)):
+    for word in (*_WORDS, *(f" {text}" for text in _WORDS)):
         spelled = ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word)[0][0]
         for end in range(1, len(spelled)):
             pair = (spelled[:end], spelled[end])

@@ -1,6 +1,6 @@
 """Templates that ask for more than text, each of which must get nothing, and ordinary ones, whose text is as it was.
 
-What is asked for is harmless: a counter in an object of the messages, and a name that begins with an underscore.
+The templates only use a counter in an object of the messages, and a name that begins with an underscore.
 """
 
 from typing import Any
@@ -69,14 +69,14 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         asked: dict[str, Any] = {"chat_template": template, "tokenize": False, "add_generation_prompt": True}
         return tokenizer.apply_chat_template(spoken, **asked)
 
-    told = {}
+    results = {}
     for number, template in enumerate(_ASKING):
         try:
             said = render(template)
         except jinja2.exceptions.TemplateError as error:
             said = type(error).__name__
-        told[f"asks {number}"] = torch.tensor(said in ("1", "True"))
-    told["was called"] = torch.tensor(image.counted > 0)
+        results[f"asks {number}"] = torch.tensor(said in ("1", "True"))
+    results["was called"] = torch.tensor(image.counted > 0)
     for number, template in enumerate(_ORDINARY):
-        told[f"says {number}"] = torch.tensor([*render(template).encode()])
-    return told
+        results[f"says {number}"] = torch.tensor([*render(template).encode()])
+    return results

@@ -1,4 +1,4 @@
-"""A video by processors whose file has the limits in its size too, and by one whose file has not."""
+"""A video, processed with and without the limits in the size of the file."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ EDGES = {"shortest_edge": 56 * 56, "longest_edge": 112 * 112}
 
 @FIX.case(raises="ValueError: size must have one of the following set of keys", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Patches, and the size that is left."""
+    """Patches, and the resulting size."""
     from transformers.models.qwen2_vl.video_processing_qwen2_vl import Qwen2VLVideoProcessor
 
     video = testbed.randint(0, 256, 4, 3, 168, 224, seed=1).to(torch.uint8)

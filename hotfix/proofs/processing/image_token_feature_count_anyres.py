@@ -17,22 +17,22 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The number of features by grid and size of a picture, as the processor says it; the model must have as many."""
     model = target.module.split(".")[2]
     modeling, processing = (
-        import_module(f"transformers.models.{model}.{one}_{model}") for one in ("modeling", "processing")
+        import_module(f"transformers.models.{model}.{part}_{model}") for part in ("modeling", "processing")
     )
     words = {"llava": "Llava", "next": "Next", "video": "Video", "onevision": "Onevision"}
-    name = "".join(words[one] for one in model.split("_"))
+    name = "".join(words[part] for part in model.split("_"))
     count = getattr(processing, f"{name}Processor")._get_unpadded_features
-    told, wrong = [], []
+    numbers, wrong = [], []
     for down, across in _GRIDS:
         patches = torch.zeros(1, down * _TILE, across * _TILE)
         for height in _SIDES:
             for width in _SIDES:
                 expected, _ = count(None, height, width, _TILE, _TILE, down, across)
                 made = modeling.unpad_image(patches, (height, width)).numel()
-                told.append(int(expected))
+                numbers.append(int(expected))
                 if expected != made:
                     wrong.append((int(expected), made))
     if wrong:
         tokens, features = wrong[0]
         raise ValueError(f"Image features and image tokens do not match: tokens: {tokens}, features {features}")
-    return {"features": torch.tensor(told)}
+    return {"features": torch.tensor(numbers)}

@@ -1,4 +1,4 @@
-"""A processor of Qwen2.5-VL, saved, and loaded with an image processor or a tokenizer of one's own, and as it is."""
+"""A Qwen2.5-VL processor, saved and loaded, also with another image processor or tokenizer."""
 
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +16,7 @@ from hotfix.proofs.zoo import qwen_processor
     packages=PACKAGES,
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each makes of a picture and a word."""
+    """Results of each for a picture and a word."""
     from transformers import AutoProcessor, Qwen2_5_VLProcessor, Qwen2VLImageProcessor, Qwen2VLVideoProcessor
 
     results = {}
@@ -34,11 +34,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         for way, options in ways.items():
             for cls in (Qwen2_5_VLProcessor, AutoProcessor):
                 processor = cls.from_pretrained(folder, **options)
-                told = tokens(processor)
-                results.update({f"{way}, {cls.__name__}: {name}": value for name, value in told.items()})
+                made = tokens(processor)
+                results.update({f"{way}, {cls.__name__}: {name}": value for name, value in made.items()})
     return results
 
 
 def _tokenizer() -> Any:
-    """That of the other processors of Qwen's."""
+    """The tokenizer of the other Qwen cases."""
     return qwen_processor(lambda image_processor, tokenizer: tokenizer, None)

@@ -1,4 +1,4 @@
-"""A size that a processor is given, and what it makes of a picture."""
+"""An image processor with a size, and its results for a picture."""
 
 import torch
 
@@ -10,7 +10,7 @@ from hotfix.proofs.zoo import class_of
 
 @FIX.case(packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Sizes of a processor that is given one and of one that is not, and what they make of a picture.
+    """Sizes of a processor with and without the argument, and their results for a picture.
 
     The fast processor of GLM-4V cannot process anything in these releases.
     """

@@ -1,4 +1,4 @@
-"""A limit of pixels for one processor or one call, and what others do afterwards."""
+"""A pixel limit for one processor or one call, and other processors afterwards."""
 
 import torch
 
@@ -13,7 +13,7 @@ from hotfix.proofs.zoo import class_of
     oracles={"*": "5.18.0", **{name: "4.50.2" for name, _ in TABLE if name.endswith(".preprocess")}},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Sizes of a processor before and after another was made, or before and after a call."""
+    """Sizes of a processor before and after another is built, or before and after a call."""
     cls = class_of(target)
     if target.qualname.endswith(".preprocess"):
         processor = cls()

@@ -1,4 +1,4 @@
-"""A limit of pixels for one call, or at loading."""
+"""A pixel limit for one call, or at loading."""
 
 import torch
 
@@ -10,7 +10,7 @@ from hotfix.proofs.zoo import class_of
 
 @FIX.case(packages=PACKAGES, oracles={"*": "5.18.0", TABLE[0][0]: "4.51.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Sizes that a processor goes by where a limit was given for one call, or at loading; Qwen2-VL with a picture."""
+    """Sizes in a call with a limit, or after loading with one; for Qwen2-VL also results for a picture."""
     cls = class_of(target)
     limit = SMALL["longest_edge"]
     if target.qualname.endswith(".preprocess"):
@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     processor = cls()
     results = {}
     for name, arguments in {"largest": {"max_pixels": limit}, "smallest": {"min_pixels": 12544}}.items():
-        # From 5.4.0 on the first of these does what the other has done before.
+        # The first is the name since 5.4.0.
         settled = getattr(processor, "_standardize_kwargs", None) or processor._further_process_kwargs
         size = settled(size=processor.size, resample=3, **arguments)["size"]
         results[name] = torch.tensor([size["shortest_edge"], size["longest_edge"]])

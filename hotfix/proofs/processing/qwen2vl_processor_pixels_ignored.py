@@ -1,4 +1,4 @@
-"""A limit of pixels for one call of a processor, and the next call without."""
+"""A pixel limit for one call of a processor, and the next call without."""
 
 import torch
 
@@ -10,7 +10,7 @@ from hotfix.proofs.zoo import class_of, qwen_processor
 
 @FIX.case(packages=PACKAGES, oracles={"*": "4.50.2"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What becomes of a picture in a call with a limit, and in the next one without: tokens and patches."""
+    """Tokens and patches of a picture in a call with a limit, and in the next call without."""
     from transformers import Qwen2VLImageProcessor
 
     cls = class_of(target)

@@ -1,4 +1,4 @@
-"""A processor that 4.45 to 4.48 have saved is loaded, and one that 4.50 has saved."""
+"""A processor from a file of 4.45 to 4.48, and one of 4.50."""
 
 import json
 import tempfile
@@ -18,21 +18,21 @@ _BESIDE = {"min_pixels": _LEAST, "max_pixels": _MOST}
 
 @FIX.case(packages=PACKAGES, raises="ValueError: size must contain 'shortest_edge' and 'longest_edge' keys")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The limits of both, and how many patches they make of a picture."""
-    told = {}
+    """The limits of both, and their numbers of patches for a picture."""
+    results = {}
     for name, size in (("4.50", {"shortest_edge": _LEAST, "longest_edge": _MOST}), ("4.48", {**_BESIDE})):
         processor = loaded(class_of(target), {"size": size, **_BESIDE})
-        told[f"{name}: limits"] = edges(processor)
-        told[f"{name}: patches"] = pixels(processor)["image_grid_thw"]
-    return told
+        results[f"{name}: limits"] = edges(processor)
+        results[f"{name}: patches"] = pixels(processor)["image_grid_thw"]
+    return results
 
 
 def loaded(cls: Any, said: dict[str, Any]) -> Any:
-    """A processor that was loaded from a folder.
+    """Load a processor from a folder.
 
     Args:
-        cls: its class.
-        said: what preprocessor_config.json says besides what is always the same.
+        cls: the class of the processor.
+        said: keys of preprocessor_config.json besides the constant ones.
     """
     same = {
         "patch_size": 14,

@@ -15,6 +15,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     tokenizer = DebertaV2Tokenizer(vocab=[(piece, -float(number)) for number, piece in enumerate(_PIECES)])
     text, pair = tokenizer("hello world"), tokenizer("hello world", "world hello", return_token_type_ids=True)
-    told = {"text": text["input_ids"], "pair": pair["input_ids"], "types": pair["token_type_ids"]}
-    told["alone"] = tokenizer("hello world", add_special_tokens=False)["input_ids"]
-    return {name: torch.tensor(ids) for name, ids in told.items()}
+    results = {"text": text["input_ids"], "pair": pair["input_ids"], "types": pair["token_type_ids"]}
+    results["alone"] = tokenizer("hello world", add_special_tokens=False)["input_ids"]
+    return {name: torch.tensor(ids) for name, ids in results.items()}

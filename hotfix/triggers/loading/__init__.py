@@ -1,1 +1,1 @@
-"""When the bugs in what is read from files strike."""
+"""Triggers of the bugs in loading and saving."""

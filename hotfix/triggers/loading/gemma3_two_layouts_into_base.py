@@ -1,4 +1,4 @@
-"""Nothing that a call is given tells: the names of the weights are read in the middle of the function."""
+"""Not observable in the arguments: the function reads the names of the weights itself."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from hotfix.trigger import Trigger
 
 TRIGGER = Trigger(
     "gemma3-two-layouts-into-base",
-    why_not="It depends on the names in the files of the weights, of which `hotfix check-model` tells.",
+    why_not="It depends on the names in the files of the weights; see `hotfix check-model`.",
 )

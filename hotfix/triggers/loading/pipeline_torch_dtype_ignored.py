@@ -16,7 +16,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def asks_for_another(call: Call) -> Optional[bool]:
-    """Where the dtype is that of the checkpoint, nothing that is given tells which one that is."""
+    """The arguments do not show the dtype if it comes from the checkpoint."""
     import torch
 
     if call.get("device_map") is not None or not isinstance(call.get("model"), (str, type(None))):

@@ -1,4 +1,4 @@
-"""What later releases call ``dtype`` is kept by earlier ones as something that they do not know, and saved again."""
+"""Older releases keep the newer key ``dtype`` as an unknown attribute, and save it again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hotfix.trigger import Files, Trigger
 TRIGGER = Trigger(
     "torch-dtype-key-dtype-in-v4",
     when="what was loaded had been saved by 4.56 or later",
-    wrong="the dtype that it was saved in is not known: a model is loaded in another one, unless it is named",
+    wrong="the dtype of the checkpoint is unknown: the model is loaded in another one, unless the caller names it",
 )
 
 
 @TRIGGER.in_files
 def is_left_over(run: Files) -> Optional[bool]:
-    """Both names in one configuration, with other values."""
+    """Both names in one configuration, with different values."""
     if not run.config:
         return None
     said, read = run.setting("dtype"), run.setting("torch_dtype")

@@ -1,4 +1,4 @@
-"""Nothing that can be observed is called: what was read is brought into another form between two statements."""
+"""Not observable in a call: the settings are translated between two statements."""
 
 from __future__ import annotations
 

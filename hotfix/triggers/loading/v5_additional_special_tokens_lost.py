@@ -1,4 +1,4 @@
-"""A tokenizer that lists special tokens beside the key of later releases."""
+"""A tokenizer that lists special tokens next to the newer key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def has_both_keys(call: Call) -> bool:
 
 @TRIGGER.in_files
 def is_saved(run: Files) -> Optional[bool]:
-    """The file loses them whenever it is read; what another one has said before is not known."""
+    """Every reading of the file loses them; an earlier version of the file is unknown."""
     return True if _are_lost(run.tokenizer) else None
 
 

@@ -1,4 +1,4 @@
-"""A configuration is made before the weights are looked at, and they decide: those of 4.x have no head of their own."""
+"""A configuration is built before the weights, which decide: files of 4.x have no separate head."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from hotfix.trigger import Call, Trigger
 TRIGGER = Trigger(
     "v5-conversion-reverse",
     when="a text model of Gemma 3n is saved",
-    wrong="one weight is saved under a name that other programs do not know, and make anew at random",
+    wrong="one weight is saved under a name that other programs do not know, and initialize at random",
     while_repaired=False,  # the function is wrapped then
 )
 
@@ -20,5 +20,5 @@ def has_the_piece_twice(call: Call) -> bool:
 
 @TRIGGER.strikes("transformers.core_model_loading:WeightTransform.rename_source_key")
 def is_one_name(call: Call) -> bool:
-    """Names are counted where all of a model's are made for a file: when one is read, this is as it should be."""
+    """Counted only while names are built for a file: reading is right."""
     return False

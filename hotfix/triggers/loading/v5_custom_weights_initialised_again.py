@@ -1,4 +1,4 @@
-"""A module of a custom model whose tensors were all loaded, and an ``_init_weights`` in the manner of 4.x."""
+"""A module of a custom model whose tensors were all loaded, and an ``_init_weights`` as in 4.x."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def was_complete(call: Call) -> Optional[bool]:
-    """``torch.nn.init`` obeys the marks of what was loaded; what writes in yet another way is not known."""
+    """``torch.nn.init`` respects the flags of loaded tensors; other ways of writing are unknown."""
     module = call["module"]
     if getattr(module, "_is_hf_initialized", False) or not was_loaded(call.owner, module):
         return False

@@ -1,4 +1,4 @@
-"""A configuration that says how much of a head is rotated, and not a quarter."""
+"""A configuration with another partial_rotary_factor than 0.25."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def says_otherwise(call: Call) -> bool:
-    """What is written over it is another number."""
+    """Whether the value is overwritten by another number."""
     parameters = call.get("rope_scaling") or getattr(call.owner, "rope_parameters", None) or {}
     factor = parameters.get("partial_rotary_factor")
     return factor is not None and factor != call.get("rotary_pct", 0.25)
@@ -23,7 +23,7 @@ def says_otherwise(call: Call) -> bool:
 
 @TRIGGER.in_files
 def is_saved(run: Files) -> Optional[bool]:
-    """What config.json says is written over when it is read again; what it has said before is not known."""
+    """Reading the file overwrites its value; an earlier value is unknown."""
     said = run.setting("rope_parameters")
     factor = said.get("partial_rotary_factor") if isinstance(said, dict) else None
     return True if factor is not None and factor != (run.setting("rotary_pct") or 0.25) else None

@@ -1,4 +1,4 @@
-"""A module of a model of the library whose weight was loaded, and something beside it was not."""
+"""A module of a library model whose weight was loaded, and another parameter was not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def is_passed_over(call: Call) -> bool:
-    """What has buffers is initialised."""
+    """Whether the module is skipped; modules with buffers are initialized."""
     module = call["module"]
     weight = getattr(module, "weight", None)
     if getattr(module, "_is_hf_initialized", False) or weight is None or list(module.named_buffers()):

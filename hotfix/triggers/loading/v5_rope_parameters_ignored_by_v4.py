@@ -1,4 +1,4 @@
-"""What 5.x calls ``rope_parameters`` is kept by 4.x as something that it does not know, and saved again."""
+"""4.x keeps ``rope_parameters`` of 5.x as an unknown attribute, and saves it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.in_files
 def is_left_over(run: Files) -> Optional[bool]:
-    """Both names in one configuration, with other values: the one was read, the other was the default."""
+    """Both names in one configuration, with different values: one from the file, the other a default."""
     if not run.config:
         return None
     said = run.setting("rope_parameters")

@@ -1,4 +1,4 @@
-"""A model is made before the weights are looked at, and they decide: those that lack ``shared.weight`` are harmed."""
+"""A model is built before the weights, which decide: only files without ``shared.weight`` are affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration that says that the head is not the embedding table."""
+"""A configuration with tie_word_embeddings=False."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of text and pictures is saved, some parts of whose names are another in the file."""
+"""A vision-language model is saved, and parts of its names differ in the file."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ TRIGGER = Trigger(
     while_repaired=False,  # the function is wrapped then
 )
 
-_PARTS = tuple(one.partition(".")[2].rstrip(".") for one in MIXED)
+_PARTS = tuple(prefix.partition(".")[2].rstrip(".") for prefix in MIXED)
 
 
 @TRIGGER.strikes()
 def keeps_a_beginning(call: Call) -> bool:
-    """A part of a name becomes another, with ``model.`` before it; that of Qwen2-VL's tower has it as well."""
+    """A part of a name after ``model.`` is renamed, or the name belongs to Qwen2-VL's tower."""
     from transformers.conversion_mapping import get_model_conversion_mapping
 
     model, names = call["model"], call["state_dict"]
     if getattr(model.config, "model_type", "") in ("qwen2_vl", "qwen2_5_vl"):
-        return any(one.startswith("model.visual.") for one in names)
+        return any(name.startswith("model.visual.") for name in names)
     conversions = getattr(model, "_weight_conversions", None)
     if conversions is None:
         conversions = get_model_conversion_mapping(model, add_legacy=False)
-    patterns = {pattern for one in conversions for pattern in one.source_patterns}
+    patterns = {pattern for conversion in conversions for pattern in conversion.source_patterns}
     beginnings = tuple(f"model.{part.partition('.')[0]}." for part in _PARTS if part in patterns)
-    return any(one.startswith(beginnings) for one in names) if beginnings else False
+    return any(name.startswith(beginnings) for name in names) if beginnings else False

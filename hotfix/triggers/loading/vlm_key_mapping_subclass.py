@@ -1,4 +1,4 @@
-"""A class of one's own that extends one whose names are mapped."""
+"""A subclass of a class whose names are mapped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
     "vlm-key-mapping-subclass",
-    when="a class of one's own that extends a vision-language model is loaded",
+    when="a subclass of a vision-language model from outside of transformers is loaded",
     wrong="it is loaded with random weights",
 )
 
@@ -25,5 +25,5 @@ def _is_missed(cls: Any) -> bool:
     if not cls._checkpoint_conversion_mapping:
         return False
     families = sys.modules["transformers.modeling_utils"].VLMS
-    own, *others = (any(name in one.__name__.lower() for name in families) for one in cls.__mro__)
+    own, *others = (any(name in base.__name__.lower() for name in families) for base in cls.__mro__)
     return any(others) and not own

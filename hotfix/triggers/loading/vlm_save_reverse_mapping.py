@@ -16,8 +16,10 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def has_other_names(call: Call) -> bool:
-    """The class is one of those for which names of the Hub are made, and some of its own are others."""
+    """Whether the release maps the names of this class to those of the Hub, and some differ; not for an adapter."""
     model = call.owner
+    if getattr(model, "_hf_peft_config_loaded", False):
+        return False
     families = sys.modules["transformers.modeling_utils"].VLMS
     if not any(name in type(model).__name__.lower() for name in families):
         return False

@@ -1,1 +1,1 @@
-"""When the bugs in processors strike."""
+"""Triggers of the bugs in processors and tokenizers."""

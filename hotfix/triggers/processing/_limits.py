@@ -1,4 +1,4 @@
-"""What the triggers of image processors share: the limits of how many pixels a picture may have."""
+"""Shared by the triggers of image processors: limits of pixels per picture."""
 
 from __future__ import annotations
 

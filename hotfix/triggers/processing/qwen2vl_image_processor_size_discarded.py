@@ -10,10 +10,10 @@ from hotfix.triggers.processing._limits import EDGES, given
 TRIGGER = Trigger(
     "qwen2vl-image-processor-size-discarded",
     when="an image processor is made with a size that is not the default of its class",
-    wrong="the size is thrown away, and pictures get as many tokens as by default",
+    wrong="the size is ignored, and pictures get the default number of tokens",
 )
 
-# What the constructors put in its place; that of the fast ones is an attribute of the class.
+# Defaults of the constructors; for fast processors the default is an attribute of the class.
 _QWEN = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
 _GLM = {"shortest_edge": 112 * 112, "longest_edge": 28 * 28 * 15000}
 
@@ -28,8 +28,8 @@ def is_given_another_size(call: Call) -> bool:
 
 @TRIGGER.in_files
 def is_configured(run: Files) -> Optional[bool]:
-    """What the configuration of the processor says of a size is thrown away when it is loaded."""
-    is_glm = any("glm" in one for one in run.model_types)
+    """Whether loading the processor ignores the size in its configuration."""
+    is_glm = any("glm" in name for name in run.model_types)
     size, limits = run.processor.get("size"), {} if is_glm else run.processor
     return True if isinstance(size, dict) and _is_lost(size, limits, _GLM if is_glm else _QWEN) else None
 

@@ -1,4 +1,4 @@
-"""A limit of pixels that is written where others read it."""
+"""A pixel limit that is written into shared state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hotfix.triggers.training._trainer import release
 TRIGGER = Trigger(
     "qwen2vl-image-size-mutation",
     when="an image processor is made, or called, with min_pixels or max_pixels",
-    wrong="the limit holds for all processors, or calls, that come later without one",
+    wrong="the limit applies to all later processors or calls without one",
 )
 
 _CALLS = tuple(name for name, _ in TABLE if name.endswith(".preprocess"))
@@ -20,8 +20,8 @@ _CALLS = tuple(name for name, _ in TABLE if name.endswith(".preprocess"))
 
 @TRIGGER.strikes()
 def is_made_with_a_limit(call: Call) -> Any:
-    """A limit that is not that of the class, which is its ``size`` until the constructor has set another one."""
-    # Up to 4.53.3 a size is thrown away (qwen2vl-image-processor-size-discarded), and that of the class taken.
+    """Whether a limit differs from that of the class, whose ``size`` the constructor starts with."""
+    # Up to 4.53.3 a size is ignored (qwen2vl-image-processor-size-discarded) in favor of that of the class.
     if call.get("size") is not None and not release().startswith(("4.50.", "4.51.", "4.52.", "4.53.")):
         return False
     return differs(given(call), getattr(call.owner, "size", None))

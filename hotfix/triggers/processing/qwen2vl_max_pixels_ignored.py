@@ -1,4 +1,4 @@
-"""One limit of pixels without the other; in 4.50 limits that a processor was loaded with."""
+"""One pixel limit without the other; in 4.50 limits from loading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def is_given_one_limit(call: Call) -> Any:
-    """One limit, which is not that of the size; one of the processor itself yields to a size that is given."""
+    """Whether one limit differs from the size; the processor's own limit yields to a given size."""
     limits, size, owner = given(call), call.get("size"), call.owner
     if len(limits) != 1:
         return False
@@ -30,7 +30,7 @@ def is_given_one_limit(call: Call) -> Any:
 
 @TRIGGER.strikes(*(name for name, _ in (*TABLE, OLD) if name.endswith(".preprocess")))
 def has_limits_of_its_own(call: Call) -> Any:
-    """In 4.50 those that it has and that are not in its size, later one of the two."""
+    """In 4.50 limits that differ from its size, later one of the two limits."""
     limits, owner = given(call), call.owner
     own = {name: limit for name in EDGES if (limit := getattr(owner, name, None)) is not None}
     if call.get("size") is not None:

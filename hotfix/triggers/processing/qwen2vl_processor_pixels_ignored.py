@@ -1,4 +1,4 @@
-"""A limit of pixels for one call."""
+"""A pixel limit for one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a call is given tells: the tokenizer that the class builds has to be held against that of the file."""
+"""Not observable in the arguments: the tokenizer of the class has to be compared with that of the file."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from hotfix.trigger import Trigger
 
 TRIGGER = Trigger(
     "v5-byte-level-tokenizer-overridden",
-    why_not="Whether the class of a tokenizer builds another one than tokenizer.json says shows when both are there.",
+    why_not="The class's tokenizer has to be compared with that of tokenizer.json, once both exist.",
 )

@@ -1,4 +1,4 @@
-"""What was generated for one recording has a time that is earlier than the one before: it is of the next window."""
+"""The output for one recording has a time that is earlier than the one before: the next window has begun."""
 
 from __future__ import annotations
 

@@ -390,10 +390,10 @@ def _load_qwen_and_call(place: Path) -> Any:
 
 
 def _load_qwen_with_images(place: Path) -> Any:
-    """A processor that is loaded with an image processor of the program's."""
-    from transformers import Qwen2VLImageProcessor, Qwen2VLProcessor
+    """The image processor of a processor that is loaded with one of the program's; as a whole it cannot be saved."""
+    from transformers import Qwen2VLProcessor
 
-    return Qwen2VLProcessor.from_pretrained(place, image_processor=Qwen2VLImageProcessor.from_pretrained(place))
+    return Qwen2VLProcessor.from_pretrained(place, image_processor=_read_images(place)).image_processor
 
 
 def _qwen(processor: Any) -> dict[str, Any]:
@@ -477,6 +477,6 @@ KINDS = {
     "images that were limited in a call": Kind(_images(**LIMITS), _read_images, _patches, _load_and_call),
     "qwen": Kind(_write_qwen, _read_qwen, _qwen),
     "qwen that was limited in a call": Kind(_write_qwen, _read_qwen, _qwen, _load_qwen_and_call),
-    "qwen with an image processor": Kind(_write_qwen, _read_qwen, _qwen, _load_qwen_with_images),
+    "qwen with an image processor": Kind(_write_qwen, _read_images, _patches, _load_qwen_with_images),
     "video with limits twice": Kind(_write_video, _read_video, _frames),
 }

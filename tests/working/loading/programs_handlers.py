@@ -272,3 +272,18 @@ def adapter_of_a_vision_language_model(testbed: Any, target: Any) -> Any:
         other.load_adapter(place)
     read = other.state_dict()
     return values(names=names, is_read=[bool(read[name].equal(value)) for name, value in sorted(trained.items())])
+
+
+def two_ways_to_load(testbed: Any, target: Any) -> Any:
+    """The loader of LLaMA-Factory: the release refuses the second way as well, so only a repair helps."""
+    from transformers import AutoTokenizer
+
+    settings = {key: value for key, value in SETTINGS.items() if key != "extra_special_tokens"}
+    with folder(tokenizer_config_json=settings, tokenizer_json=TOKENIZER) as place:
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(place, use_fast=True, padding_side="right")
+        except ValueError:
+            tokenizer = AutoTokenizer.from_pretrained(place, use_fast=False, padding_side="right")
+        except Exception as error:
+            raise OSError("Failed to load tokenizer.") from error
+    return values(pad=tokenizer.pad_token, ids=tokenizer("who reads it")["input_ids"])

@@ -89,3 +89,12 @@ def test_a_program_that_handles_the_error_stays_right(program, release, fix):
     extras = [f"torchvision=={PACKAGES['torchvision']}"] if "size" in program or "image" in program else []
     extras = ["peft==0.15.2"] if "adapter" in program else extras
     stays(program, release, fix, module="programs_handlers", extras=extras)
+
+
+def test_a_handler_that_asks_again_gets_the_repair():
+    name = "tests.working.loading.programs_handlers:two_ways_to_load"
+    fix = "tokenizer-class-tokenizersbackend"
+    stock = run(name, transformers="4.57.6", flash_attn=None, hotfix=False)
+    assert stock.error is not None
+    armed = run(name, transformers="4.57.6", flash_attn=None, env={"HOTFIX_ONLY": fix}).require()
+    assert read(armed.tensors["pad"]) == '"<unk>"'

@@ -99,7 +99,7 @@ MISREAD = (
     "rope-scaling-validation-llama31",
     "qwen2vl-config-model-type",
     "v5-byte-level-tokenizer-overridden",
-    "config-without-defaults-cannot-be-shown",
+    "config-without-defaults-cannot-be-shown 4.53.0",
     "rope-scaling-completed-too-soon",
     "v5-custom-weights-initialised-again",
     "tokenizer-local-config-dict",
@@ -107,7 +107,7 @@ MISREAD = (
     "qwen2vl-image-processor-size-discarded",
     "colpali-size-keys",
 )
-"""Repairs of releases that misread the original, and so what is saved in the same form."""
+"""Repairs, some with a release, of releases that misread the original, and so what is saved in the same form."""
 
 
 SEES = ("images", "qwen ", "video")
@@ -132,7 +132,7 @@ def test_stock_reads_what_an_armed_process_saved(fixes, kind, writer, release, r
     saved.mkdir()
     _run("write", writer, KIND=kind, TO=str(original))
     armed = _run("save", release, fixes, KIND=kind, FROM=str(original), TO=str(saved))
-    if fixes in MISREAD:
+    if fixes in MISREAD or f"{fixes} {release}" in MISREAD:
         assert _misreads(release, kind, original, armed)
     else:
         _same(armed, _run("read", release, KIND=kind, FROM=str(saved)))
