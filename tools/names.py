@@ -111,6 +111,10 @@ def facts_of(text: str) -> Facts:
             twice = earlier is not None and earlier.kind not in ("import", "def", "class")
             if earlier is not None and earlier.kind == "import" and binding.detail == _around(name, binding):
                 continue  # ``class GenerationMixin(GenerationMixin)``, which warns
+            is_import = earlier is not None and earlier.kind == binding.kind == "import"
+            if is_import and earlier.detail != binding.detail and (conditional or earlier.conditional):
+                bound[name] = Bound("made", conditional=True)  # one for each device, as of flash-attn and of NPUs
+                continue
             if earlier is not None and binding.kind in ("value", "made", "same"):
                 # ``try: from x import name`` / ``except ImportError: name = None``
                 bound[name] = earlier._replace(conditional=True)
@@ -444,7 +448,7 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
     if releases[last].has(PACKAGE, name) and here.has(PACKAGE, name) and module != PACKAGE:
         public = releases[last].resolve(PACKAGE, name)
         if public is not None and public.place == origin.place:
-            return Decision("alias", f"{PACKAGE}:{name}")
+            return _of_public(here, name, origin)
     if origin.kind == "class":
         now = _attention_now(here, module, name, origin)
         if now:
@@ -452,11 +456,24 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
     return Decision("", "body")
 
 
+def _of_public(here: Release, name: str, origin: Origin) -> Decision:
+    """What the package offers by the name that it offered before, unless it is something else now."""
+    now = here.resolve(PACKAGE, name)
+    if now is None or now.bound is None or _sort_of(now.module) == _sort_of(origin.module):
+        return Decision("alias", f"{PACKAGE}:{name}")
+    bases = [set(one.bound.detail[1]) for one in (origin, now) if one.bound and one.kind == "class"]
+    if len(bases) == 2 and all(bases) and not bases[0] & bases[1]:
+        return Decision("", "body")
+    return Decision("alias", ":".join(now.place))
+
+
 def _of_value(origin: Origin) -> Decision:
     assert origin.bound is not None
     if origin.kind == "made" or not re.fullmatch(r"_?[A-Z][A-Z0-9_]*", origin.name):  # or a flag that changes
         return Decision("", "made")
-    return Decision("constant", "''" if origin.kind == "text" else repr(origin.bound.detail))
+    value = origin.bound.detail
+    text = f"{{{', '.join(map(repr, sorted(value)))}}}" if isinstance(value, set) and value else repr(value)
+    return Decision("constant", "''" if origin.kind == "text" else text)
 
 
 def _of_another(here: Release, origin: Origin) -> Decision:
@@ -492,8 +509,27 @@ def _moved(releases: list[Release], place: tuple[str, str], last: int, number: i
         chosen = sorted(named or candidates, key=lambda one: _distance(place[0], one[0]))
         if not chosen:
             return None
+        if len({"", _family(place[0]), _family(chosen[0][0])}) == 3:
+            # A copy in another model: no layer here is of its class, and changes to it are made for that model.
+            now = releases[number].facts.get(chosen[0][0])
+            is_the_same = (
+                now is not None and now.bound.get(chosen[0][1]) == here.facts[chosen[0][0]].bound[chosen[0][1]]
+            )
+            if not is_the_same or (bound.kind == "class" and ".modeling_" in chosen[0][0]):
+                return None
         place = chosen[0]
     return place
+
+
+def _family(module: str) -> str:
+    """The folder of a module's model, or an empty string."""
+    match = re.match(rf"{PACKAGE}\.models\.(?:deprecated\.)?(\w+)\.", module)
+    return match[1] if match else ""
+
+
+def _sort_of(module: str) -> str:
+    """What a module is for, by the first word of its name: ``tokenization``, ``configuration``, ``quantization``."""
+    return module.rpartition(".")[2].partition("_")[0]
 
 
 def _distance(old: str, new: str) -> tuple[bool, int, int, str]:
@@ -573,6 +609,8 @@ def _rows_of(releases: list[Release], module: str, name: str, having: list[int],
             decision = Decision("", "fix")
         elif "*" in releases[number].names.get(module, ()):
             decision = Decision("", "answers")  # the module handles it itself
+        elif module not in releases[number].modules and any(module in one.modules for one in releases[number:]):
+            decision = Decision("", "module")  # it comes back
         else:
             decision = decide(releases, module, name, last, number)
         if begun and begun.decision != decision:

@@ -51,7 +51,7 @@ def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any
 
     @wraps(original)
     def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _takes_none(self):
+        if _takes_none(self) and overrides.would_end(TypeError):
             overrides.around(type(self), FIX.id, without_positions)
         return original(self, *args, **kwargs)
 

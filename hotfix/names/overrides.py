@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import weakref
 from typing import Any, Callable
+
+from hotfix import asking
 
 _NAME = "prepare_inputs_for_generation"
 _MISSING = object()
@@ -66,6 +69,20 @@ def forget(fix: str) -> None:
         del _CLASSES[cls]
 
 
+def would_end(error: type[BaseException]) -> bool:
+    """Whether an error in the function of the library that asks would end the program.
+
+    Handlers of the program count that are around its call of the library, not those in the library itself.
+    """
+    frame = sys._getframe(2)
+    outermost = frame
+    while frame.f_back is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == "transformers":
+            outermost = frame
+        frame = frame.f_back
+    return sys.version_info >= (3, 14) or not asking.is_handled(error, outermost.f_back)
+
+
 def is_of_the_library(function: Any) -> bool:
     """Whether a function, or a method, was written in transformers."""
     return str(getattr(function, "__module__", "")).startswith("transformers.")
@@ -73,10 +90,26 @@ def is_of_the_library(function: Any) -> bool:
 
 def takes(function: Any, name: str) -> bool:
     """Whether a function can be given an argument of this name."""
-    return _takes(getattr(function, "__func__", function), name)
+    try:
+        return _takes(getattr(function, "__func__", function), name)
+    except (TypeError, ValueError):  # not hashable, or without a signature
+        return True
 
 
 @functools.lru_cache(maxsize=256)
 def _takes(function: Any, name: str) -> bool:
-    parameters = inspect.signature(function).parameters
+    parameters = inspect.signature(_below_wrappers(function), follow_wrapped=False).parameters
     return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+_PASSING_ON = {"torch", "transformers", "accelerate", "peft", "deepspeed"}
+
+
+def _below_wrappers(function: Any) -> Any:
+    """The function below wrappers of libraries, which pass everything on. A wrapper of the user's may not."""
+    while hasattr(function, "__wrapped__"):
+        code = getattr(function, "func", function)  # of a `functools.partial`
+        if str(getattr(code, "__globals__", {}).get("__name__")).partition(".")[0] not in _PASSING_ON:
+            break
+        function = function.__wrapped__
+    return function

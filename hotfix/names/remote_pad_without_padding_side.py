@@ -11,11 +11,10 @@ Here      An override is called by its own signature: without the argument it pa
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.names import overrides
 
 FIX = Fix(
     title="TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'",
@@ -23,7 +22,7 @@ FIX = Fix(
     upstream=("GLM-4#578", "ChatGLM3#1324", "ms-swift#2151"),
     group="removed-names",
     errors=("TypeError: …_pad() got an unexpected keyword argument 'padding_side'",),
-    when=f"from {__name__} import knows_sides; not knows_sides(type(self)._pad)",
+    when=f"from {__name__} import knows_no_sides; knows_no_sides(type(self)._pad)",
     exempt={
         "transformers.tokenization_mistral_common:MistralCommonTokenizer.pad": (
             "it calls the _pad of its own class, which knows the argument"
@@ -70,8 +69,6 @@ def by_signature(tokenizer: Any) -> Callable[..., Any]:
     return pad
 
 
-@cache
-def knows_sides(method: Any) -> bool:
-    """Whether a ``_pad`` can be told on which side it is to pad."""
-    parameters = inspect.signature(method).parameters.values()
-    return any(one.name == "padding_side" or one.kind is one.VAR_KEYWORD for one in parameters)
+def knows_no_sides(method: Any) -> bool:
+    """Whether a ``_pad`` cannot be told on which side it is to pad, and the program would end at that."""
+    return not overrides.takes(method, "padding_side") and overrides.would_end(TypeError)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.names import overrides
 
 FIX = Fix(
     title="AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'",
@@ -36,6 +37,6 @@ FIX.edits(
 
 
 def work_out(model: Any) -> None:
-    """Give a model the sources of its tied weights by name, unless it has them."""
-    if not hasattr(model, "all_tied_weights_keys"):
+    """Give a model the sources of its tied weights by name, unless it has them or the program does without."""
+    if not hasattr(model, "all_tied_weights_keys") and overrides.would_end(AttributeError):
         model.all_tied_weights_keys = model.get_expanded_tied_weights_keys(all_submodels=True)

@@ -11,10 +11,10 @@ Here      An override that does not take it is called without, as in 5.2.0. What
 
 from __future__ import annotations
 
-import inspect
 from typing import Callable, Optional
 
 from hotfix.fix import Fix
+from hotfix.names import overrides
 
 FIX = Fix(
     title="TypeError: _check_and_adjust_attn_implementation() got an unexpected keyword argument 'allow_all_kernels'",
@@ -62,9 +62,8 @@ FIX.edits(
 
 
 def takes_no_kernels(method: Callable[..., str]) -> bool:
-    """Whether an override cannot be given ``allow_all_kernels``."""
-    parameters = inspect.signature(method).parameters
-    return "allow_all_kernels" not in parameters and all(one.kind is not one.VAR_KEYWORD for one in parameters.values())
+    """Whether an override cannot be given ``allow_all_kernels``, and the program would end at that."""
+    return not overrides.takes(method, "allow_all_kernels") and overrides.would_end(TypeError)
 
 
 def checked(

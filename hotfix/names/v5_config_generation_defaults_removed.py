@@ -118,6 +118,7 @@ def keep(config: Any, kwargs: dict[str, Any]) -> None:
     """
     if _is_of_others(config):
         given = {name: kwargs[name] for name in (*OF_GENERATION, "use_cache") if name in kwargs}
+        given = {name: value for name, value in given.items() if OF_GENERATION.get(name, _GIVEN) != value}
         if given:
             vars(config)[_GIVEN] = given  # copied with it
 
@@ -131,6 +132,38 @@ def not_saved(original: Callable[..., None]) -> Callable[..., None]:
         original(self, d)
 
     return remove
+
+
+@FIX.accompanies(f"{CONFIG}.__eq__")
+def equal(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Two configurations are equal without it, as in the release."""
+
+    def __eq__(self: Any, other: Any) -> Any:  # noqa: N807 - its name
+        if _GIVEN in vars(self) or _GIVEN in getattr(other, "__dict__", ()):
+            self, other = (_without_given(config) for config in (self, other))
+        return original(self, other)
+
+    return __eq__
+
+
+@FIX.accompanies(f"{CONFIG}.__iter__")
+def iterated(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop over a configuration skips it."""
+
+    def __iter__(self: Any) -> Any:  # noqa: N807 - its name
+        return (name for name in original(self) if name != _GIVEN)
+
+    return __iter__
+
+
+def _without_given(config: Any) -> Any:
+    """A stand-in for a configuration, of the same class and with the same attributes but this one."""
+    if _GIVEN not in getattr(config, "__dict__", ()):
+        return config
+    stand_in = object.__new__(type(config))
+    vars(stand_in).update(vars(config))
+    del vars(stand_in)[_GIVEN]
+    return stand_in
 
 
 @FIX.accompanies(
@@ -171,7 +204,9 @@ def of_old(self: Any, name: str) -> Any:
     Raises:
         AttributeError: it is none of those that every configuration had, the library asks, or code that does without.
     """
-    if (name in DEFAULTS or name == "use_cache") and _is_of_others(self) and not asked.is_compiling():
+    if asked.is_compiling():
+        raise asked.missing(self, type(self), self.attribute_map.get(name, name))
+    if (name in DEFAULTS or name == "use_cache") and _is_of_others(self):
         frame = sys._getframe(1)
         asker = str(frame.f_globals.get("__name__"))
         of_the_library = asker == "transformers" or asker.startswith("transformers.")
@@ -179,6 +214,9 @@ def of_old(self: Any, name: str) -> Any:
         if not of_the_library and name in given and asked.would_end(AttributeError, frame, name):
             asked.note(f"{CONFIG}.{name}", FIX.id, frame)
             return given[name]
+    type(self).__getattribute__(
+        self, name
+    )  # raises the error again that Python has discarded, a property's for example
     raise asked.missing(self, type(self), self.attribute_map.get(name, name))
 
 

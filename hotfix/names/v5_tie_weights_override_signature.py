@@ -11,10 +11,10 @@ Here      An override is called by its own signature. What it has tied counts as
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.names import overrides
 
 FIX = Fix(
     title="TypeError: tie_weights() got an unexpected keyword argument 'recompute_mapping', of an override for 4.x",
@@ -71,9 +71,8 @@ def _tie_or_clone_weights(self: Any, output_embeddings: Any, input_embeddings: A
 
 
 def takes_nothing(model: Any) -> bool:
-    """Whether the ``tie_weights`` of a model cannot be given ``recompute_mapping``."""
-    parameters = inspect.signature(model.tie_weights).parameters
-    return "recompute_mapping" not in parameters and all(one.kind is not one.VAR_KEYWORD for one in parameters.values())
+    """Whether a model's ``tie_weights`` cannot be given ``recompute_mapping``, and the program would end at that."""
+    return not overrides.takes(model.tie_weights, "recompute_mapping") and overrides.would_end(TypeError)
 
 
 def tie(model: Any, recompute_mapping: bool, missing_keys: Optional[set[str]] = None) -> None:

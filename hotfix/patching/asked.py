@@ -213,6 +213,8 @@ class Restored:
             if not _is_needed(frame, self.name, self.how, self.target):
                 if self.line and is_module and imports(frame):
                     return _own_answer_or_line(instance, self.name, self.line)
+                if not is_module and _reads_all_names(frame) and (instance is None or self.name in dir(instance)):
+                    return _bound(self.value if self.find is None else self.find(), instance, owner)
                 raise missing(instance, owner, self.name)
             subject = owner if instance is None else instance
             if _has_own_hook(subject):
@@ -235,34 +237,43 @@ class Restored:
         self.how = "member"
 
 
-_guarded: dict[type, tuple[Any, Any, int]] = {}
+_hooked: dict[type, tuple[int, dict[str, tuple[Any, Any]]]] = {}
+"""The number of descriptors of a class, and the hooks that hide them: by name what the class itself had, and ours."""
 
 
 def put_in_class(owner: type, name: str, descriptor: Restored) -> None:
     """Give a class a descriptor for a name that it lacks.
 
-    The tokenizers of 5.5.1 and later search their classes in ``__getattr__``, and would return the descriptor itself to
-    a program that works without the name. Their ``__getattr__`` is therefore wrapped.
+    ``dir()`` of an instance does not show it. The tokenizers of 5.5.1 and later search their classes in
+    ``__getattr__``, and would return the descriptor itself to a program that works without the name. Both methods are
+    therefore wrapped.
     """
     descriptor.__set_name__(owner, name)
     setattr(owner, name, descriptor)
-    hook = vars(owner).get("__getattr__")
-    original, guard, count = _guarded.get(owner, (hook, None, 0))
-    if guard is None and isinstance(hook, types.FunctionType) and "__mro__" in hook.__code__.co_names:
-        guard = _without_descriptors(hook)
-        setattr(owner, "__getattr__", guard)  # noqa: B010 - not of this class
-    if guard is not None:
-        _guarded[owner] = original, guard, count + 1
+    count, hooks = _hooked.get(owner, (0, {}))
+    if not hooks:
+        own = vars(owner).get("__dir__")
+        hooks["__dir__"] = own, _dir_without_descriptors(owner, own)
+        hook = vars(owner).get("__getattr__")
+        if isinstance(hook, types.FunctionType) and "__mro__" in hook.__code__.co_names:
+            hooks["__getattr__"] = hook, _without_descriptors(hook)
+        for method, (_, ours) in hooks.items():
+            setattr(owner, method, ours)
+    _hooked[owner] = count + 1, hooks
 
 
 def take_from_class(owner: type, name: str) -> None:
     """Undo `put_in_class`."""
     delattr(owner, name)
-    original, guard, count = _guarded.pop(owner, (None, None, 0))
+    count, hooks = _hooked.pop(owner, (0, {}))
     if count > 1:
-        _guarded[owner] = original, guard, count - 1
-    elif guard is not None and vars(owner).get("__getattr__") is guard:
-        setattr(owner, "__getattr__", original)  # noqa: B010 - not of this class
+        _hooked[owner] = count - 1, hooks
+        return
+    for method, (own, ours) in hooks.items():
+        if vars(owner).get(method) is ours and own is None:
+            delattr(owner, method)
+        elif vars(owner).get(method) is ours:
+            setattr(owner, method, own)
 
 
 def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
@@ -276,6 +287,22 @@ def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, 
         return value
 
     return __getattr__
+
+
+def _dir_without_descriptors(owner: type, own: Any) -> Callable[[Any], list[str]]:
+    """A ``__dir__`` that leaves out our descriptors: a program that reads every name would meet their errors."""
+
+    def __dir__(self: Any) -> list[str]:  # noqa: N807 - its name
+        names = super(owner, self).__dir__() if own is None else own(self)
+        return [name for name in names if not _is_restored(self, name)]
+
+    return wraps(own or object.__dir__)(__dir__)
+
+
+def _is_restored(instance: Any, name: str) -> bool:
+    """Whether an attribute of an instance is one of our descriptors."""
+    spaces = (vars(instance), *map(vars, type(instance).__mro__)) if hasattr(instance, "__dict__") else ()
+    return isinstance(next((space[name] for space in spaces if name in space), None), Restored)
 
 
 def _is_further_down(anchor: type, name: str, owner: type) -> bool:
@@ -326,7 +353,8 @@ class Subscript(Restored):
         except AttributeError:
             if instance is None or frame is None or _is_by_name(frame, self.name):
                 raise
-        raise _NoItems(f"{owner.__name__!r} object is not subscriptable")
+        error = _NoItems if _asking.asker(frame, _SUBSCRIPT) == "unknown" else TypeError
+        raise error(f"{owner.__name__!r} object is not subscriptable")
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)
@@ -335,6 +363,10 @@ class Subscript(Restored):
 
 class _NoItems(TypeError, AttributeError):
     """The error of an index and of a name, since code in C may have used either."""
+
+
+_NoItems.__name__ = _NoItems.__qualname__ = "TypeError"  # which it nearly always is
+_NoItems.__module__ = "builtins"
 
 
 class Entries(dict):  # type: ignore[type-arg]
@@ -447,6 +479,14 @@ def _is_ours(frame: types.FrameType) -> bool:
 def _is_by_name(frame: types.FrameType, name: str) -> bool:
     """Whether code reads an attribute of this name, with a dot or with `getattr` and the like."""
     return bool(_asking.asker(frame, name) != "unknown")
+
+
+def _reads_all_names(frame: types.FrameType) -> bool:
+    """Whether code reads an attribute by a variable, next to ``dir()``, which shows the restored names of a class."""
+    lists = "dir" in frame.f_code.co_names
+    if frame.f_code.co_name.startswith("<") and frame.f_back is not None:  # a comprehension gets the list
+        lists = lists or "dir" in frame.f_back.f_code.co_names
+    return lists and _asking.asker(frame, "()") == "plain"  # no attribute has this name: it is a call of `getattr`
 
 
 def is_compiling() -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from packaging.version import Version
 
@@ -27,6 +30,14 @@ made = dict()
     "transformers.trainer_seq2seq": "",
     "transformers.config": "class Config:\n    size = 1\n",
     "transformers.shim": "from .config import Config\nclass Config(Config):\n    pass\n",
+    "transformers.models.one.modeling_one": "class OneExperts:\n    size = 2\n\ndef turn(x):\n    return -x\n",
+    "transformers.models.two.modeling_two": "class TwoExperts:\n    size = 2\n",
+    "transformers.flash": """
+if one():
+    from .tokens import split
+elif another():
+    from .shim import Config as split
+""",
     "transformers.tokens": "def split(text):\n    return text.split()\n\ndef lost(a):\n    return a\n",
     "transformers.layers": """
 class XAttention:
@@ -42,6 +53,9 @@ NEW = {
     "transformers.tokens": "",
     "transformers.tokens_legacy": "def split(text):\n    return text.split()\n",
     "transformers.layers": "class XAttention:\n    pass\n",
+    "transformers.models.one.modeling_one": "",
+    "transformers.models.two.modeling_two": "class TwoExperts:\n    size = 2\n\ndef turn(x):\n    return -x\n",
+    "transformers.flash": "",
 }
 del NEW["transformers.shim"]
 
@@ -67,11 +81,25 @@ def test_a_machine_decides_what_it_can() -> None:
         "transformers.trainer:flag": ("", "made"),
         "transformers.trainer:made": ("", "made"),
         "transformers.shim:Config": ("alias", "transformers.config:Config"),
+        "transformers.flash:split": ("", "conditional"),
+        "transformers.models.one.modeling_one:OneExperts": ("", "body"),
+        "transformers.models.one.modeling_one:turn": ("alias", "transformers.models.two.modeling_two:turn"),
         "transformers.tokens:split": ("alias", "transformers.tokens_legacy:split"),
         "transformers.tokens:lost": ("", "body"),
         "transformers.layers:XSdpaAttention": ("hollow", "XAttention"),
         "transformers:shim": ("", "module"),
     }
+
+
+def test_a_public_name_that_means_something_else_now_is_no_alias() -> None:
+    origin = names.Origin("class", "transformers.quantization", "BitConfig", names.Bound("class", (1, ("Quantizer",))))
+    for bases, decision in (
+        (("PreTrainedConfig",), ("", "body")),
+        (("Quantizer",), ("alias", "transformers.bit:BitConfig")),
+    ):
+        now = names.Origin("class", "transformers.bit", "BitConfig", names.Bound("class", (2, bases)))
+        here: Any = SimpleNamespace(resolve=lambda *_, now=now: now)
+        assert names._of_public(here, "BitConfig", origin) == decision
 
 
 def test_the_table_is_read_as_it_is_written(tmp_path: object) -> None:
