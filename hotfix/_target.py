@@ -138,6 +138,7 @@ class Addition(NamedTuple):
         is_module: whether it is a module of the package in which it is added.
         only_needed: whether only code that would end without it gets it, even with an opt-in: the object has another
             meaning than before, or code that manages without the name does something else.
+        of_instances: whether a release also has it if methods of the class set it on ``self``.
     """
 
     value: Any
@@ -146,6 +147,7 @@ class Addition(NamedTuple):
     leaf: str
     is_module: bool = False
     only_needed: bool = False
+    of_instances: bool = False
 
 
 class Way:

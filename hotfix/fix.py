@@ -241,7 +241,11 @@ class Fix:
         return self._addition(targets, exported_by, is_made=False)
 
     def adds_made(
-        self, *targets: Named, exported_by: tuple[Named, ...] = (), only_needed: bool = False
+        self,
+        *targets: Named,
+        exported_by: tuple[Named, ...] = (),
+        only_needed: bool = False,
+        of_instances: bool = False,
     ) -> Callable[[_Function], _Function]:
         """Like `adds`; the decorated function takes the loaded module and returns the object.
 
@@ -251,8 +255,9 @@ class Fix:
             targets: as in `adds`.
             exported_by: as in `adds`.
             only_needed: see `Addition`.
+            of_instances: see `Addition`.
         """
-        return self._addition(targets, exported_by, is_made=True, only_needed=only_needed)
+        return self._addition(targets, exported_by, is_made=True, only_needed=only_needed, of_instances=of_instances)
 
     def adds_modules(self, *targets: Named) -> Callable[[_Function], _Function]:
         """Like `adds_made`; the decorated function takes the loaded package and returns the removed module.
@@ -448,12 +453,13 @@ class Fix:
         is_made: bool,
         is_module: bool = False,
         only_needed: bool = False,
+        of_instances: bool = False,
     ) -> Callable[[_Function], _Function]:
         def decorate(value: _Function) -> _Function:
             for target in targets:
                 name, releases = (target, "") if isinstance(target, str) else target
                 module, _, qualname = name.partition(":")
-                addition = Addition(value, is_made, value.__module__, module, is_module, only_needed)
+                addition = Addition(value, is_made, value.__module__, module, is_module, only_needed, of_instances)
                 for place in (module, *exported_by):
                     where, when = (place, releases) if isinstance(place, str) else place
                     self._add(ADD, [(f"{where}:{qualname}", when)], addition)
