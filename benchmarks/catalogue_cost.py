@@ -87,15 +87,15 @@ def main() -> None:
                 folders = [f"{place}/{number}", str(overlay.overlay(RELEASE))]
                 command = [sys.executable, "-c", PROGRAM, *folders]
                 done = subprocess.run(command, env={**os.environ, "HOTFIX": "1"}, capture_output=True, check=True)
-                seconds[number].append([float(one) for one in done.stdout.split()])
-    medians = {number: [statistics.median(part) for part in zip(*one[1:])] for number, one in seconds.items()}
+                seconds[number].append([float(part) for part in done.stdout.split()])
+    medians = {number: [statistics.median(part) for part in zip(*runs[1:])] for number, runs in seconds.items()}
     print(f"Python {sys.version.split()[0]}, transformers {RELEASE}, {rounds} rounds, processor time.\n")
     print("| | " + " | ".join(f"{number} planted" for number in PLANTED) + " | a planted fix |")
     print("| --- |" + " ---: |" * (len(PLANTED) + 1))
     for part, name in enumerate(PARTS):
         own = [medians[number][part] for number in PLANTED]
         each = (own[-1] - own[0]) / PLANTED[-1]
-        print(f"| {name} | " + " | ".join(f"{one * 1e3:.2f} ms" for one in own) + f" | {each * 1e3:+.4f} ms |")
+        print(f"| {name} | " + " | ".join(f"{part * 1e3:.2f} ms" for part in own) + f" | {each * 1e3:+.4f} ms |")
 
 
 if __name__ == "__main__":

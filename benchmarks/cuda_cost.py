@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     measured = cost.measure(runner.usual_place(options.device), size)
     result = {"format": 1, "machine": runner.machine(options.device), "cost": measured}
     options.out.write_text(json.dumps(result, indent=1))
-    for name, one in measured.items():
-        for part, numbers in one["parts"].items():
+    for name, entry in measured.items():
+        for part, numbers in entry["parts"].items():
             print(f"{name} {part}: ratio {numbers['ratio']:.3f}, noise {numbers['noise']:.3f}")
 
 

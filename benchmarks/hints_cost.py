@@ -64,10 +64,10 @@ def main() -> None:
     for kind, name in (("another name", "other"), ("a name that is gone", "gone7"), ("a name that is there", "there")):
         times: dict[str, list[float]] = {"plain": [], "hinting": []}
         for _ in range(100):
-            for one in (plain, hinting):
+            for variant in (plain, hinting):
                 call = "hasattr(one, name)"
-                seconds = timeit.timeit(call, timer=process_time, globals={"one": one, "name": name}, number=10_000)
-                times[one.__name__].append(seconds)
+                seconds = timeit.timeit(call, timer=process_time, globals={"one": variant, "name": name}, number=10_000)
+                times[variant.__name__].append(seconds)
         before, after = min(times["plain"]), min(times["hinting"])
         print(f"{kind:22} {before * 1000:6.2f} ms, with hints {after * 1000:6.2f} ms: {after / before:.3f}")
 

@@ -37,10 +37,8 @@ def main() -> None:
     unarmed = runner.bench_command(f"modeling file of {RELEASE}", [sys.executable, "-c", MODELING])
     armed = runner.bench_command("the same, armed", [sys.executable, "-c", f"{ARMED}; {MODELING}"])
     if not runner.args.worker:
-        for name, one, other in (("start", auto, bare), ("modeling file", armed, unarmed)):
-            print(
-                f"{name}: {one.median() / other.median():.3f}x  ({one.median():.4f} s against {other.median():.4f} s)"
-            )
+        for name, on, off in (("start", auto, bare), ("modeling file", armed, unarmed)):
+            print(f"{name}: {on.median() / off.median():.3f}x  ({on.median():.4f} s against {off.median():.4f} s)")
 
 
 if __name__ == "__main__":

@@ -62,12 +62,12 @@ def main() -> None:
                 )
                 if number:  # the first pair brings files and bytecode into the cache
                     measured[kind].append(json.loads(done.stdout.splitlines()[-1]))
-    bases = {kind: {one["base"] for one in several} for kind, several in measured.items()}
+    bases = {kind: {entry["base"] for entry in several} for kind, several in measured.items()}
     print(
         f"{options.release}, {options.pairs} pairs; rotary base {bases['bare']} without hotfix, {bases['armed']} with"
     )
     for what in ("wall", "processor", "peak MB"):
-        armed, bare = (statistics.median(one[what] for one in measured[kind]) for kind in ("armed", "bare"))
+        armed, bare = (statistics.median(entry[what] for entry in measured[kind]) for kind in ("armed", "bare"))
         print(f"{what}: {armed / bare:.3f}x  ({armed:.3f} against {bare:.3f})")
 
 

@@ -99,18 +99,18 @@ def main() -> None:
     parser.add_argument("--instructions", action="store_true", help="in place of processor time")
     options = parser.parse_args()
     words = [str(options.pairs), str(options.steps)]
-    told = _run(
+    times = _run(
         (COUNTER if options.instructions else CLOCK) + TRAIN, words, options.release, {"HOTFIX_MODE": "observe"}
     )
-    ratios = [one / other for one, other in zip(told["observed"], told["bare"])]
+    ratios = [observed / other for observed, other in zip(times["observed"], times["bare"])]
     low, middle, high = statistics.quantiles(ratios, n=4)
-    steps, each = options.pairs * options.steps, 1000 * statistics.median(told["bare"]) / options.steps
+    steps, each = options.pairs * options.steps, 1000 * statistics.median(times["bare"]) / options.steps
     unit = "million instructions" if options.instructions else "ms"
     print(f"{steps} steps observed and as many without, on {options.release}; {each:.2f} {unit} a step without")
     print(
         f"{middle:.3f} times that observed (median of {options.pairs} pairs; the middle half {low:.3f} to {high:.3f})"
     )
-    print(f"{told['calls']:.1f} calls a step are counted")
+    print(f"{times['calls']:.1f} calls a step are counted")
     call = _run(CALL, [], options.release, {})["call"]
     print(f"a call of an observed function takes {call:.2f} microseconds more")
 
@@ -120,8 +120,8 @@ def _run(script: str, words: list[str], release: str, env: dict[str, str]) -> di
     done = run_script(
         "-c", [script, *words], transformers=release, flash_attn=None, extras=extras, env=env, timeout=1800
     ).require()
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    times: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return times
 
 
 if __name__ == "__main__":

@@ -82,11 +82,11 @@ def imported(release: str, skipped: str) -> str:
             counts = Path(folder, "counts")
             counted = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", str(counts), *command]
             subprocess.run(counted, env=environment, check=True, stdout=subprocess.DEVNULL)
-            (line,) = (one for one in counts.read_text().splitlines() if "instructions" in one)
+            (line,) = (line for line in counts.read_text().splitlines() if "instructions" in line)
         if line[0].isdigit():
             return f"{int(line.split(',')[0]) / 1e9:.3f} billion instructions"
     runs = [subprocess.run(command, env=environment, check=True, capture_output=True, text=True) for _ in range(5)]
-    return f"{min(float(one.stdout.split()[-1]) for one in runs):.3f} s"
+    return f"{min(float(run.stdout.split()[-1]) for run in runs):.3f} s"
 
 
 if __name__ == "__main__":

@@ -70,16 +70,18 @@ def main() -> None:
     parser.add_argument("--samples", type=Path, help="write the samples to a file, as a pyperf suite")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        variants = [one for one in prepare(Path(folder)) if re.search(f"^bare|^floor|{chosen.only}", one.name)]
-        for one in variants:  # bytecode is written, and what does not work fails here
+        variants = [
+            variant for variant in prepare(Path(folder)) if re.search(f"^bare|^floor|{chosen.only}", variant.name)
+        ]
+        for variant in variants:  # bytecode is written, and what does not work fails here
             for _ in range(2):
-                run(one)
-            count_modules(one)
+                run(variant)
+            count_modules(variant)
         measure(variants, chosen.rounds)
         if not chosen.no_instructions and shutil.which("valgrind"):
-            for one in variants:
-                if median_ratio(one, named(variants, one.base)) < HEAVY:
-                    one.instructions = count_instructions(one)
+            for variant in variants:
+                if median_ratio(variant, named(variants, variant.base)) < HEAVY:
+                    variant.instructions = count_instructions(variant)
     text = table(variants, chosen.rounds)
     print(text)
     if chosen.write:
@@ -197,9 +199,9 @@ def measure(variants: list[Variant], rounds: int) -> None:
     order = list(variants)
     for number in range(rounds):
         random.shuffle(order)
-        for one in order:
-            due = int((number + 1) * one.rounds) > int(number * one.rounds)
-            one.times.append(run(one) if due else None)
+        for variant in order:
+            due = int((number + 1) * variant.rounds) > int(number * variant.rounds)
+            variant.times.append(run(variant) if due else None)
 
 
 def count_modules(variant: Variant) -> None:
@@ -220,12 +222,12 @@ def count_instructions(variant: Variant) -> Optional[int]:
 
 def named(variants: list[Variant], name: str) -> Variant:
     """The variant of this name."""
-    return next(one for one in variants if one.name == name)
+    return next(variant for variant in variants if variant.name == name)
 
 
 def ratios(variant: Variant, base: Variant) -> list[float]:
     """Time by time of the base, for each round in which both took part."""
-    return [one / other for one, other in zip(variant.times, base.times) if one is not None and other is not None]
+    return [time_ / other for time_, other in zip(variant.times, base.times) if time_ is not None and other is not None]
 
 
 def median_ratio(variant: Variant, base: Variant) -> float:
@@ -246,17 +248,17 @@ def table(variants: list[Variant], rounds: int) -> str:
         "| variant | time, ms | to the floor | quartiles | instructions, M | to the floor | modules |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for one in variants:
-        base = named(variants, one.base)
-        own = [value for value in one.times if value is not None]
-        each = ratios(one, base)
+    for variant in variants:
+        base = named(variants, variant.base)
+        own = [value for value in variant.times if value is not None]
+        each = ratios(variant, base)
         low, middle, high = statistics.quantiles(each, n=4) if len(each) > 1 else (each * 3)
         counted, relative = "", ""
-        if one.instructions and base.instructions:
-            counted, relative = f"{one.instructions / 1e6:.2f}", f"{one.instructions / base.instructions:.3f}x"
-        modules = "" if one.modules is None or base.modules is None else f"{one.modules - base.modules:+}"
+        if variant.instructions and base.instructions:
+            counted, relative = f"{variant.instructions / 1e6:.2f}", f"{variant.instructions / base.instructions:.3f}x"
+        modules = "" if variant.modules is None or base.modules is None else f"{variant.modules - base.modules:+}"
         lines.append(
-            f"| {one.name} | {statistics.median(own) * 1000:.1f} | {middle:.3f}x | {low:.2f}-{high:.2f} "
+            f"| {variant.name} | {statistics.median(own) * 1000:.1f} | {middle:.3f}x | {low:.2f}-{high:.2f} "
             f"| {counted} | {relative} | {modules} |"
         )
     return "\n".join(lines)
@@ -266,12 +268,12 @@ def save(variants: list[Variant], path: Path) -> None:
     """The samples as a pyperf suite."""
     import pyperf
 
-    def benchmark(one: Variant) -> pyperf.Benchmark:
-        metadata: Mapping[str, object] = {"name": one.name, "loops": 1}
-        values = [value for value in one.times if value is not None]
+    def benchmark(variant: Variant) -> pyperf.Benchmark:
+        metadata: Mapping[str, object] = {"name": variant.name, "loops": 1}
+        values = [value for value in variant.times if value is not None]
         return pyperf.Benchmark([pyperf.Run(values, metadata=metadata, collect_metadata=False)])
 
-    pyperf.BenchmarkSuite([benchmark(one) for one in variants]).dump(str(path), replace=True)
+    pyperf.BenchmarkSuite([benchmark(variant) for variant in variants]).dump(str(path), replace=True)
 
 
 if __name__ == "__main__":

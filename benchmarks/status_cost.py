@@ -77,8 +77,10 @@ def main() -> None:
         os.environ.update(FORCE_COLOR="1", TERM="xterm-256color")
         coloured = runner.bench_command("hotfix status, coloured", [sys.executable, "-m", "hotfix", "status"])
     if not arguments.worker:
-        for one in (bare, status, coloured):
-            print(f"{one.get_name()}: {one.median():.3f} s, {one.median() / bare.median():.1f} x a bare start")
+        for command in (bare, status, coloured):
+            print(
+                f"{command.get_name()}: {command.median():.3f} s, {command.median() / bare.median():.1f} x a bare start"
+            )
 
 
 if __name__ == "__main__":

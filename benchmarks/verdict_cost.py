@@ -53,7 +53,7 @@ def main() -> None:
             continue
         key, release = broken
         with tempfile.TemporaryDirectory() as folder:
-            target = next(one for one in fix.targets if one.key == key)
+            target = next(target for target in fix.targets if target.key == key)
             with zipfile.ZipFile(cached[release]) as archive:
                 for module, _ in target.fingerprint_names():
                     stem = module.replace(".", "/")
@@ -68,11 +68,11 @@ def main() -> None:
 def _newest_broken(fix: Fix) -> tuple[str, Version] | None:
     examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"))
     data = evidence.read(evidence.FOLDER / f"{fix.id}.json")
-    found = []
+    pairs = []
     for target in filter(evidence.has_releases, fix.targets):
         states = evidence.by_release(data["targets"][target.key], examined)
-        found += [(release, target.key) for release, (verdict, _) in states.items() if verdict == "broken"]
-    return max(found)[::-1] if found else None
+        pairs += [(release, target.key) for release, (verdict, _) in states.items() if verdict == "broken"]
+    return max(pairs)[::-1] if pairs else None
 
 
 if __name__ == "__main__":

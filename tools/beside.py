@@ -205,7 +205,7 @@ def factors() -> dict[str, Any]:
     from hotfix.proofs.training._steps import one_step
     from hotfix.proofs.zoo import classified, small_bert, small_llama, texts
 
-    found: dict[str, Any] = {}
+    factors: dict[str, Any] = {}
     with Testbed("cpu") as testbed:
         for name, make, data in (("encoder", small_bert, classified), ("decoder", small_llama, texts)):
             samples = data(testbed)
@@ -213,10 +213,10 @@ def factors() -> dict[str, Any]:
                 parts = one_step(make(testbed), samples, gradient_accumulation_steps=len(samples))
                 whole = one_step(make(testbed), samples, per_device_train_batch_size=len(samples))
             except AttributeError:  # unsloth's functions look for the inner model inside one with adapters
-                found[name] = None
+                factors[name] = None
             else:
-                found[name] = round(_norm(parts) / _norm(whole), 3)
-    return found
+                factors[name] = round(_norm(parts) / _norm(whole), 3)
+    return factors
 
 
 def _norm(values: dict[str, Any]) -> float:
@@ -231,9 +231,10 @@ def reported() -> dict[str, list[str]]:
     import hotfix
 
     return {
-        f"{one.fix} {one.target}": [one.verdict.value, one.state.value, one.reason]
-        for one in hotfix.report()
-        if one.state.value not in ("disabled", "pending") and one.verdict.value not in ("absent", "fixed", "unaffected")
+        f"{outcome.fix} {outcome.target}": [outcome.verdict.value, outcome.state.value, outcome.reason]
+        for outcome in hotfix.report()
+        if outcome.state.value not in ("disabled", "pending")
+        and outcome.verdict.value not in ("absent", "fixed", "unaffected")
     }
 
 

@@ -215,21 +215,21 @@ def disagreements(library: wheels.Library) -> Iterator[str]:
             for scaling in _SCALINGS:
                 config = {"model_type": model_type, "dtype": "bfloat16", "rope_parameters": scaling}
                 nested = {"model_type": model_type, "text_config": config, "vision_config": config}
-                for one in (config, nested):
-                    if forms.configuration(one, whole) != forms.configuration(one, small):
+                for part in (config, nested):
+                    if forms.configuration(part, whole) != forms.configuration(part, small):
                         yield f"{version} {model_type} {scaling}"
         before = there
 
 
 def _by_checkpoints(release: forms.Release, model_type: str) -> Optional[tuple[Any, ...]]:
     """The data that `hotfix.checkpoints` and its command use of a class: types, and experts before 5.0.0 only."""
-    one = release.class_of(model_type)
-    if one is None:
+    class_ = release.class_of(model_type)
+    if class_ is None:
         return None
-    heads = "head_dim" in one.arguments or bool(_HEADS[0].search(one.model))
+    heads = "head_dim" in class_.arguments or bool(_HEADS[0].search(class_.model))
     if release.knows_rope_parameters():
-        return one.name, heads
-    return one.name, heads, one.types, "gate_up_proj" in one.model
+        return class_.name, heads
+    return class_.name, heads, class_.types, "gate_up_proj" in class_.model
 
 
 def _is_wanted(module: str) -> bool:
@@ -237,8 +237,8 @@ def _is_wanted(module: str) -> bool:
 
 
 def _text(library: wheels.Library, content: int) -> str:
-    one = library.contents[content]
-    return _opened(one.wheel).read(one.member).decode()
+    file = library.contents[content]
+    return _opened(file.wheel).read(file.member).decode()
 
 
 @functools.cache
@@ -258,7 +258,7 @@ def _reader(library: wheels.Library, version: Any) -> forms.Reader:
 def _found(looked_for: Sequence[tuple[re.Pattern[str], str]], text: str) -> list[str]:
     """The matches, each once."""
     return sorted(
-        {written or " ".join(one.split()) for pattern, written in looked_for for one in pattern.findall(text)}
+        {written or " ".join(words.split()) for pattern, written in looked_for for words in pattern.findall(text)}
     )
 
 
@@ -273,23 +273,27 @@ def _functions(text: str) -> Iterator[str]:
 def _classes(module: str, text: str, is_new: bool) -> Iterator[str]:
     """Every class reduced to the requested data, with comments about its other content."""
     release = forms.Release({module: text}.get)
-    whole = [one for one in (release.understood(module, name) for name in _CLASS.findall(text)) if one is not None]
+    whole = [
+        class_ for class_ in (release.understood(module, name) for name in _CLASS.findall(text)) if class_ is not None
+    ]
     if not is_new:
-        meant = {name for one in whole for name in one.subordinate.values()}
+        meant = {name for class_ in whole for name in class_.subordinate.values()}
         for line in _IMPORT.findall(text):
             if meant & {*re.findall(r"\w+", line)}:
                 yield line
-    for one in whole:
-        arguments = {name: None for name in _ASKED_FOR if name in one.arguments}
+    for class_ in whole:
+        arguments = {name: None for name in _ASKED_FOR if name in class_.arguments}
         if is_new:
-            yield "\n".join([f"class {one.name}:", *_parts({name: None for name in arguments if name == "head_dim"})])
+            yield "\n".join(
+                [f"class {class_.name}:", *_parts({name: None for name in arguments if name == "head_dim"})]
+            )
             continue
-        arguments.update({name: one.arguments[name] for name in _DEFAULTS if name in one.arguments})
-        if one.arguments.keys() >= {*_SIZES}:
+        arguments.update({name: class_.arguments[name] for name in _DEFAULTS if name in class_.arguments})
+        if class_.arguments.keys() >= {*_SIZES}:
             arguments.update(dict.fromkeys(_SIZES))
-        below = {key: cls for key, cls in one.subordinate.items() if key == "text_config" or cls != "AutoConfig"}
-        comments = [f" #{found}" for found in _found(_OF_CLASSES, one.text)]
-        yield "\n".join([f"class {one.name}:", *comments, *_parts(arguments, below)])
+        below = {key: cls for key, cls in class_.subordinate.items() if key == "text_config" or cls != "AutoConfig"}
+        comments = [f" #{match}" for match in _found(_OF_CLASSES, class_.text)]
+        yield "\n".join([f"class {class_.name}:", *comments, *_parts(arguments, below)])
 
 
 _CLASS = re.compile(r"^class (\w*Config\w*)\b", re.M)

@@ -55,7 +55,7 @@ def discover(problem: Callable[[str], None], proofs: bool = False) -> dict[str, 
         problem: called with a sentence for each module that cannot be imported and each id that is not unique.
         proofs: whether to load their cases as well.
     """
-    found: dict[str, Fix] = {}
+    fixes: dict[str, Fix] = {}
     for name in PACKAGES:
         try:
             package = import_module(name)
@@ -72,11 +72,11 @@ def discover(problem: Callable[[str], None], proofs: bool = False) -> dict[str, 
                 problem(f"{info.name} cannot be imported: {type(error).__name__}: {error}")
                 continue
             if isinstance(fix, Fix):
-                twin = next((module for module, other in found.items() if other.id == fix.id), None)
+                twin = next((module for module, other in fixes.items() if other.id == fix.id), None)
                 if twin:
                     problem(f"{fix.id}: defined twice, in {twin} and {info.name}")
-                found[info.name] = fix
-    return dict(sorted(found.items(), key=lambda item: item[1].id))
+                fixes[info.name] = fix
+    return dict(sorted(fixes.items(), key=lambda item: item[1].id))
 
 
 def has_releases(target: Target) -> bool:
@@ -116,14 +116,14 @@ def members(
         ValueError: one of them is not a run of examined releases.
     """
     position = position or _positions(examined)
-    found: list[Version] = []
+    versions: list[Version] = []
     for run in written:
         first, _, last = run.removesuffix(_LATER).partition(_RUN)
         last = str(examined[-1]) if run.endswith(_LATER) else last or first
         if first not in position or last not in position or position[first] > position[last]:
             raise ValueError(f"{run!r} is not a run of examined releases")
-        found += examined[position[first] : position[last] + 1]
-    return found
+        versions += examined[position[first] : position[last] + 1]
+    return versions
 
 
 def _positions(examined: Sequence[Version]) -> dict[str, int]:
@@ -300,7 +300,7 @@ def malformed(entry: Mapping[str, Any]) -> Iterator[str]:
         for digest, where in entry.get(verdict, {}).items():
             if len(digest) != 20 or not set(digest) <= set("0123456789abcdef"):
                 yield f"{digest!r} is not a digest"
-            if not where or not all(isinstance(one, str) and one for one in where):
+            if not where or not all(isinstance(text, str) and text for text in where):
                 yield f"{digest} names no release or revision"
     twice = set(entry.get("broken", ())) & set(entry.get("fixed", ()))
     if twice:

@@ -1,7 +1,7 @@
 """The site's pages about bugs: a list that readers narrow down, and a page for each fix.
 
 The list has the bugs that `hotfix scan` counts, so both give the same numbers for a release. A page has what people
-search for first: the title and the messages. Nothing here is tracked by git; `tools.site` adds it when the site is built.
+search for first: the title and the messages. git tracks none of it; `tools.site` adds it when the site is built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hotfix._support.words import KINDS
 from hotfix.commands import bugs
 from hotfix.commands.bugs import PACKAGE, Bug
 from hotfix.fix import Fix
-from hotfix.reports.tables import escaped_markdown, markdown_table
+from hotfix.reports.tables import markdown_table
 
 from . import evidence
 from .page import link, symptom

@@ -115,7 +115,7 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
         folder: of the evidence.
     """
     examined = evidence.examined_releases(evidence.read(folder / "index.json"))
-    found = []
+    cells = []
     for module, fix in modules.items():
         if fix.proof is None:
             continue
@@ -133,10 +133,12 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
                     own.append(Cell(fix, module, target, release, *states[release]))
         elsewhere = {(cell.target.module, cell.release) for cell in own if cell.verdict == "broken"}
         # A bug may move from one function of a module to another; a release in between is a neighbour of neither.
-        found += [
-            one for one in own if one.verdict == "broken" or not (elsewhere & _places(one) or one.release in lacking)
+        cells += [
+            cell
+            for cell in own
+            if cell.verdict == "broken" or not (elsewhere & _places(cell) or cell.release in lacking)
         ]
-    return found
+    return cells
 
 
 def _places(cell: Cell) -> set[tuple[str, Version]]:
@@ -199,8 +201,8 @@ def parse_shard(shard: str) -> tuple[int, int]:
     Raises:
         ValueError: it has another form.
     """
-    found = re.fullmatch(r"(\d+)/(\d+)", shard)
-    number, count = map(int, found.groups()) if found else (0, 0)
+    match = re.fullmatch(r"(\d+)/(\d+)", shard)
+    number, count = map(int, match.groups()) if match else (0, 0)
     if not 1 <= number <= count:
         raise ValueError(f"{shard!r} is not a part such as 2/8")
     return number, count
@@ -258,8 +260,8 @@ class Book:
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The result of a cell, or None."""
         fix, key, release = cell.path
-        found: dict[str, Any] | None = self._data["fixes"].get(fix, {}).get(key, {}).get(release)
-        return found
+        entry: dict[str, Any] | None = self._data["fixes"].get(fix, {}).get(key, {}).get(release)
+        return entry
 
     def is_done(self, cell: Cell) -> bool:
         """Whether there is a good result of this fix, as it is now, for this source."""
@@ -310,7 +312,7 @@ class Book:
         with self._lock:
             for fix, targets in list(self._data["fixes"].items()):
                 for key, releases in list(targets.items()):
-                    for release in [one for one in releases if (fix, key, one) not in paths]:
+                    for release in [release for release in releases if (fix, key, release) not in paths]:
                         del releases[release]
                         dropped.add(fix)
                     if not releases:
@@ -527,11 +529,11 @@ class Trials:
         entry["result"] = "untouched"
 
     def _equals(self, after: Result, right: Result, cell: Cell, entry: dict[str, Any]) -> None:
-        found = difference(after.tensors, right.tensors, cell.fix.case_spec.tolerance)
-        if math.isfinite(found.relative):  # JSON has no infinity
-            entry.update(difference=found.relative, of=found.name)
-        if found.over:
-            raise Failed(f"it differs from {entry['oracle']} by {found.relative:.2e} in {found.name}")
+        differing = difference(after.tensors, right.tensors, cell.fix.case_spec.tolerance)
+        if math.isfinite(differing.relative):  # JSON has no infinity
+            entry.update(difference=differing.relative, of=differing.name)
+        if differing.over:
+            raise Failed(f"it differs from {entry['oracle']} by {differing.relative:.2e} in {differing.name}")
 
     def _oracle(self, cell: Cell, after: Result) -> tuple[Version, Result] | None:
         if not after.tensors:
@@ -552,9 +554,9 @@ class Trials:
         raise Failed(f"no oracle: {'; '.join(tried) or 'it is broken in every release'}")
 
     def _candidates(self, cell: Cell) -> list[Version]:
-        good = [one for one in self.examined if one not in self.broken[cell.fix.id, cell.target.module]]
-        later = [one for one in good if one > cell.release]
-        earlier = [one for one in reversed(good) if one < cell.release]
+        good = [release for release in self.examined if release not in self.broken[cell.fix.id, cell.target.module]]
+        later = [release for release in good if release > cell.release]
+        earlier = [release for release in reversed(good) if release < cell.release]
         return later[:ORACLES_TRIED] + earlier[:ORACLES_TRIED]
 
     def _case(self, cell: Cell, release: Version, armed: bool) -> Result:
@@ -600,8 +602,8 @@ class Trials:
         rows = (result.report or {}).get("outcomes", [])
         said = [(row["verdict"], row["state"]) for row in rows if (row["fix"], row["target"]) == _name(cell)]
         if said != [(verdict, state)]:
-            told = f"; it raises {result.error[0]}: {_first_line(result.error[1])}" if result.error else ""
-            raise Failed(f"hotfix reports {said or 'nothing'}, not {verdict} and {state}{told}")
+            error = f"; it raises {result.error[0]}: {_first_line(result.error[1])}" if result.error else ""
+            raise Failed(f"hotfix reports {said or 'nothing'}, not {verdict} and {state}{error}")
 
 
 def _name(cell: Cell) -> tuple[str, str]:

@@ -86,8 +86,8 @@ def digests(tree: Path, numbered: bool = False) -> dict[str, str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    found: dict[str, str] = json.loads(asked.stdout)
-    return found
+    digests: dict[str, str] = json.loads(asked.stdout)
+    return digests
 
 
 def move(moves: Mapping[str, tuple[str, str]], data: Path) -> int:

@@ -126,8 +126,8 @@ def facts_of(text: str) -> Facts:
         for statement, _ in _statements(tree.body, False, everywhere=True):
             if isinstance(statement, ast.ImportFrom):
                 origin = "." * statement.level + (statement.module or "")
-                for one in statement.names:
-                    declared.setdefault(one.asname or one.name, origin)
+                for alias in statement.names:
+                    declared.setdefault(alias.asname or alias.name, origin)
     return Facts(bound, surface, declared)
 
 
@@ -149,7 +149,7 @@ def _cut(text: str) -> tuple[dict[str, _Block], str]:
     """The definitions of a module, and the module with nothing in them."""
     lines, kept, done = source.lines_of(text), list[str](), 0
     blocks: dict[str, _Block] = {}
-    heads = ((one, name) for name, ones in source._heads(text).items() for one in ones if not one.indent)
+    heads = ((head, name) for name, ones in source._heads(text).items() for head in ones if not head.indent)
     for head, name in sorted(heads, key=lambda pair: pair[0].number):
         if head.number < done:
             continue
@@ -171,17 +171,19 @@ def _cut(text: str) -> tuple[dict[str, _Block], str]:
 
 def _cut_slowly(text: str) -> tuple[dict[str, _Block], str]:
     blocks, lines = {}, source.lines_of(text)
-    for one in source.parse(text).body:
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            first = min([one.lineno, *(each.lineno for each in one.decorator_list)]) - 1
-            blocks[one.name] = _block(one.name, lines[first : one.end_lineno], one.lineno - 1 - first)
+    for statement in source.parse(text).body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([statement.lineno, *(each.lineno for each in statement.decorator_list)]) - 1
+            blocks[statement.name] = _block(
+                statement.name, lines[first : statement.end_lineno], statement.lineno - 1 - first
+            )
     return blocks, text
 
 
 def _block(name: str, lines: list[str], head: int) -> _Block:
     squeezed = "".join("".join(lines).split())
     match = re.match(r"class\s+\w+\s*\(([^)]*)\)", "".join(lines[head : head + 8]))
-    bases = tuple(one.strip() for one in match[1].split(",") if "=" not in one) if match else ()
+    bases = tuple(part.strip() for part in match[1].split(",") if "=" not in part) if match else ()
     is_exported = any(re.match(r"@(requires|export)\b", line) for line in lines[:head])
     return _Block(lines[head].startswith("class"), bases, hash(squeezed.replace(name, "_")), is_exported)
 
@@ -189,14 +191,14 @@ def _block(name: str, lines: list[str], head: int) -> _Block:
 def _statements(
     body: Iterable[ast.stmt], conditional: bool, everywhere: bool = False
 ) -> Iterator[tuple[ast.stmt, bool]]:
-    for one in body:
-        yield one, conditional
-        if isinstance(one, ast.If) and not everywhere and _is_for_types(one.test):
+    for statement in body:
+        yield statement, conditional
+        if isinstance(statement, ast.If) and not everywhere and _is_for_types(statement.test):
             continue
-        if isinstance(one, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+        if isinstance(statement, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
             for part in ("body", "orelse", "finalbody"):
-                yield from _statements(getattr(one, part, ()), True, everywhere)
-            for handler in getattr(one, "handlers", ()):
+                yield from _statements(getattr(statement, part, ()), True, everywhere)
+            for handler in getattr(statement, "handlers", ()):
                 yield from _statements(handler.body, True, everywhere)
 
 
@@ -213,13 +215,13 @@ def _bindings(statement: ast.stmt, blocks: Mapping[str, _Block]) -> Iterator[tup
             yield statement.name, Bound("def", (0, ()))
     elif isinstance(statement, ast.ImportFrom):
         origin = "." * statement.level + (statement.module or "")
-        for one in statement.names:
-            if one.name != "*":
-                yield one.asname or one.name, Bound("import", (origin, one.name))
+        for alias in statement.names:
+            if alias.name != "*":
+                yield alias.asname or alias.name, Bound("import", (origin, alias.name))
     elif isinstance(statement, ast.Import):
-        for one in statement.names:
-            name = one.asname or one.name.partition(".")[0]
-            yield name, Bound("import", (one.name if one.asname else name, ""))
+        for alias in statement.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            yield name, Bound("import", (alias.name if alias.asname else name, ""))
     elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         for target in targets:
@@ -260,7 +262,7 @@ def _is_short(value: Any) -> bool:
 
 def read(library: wheels.Library) -> dict[int, Facts]:
     """The facts of each source, by its number; modules that nobody imports from are left out."""
-    found: dict[int, Facts] = {}
+    facts: dict[int, Facts] = {}
     by_wheel: dict[Path, list[wheels.Content]] = defaultdict(list)
     for content in library.contents:
         module = content.modules[0]
@@ -268,8 +270,8 @@ def read(library: wheels.Library) -> dict[int, Facts]:
             by_wheel[content.wheel].append(content)
     for contents in by_wheel.values():
         for content, data in wheels.texts(contents):
-            found[content.number] = facts_of(decode_source(data))
-    return found
+            facts[content.number] = facts_of(decode_source(data))
+    return facts
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -318,8 +320,8 @@ class Release:
         self._packages = {module.rpartition(".")[0] for module in modules}
         self._resolved: dict[tuple[str, str], Optional[Origin]] = {}
         self._exported: dict[str, list[str]] = defaultdict(list)
-        for module, one in self.facts.items():
-            for name in one.surface.exported:
+        for module, facts_of_module in self.facts.items():
+            for name in facts_of_module.surface.exported:
                 self._exported[name].append(module)
         self._same: dict[int, list[tuple[str, str]]] = {}
 
@@ -349,13 +351,13 @@ class Release:
         if facts.surface.lazy:
             if name in facts.declared:
                 return self._imported(symbols._absolute(facts.declared[name], package), name)
-            inside = [one for one in self._exported.get(name, ()) if one.startswith(f"{module}.")]
+            inside = [inner for inner in self._exported.get(name, ()) if inner.startswith(f"{module}.")]
             if inside:
                 return self.resolve(inside[0], name)
         bound = facts.bound.get(name)
         if bound is not None and bound.kind == "import":
-            found = self._imported(symbols._absolute(bound.detail[0], package), bound.detail[1])
-            return found._replace(conditional=True) if found and bound.conditional else found
+            place = self._imported(symbols._absolute(bound.detail[0], package), bound.detail[1])
+            return place._replace(conditional=True) if place and bound.conditional else place
         if bound is not None and bound.kind == "same":
             return self.resolve(module, bound.detail)
         if bound is not None:
@@ -373,10 +375,10 @@ class Release:
             return Origin("outside", module, name)
         if not name:
             return Origin("module", module, "")
-        found = self.resolve(module, name)
-        if found is None and f"{module}.{name}" in self.modules:
+        place = self.resolve(module, name)
+        if place is None and f"{module}.{name}" in self.modules:
             return Origin("module", f"{module}.{name}", "")
-        return found
+        return place
 
     def same_as(self, digest: int) -> list[tuple[str, str]]:
         """The definitions with this source, whatever their names."""
@@ -502,11 +504,11 @@ def _moved(releases: list[Release], place: tuple[str, str], last: int, number: i
         bound = releases[at - 1].facts[place[0]].bound.get(place[1])
         if bound is None or bound.kind not in ("def", "class") or not bound.detail[0]:
             return None
-        candidates = [one for one in here.same_as(bound.detail[0]) if not _LEFT_OUT.match(one[0])]
-        named = [one for one in candidates if one[1] == place[1]]
+        candidates = [candidate for candidate in here.same_as(bound.detail[0]) if not _LEFT_OUT.match(candidate[0])]
+        named = [candidate for candidate in candidates if candidate[1] == place[1]]
         if not named and len(candidates) > 1:
             return None  # small functions of the same form are not the same function
-        chosen = sorted(named or candidates, key=lambda one: _distance(place[0], one[0]))
+        chosen = sorted(named or candidates, key=lambda candidate: _distance(place[0], candidate[0]))
         if not chosen:
             return None
         if len({"", _family(place[0]), _family(chosen[0][0])}) == 3:
@@ -534,7 +536,7 @@ def _sort_of(module: str) -> str:
 
 def _distance(old: str, new: str) -> tuple[bool, int, int, str]:
     """The nearest of several places of one definition."""
-    shared = len([1 for one, other in zip(old.split("."), new.split(".")) if one == other])
+    shared = len([1 for part, other in zip(old.split("."), new.split(".")) if part == other])
     return new.startswith(f"{PACKAGE}.models.") and shared < 3, -shared, new.count("."), new
 
 
@@ -579,10 +581,10 @@ def rows(releases: list[Release], kept: frozenset[str] = frozenset()) -> Iterato
     """
     had: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, release in enumerate(releases):
-        for module, found in release.names.items():
+        for module, names_of_module in release.names.items():
             if _LEFT_OUT.match(module) or module.endswith("()"):
                 continue
-            for name in found:
+            for name in names_of_module:
                 if name.isidentifier() and not _NOT_ASKED.match(name):
                     had[module][name].append(number)
     for module, names in sorted(had.items()):
@@ -625,34 +627,34 @@ def _rows_of(releases: list[Release], module: str, name: str, having: list[int],
 # Below: the table.
 
 
-def rendered(versions: list[Version], releases: list[Release], found: Iterable[Row], every: list[Version]) -> str:
+def rendered(versions: list[Version], releases: list[Release], rows: Iterable[Row], every: list[Version]) -> str:
     """The table as text; `hotfix.patching.tabled` reads it.
 
     Args:
         versions: of the releases.
         releases: what each has.
-        found: the rows.
+        rows: the rows of the table.
         every: all releases: a row holds from the one on that follows the last that had the name.
     """
     by_module: dict[str, list[Row]] = defaultdict(list)
-    for row in found:
+    for row in rows:
         by_module[row.module].append(row)
     since: dict[str, set[str]] = defaultdict(set)
     blocks = []
     back: set[str] = set()  # the modules that exist again
     for module, its in sorted(by_module.items()):
-        known = {one.name for one in its if one.decision.kind}
-        useful = [one for one in its if one.name in known]
-        present = [number for number, one in enumerate(releases) if module in one.modules]
+        known = {row.name for row in its if row.decision.kind}
+        useful = [row for row in its if row.name in known]
+        present = [number for number, release in enumerate(releases) if module in release.modules]
         gone = present[-1] + 1 if present and present[-1] + 1 < len(releases) else None
         short = module.partition(".")[2] or "."
         if gone is not None:
-            until = [one for one in useful if one.first < gone]
-            ends = {one.name: one._replace(first=gone, end=None, decision=Decision("", "module")) for one in until}
+            until = [row for row in useful if row.first < gone]
+            ends = {row.name: row._replace(first=gone, end=None, decision=Decision("", "module")) for row in until}
             until += ends.values()
-            after = [one._replace(first=max(one.first, gone)) for one in useful if one.end is None or one.end > gone]
+            after = [row._replace(first=max(row.first, gone)) for row in useful if row.end is None or row.end > gone]
             parent = module.rpartition(".")[0]
-            is_reached = parent in back or all(parent in one.modules for one in releases[gone:])
+            is_reached = parent in back or all(parent in release.modules for release in releases[gone:])
             if not is_reached or not _is_worth_it(releases[gone - 1], module, its):
                 after = []
             elif after:
@@ -661,10 +663,10 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
             until, after = useful, []
         for mark, chosen in (("", until), ("!", after)):
             lines = []
-            for one in sorted(chosen, key=lambda row: (row.name, row.first)):
-                first = str(next(release for release in every if release > versions[one.first - 1]))
-                lines.append(f"{one.name} {first} {one.decision.kind or '-'} {one.decision.value}")
-            if any(one.decision.kind for one in chosen):
+            for removed in sorted(chosen, key=lambda row: (row.name, row.first)):
+                first = str(next(release for release in every if release > versions[removed.first - 1]))
+                lines.append(f"{removed.name} {first} {removed.decision.kind or '-'} {removed.decision.value}")
+            if any(row_.decision.kind for row_ in chosen):
                 begins = min(Version(line.split(" ")[1]) for line in lines)
                 since[str(begins)].add(f"{short}{mark}")
                 blocks.append("\n".join([f"@{short}{mark}", *lines]))
@@ -675,7 +677,7 @@ def rendered(versions: list[Version], releases: list[Release], found: Iterable[R
 def _is_worth_it(release: Release, module: str, its: Iterable[Row]) -> bool:
     """Whether half of a removed module's own names still exist, or it only passed names on."""
     own = {name for name in release.names[module] if not name.startswith("_") and release.defines((module, name))}
-    left = {one.name for one in its if one.decision.kind == "alias" and one.end is None}
+    left = {row.name for row in its if row.decision.kind == "alias" and row.end is None}
     return 2 * len(left & own) >= len(own) if own else bool(left)
 
 
@@ -685,8 +687,12 @@ def sample(every: Iterable[Version]) -> list[Version]:
     Names come and go with minor releases; the start of a row is still exact to the release.
     """
     ordered = sorted(every)
-    last = {(one.major, one.minor): one for one in ordered}
-    return [one for one in ordered if one == last[one.major, one.minor] or (one.major >= 5 and one.micro == 0)]
+    last = {(version.major, version.minor): version for version in ordered}
+    return [
+        version
+        for version in ordered
+        if version == last[version.major, version.minor] or (version.major >= 5 and version.micro == 0)
+    ]
 
 
 def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
@@ -695,15 +701,15 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
     from hotfix.engine.index import Index
 
     index = Index(INDEX)
-    found: set[str] = set()
+    restored: set[str] = set()
     for facts in (index.facts(id) for id in index.kinds if id not in tabled.FIXES.values()):
         if facts["kind"] == "removed-api" and not (release and facts["optin"]):
-            found.update(
+            restored.update(
                 key
                 for key, lacking in facts["targets"].items()
                 if release is None or SpecifierSet(lacking).contains(release)
             )
-    return frozenset(found)
+    return frozenset(restored)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -723,9 +729,9 @@ def counted(folder: Path) -> dict[str, Any]:
         with zipfile.ZipFile(wheel) as archive:
             for info in archive.infolist():
                 if info.filename.endswith(".py") and not info.filename.startswith(f"{PACKAGE}/"):
-                    for one in taken_by(info.filename, archive.read(info), []):
-                        if not (one.guarded or one.instead_of) and one.name.isidentifier():
-                            taken.add(f"{one.module}:{one.name}")
+                    for reference in taken_by(info.filename, archive.read(info), []):
+                        if not (reference.guarded or reference.instead_of) and reference.name.isidentifier():
+                            taken.add(f"{reference.module}:{reference.name}")
         counts.update(taken)
         packages += ["==".join(map(str, parse_wheel_filename(wheel.name)[:2]))] if taken else []
     return {"packages": packages, "uses": dict(sorted(counts.items()))}
@@ -745,7 +751,7 @@ def judged(known: Mapping[str, Any], versions: list[Version], releases: list[Rel
         parent, _, last = module.rpartition(".")
         for release in JUDGED:
             number = versions.index(Version(release))
-            had = [one for one in range(number) if _gives(releases[one], module, name)]
+            had = [number for number in range(number) if _gives(releases[number], module, name)]
             if not had or _gives(releases[number], module, name):
                 continue
             by_default = restored_by_fixes(Version(release))
@@ -785,15 +791,15 @@ def page(known: Mapping[str, Any]) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for release in JUDGED:
-        its = [(one["users"], one[release]) for one in known["names"].values() if release in one]
+        its = [(entry["users"], entry[release]) for entry in known["names"].values() if release in entry]
         every, work, own = (
             sum(users for users, verdict in its if verdict in which) for which in ((*WORKS, *REASONS), WORKS, ("fix",))
         )
         lines.append(f"| {release} | {every} | {work} | {own} | {100 * work // max(every, 1)} % |")
     lines += ["", f"| name | users | {' | '.join(JUDGED)} |", f"| --- | --- |{' --- |' * len(JUDGED)}"]
     ordered = sorted(known["names"].items(), key=lambda pair: (-pair[1]["users"], pair[0]))
-    for name, one in ordered:
-        lines.append(f"| `{name}` | {one['users']} | {' | '.join(one.get(release, '') for release in JUDGED)} |")
+    for name, entry in ordered:
+        lines.append(f"| `{name}` | {entry['users']} | {' | '.join(entry.get(release, '') for release in JUDGED)} |")
     return "\n".join([*lines, ""])
 
 
@@ -806,7 +812,7 @@ def prove(release: str, every: int = 40) -> int:
     table = tabled.Removed(Version(release).release, {})
     used = json.loads(DATA.read_text(encoding="utf-8"))["uses"]
     chosen = []
-    for module in sorted(one.rstrip(tabled.GONE) for one in table.modules):
+    for module in sorted(module.rstrip(tabled.GONE) for module in table.modules):
         for number, (name, row) in enumerate(sorted(table.rows(module).items())):
             if row.kind != tabled.NOTHING and (f"{module}:{name}" in used or number % every == 0):
                 chosen.append([module, name, row.kind, row.value])
@@ -840,9 +846,9 @@ def main(arguments: Optional[list[str]] = None) -> int:
         return int(sum(map(prove, chosen.prove)) > 0)
     every = wheels.cached(PACKAGE, chosen.cache)
     versions = sample(every)
-    library = wheels.catalogue(PACKAGE, {one: every[one] for one in versions})
+    library = wheels.catalogue(PACKAGE, {version: every[version] for version in versions})
     facts = read(library)
-    releases = [Release(library.modules[one], facts, restored_by_fixes(one)) for one in versions]
+    releases = [Release(library.modules[version], facts, restored_by_fixes(version)) for version in versions]
     text = rendered(versions, releases, rows(releases, restored_by_fixes()), list(every))
     if chosen.check:
         same = TABLE.read_text(encoding="utf-8") == text
@@ -856,9 +862,9 @@ def main(arguments: Optional[list[str]] = None) -> int:
 
 def write_page(known: Mapping[str, Any], versions: list[Version], releases: list[Release]) -> None:
     """Write the counts with the fate of each name, and the page."""
-    found = judged(known, versions, releases)
-    DATA.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    PAGE.write_text(page(found), encoding="utf-8")
+    decisions = judged(known, versions, releases)
+    DATA.write_text(json.dumps(decisions, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    PAGE.write_text(page(decisions), encoding="utf-8")
 
 
 if __name__ == "__main__":

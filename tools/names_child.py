@@ -28,7 +28,7 @@ def main() -> None:
     checked = 0
     for module, name, kind, value in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
         failures.clear()
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         try:
             import_module(value.rpartition(":")[0] if kind == "alias" else "hotfix")
             loaded = import_module(module) if find_spec(module) else None
@@ -40,10 +40,10 @@ def main() -> None:
                 print(f"{module}:{name}: it is there for a program that looks")
             continue
         # In a separate thread, where nothing handles the error.
-        thread = threading.Thread(target=exec, args=(f"from {module} import {name}", found))
+        thread = threading.Thread(target=exec, args=(f"from {module} import {name}", results))
         thread.start()
         thread.join()
-        wrong = failures[0] if failures else _wrong(found[name], kind, value, module)
+        wrong = failures[0] if failures else _wrong(results[name], kind, value, module)
         if wrong:
             print(f"{module}:{name}: {wrong}".replace("\n", " "))
         checked += 1

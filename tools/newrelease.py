@@ -93,7 +93,7 @@ def examine(
     fixes = list(modules.values())
     index = evidence.read(evidence.FOLDER / "index.json")
     examined = evidence.examined_releases(index, PACKAGE)
-    older = [one for one in examined if one < release]
+    older = [earlier for earlier in examined if earlier < release]
     if not older:
         raise Stopped(f"{release} is older than all releases that were examined; sweep all of them")
     library = wheels.catalogue(PACKAGE, _wheels([older[-1], release], cache, offline))
@@ -178,7 +178,9 @@ def together(control: Iterable[matrix.Cell]) -> dict[Version, set[str]]:
     for cell in control:
         targets = evidence.read(evidence.FOLDER / f"{cell.fix.id}.json")["targets"]
         written = [
-            evidence.by_release(targets[one.key], examined) for one in cell.fix.targets if evidence.has_releases(one)
+            evidence.by_release(targets[target.key], examined)
+            for target in cell.fix.targets
+            if evidence.has_releases(target)
         ]
         if all(states[cell.release][0] != "broken" for states in written):
             idle.setdefault(cell.release, set()).add(cell.fix.id)
@@ -287,11 +289,11 @@ def _wheels(releases: Sequence[Version], cache: Path, offline: bool) -> dict[Ver
     missing = [release for release in releases if release not in wheels.cached(PACKAGE, cache)]
     if missing and not offline:
         wheels.fetch(PACKAGE, missing, cache)
-    found = wheels.cached(PACKAGE, cache)
-    missing = [release for release in releases if release not in found]
+    paths = wheels.cached(PACKAGE, cache)
+    missing = [release for release in releases if release not in paths]
     if missing:
         raise Stopped(f"no wheel of {', '.join(map(str, missing))}")
-    return {release: found[release] for release in releases}
+    return {release: paths[release] for release in releases}
 
 
 def _written(fixes: Iterable[Fix], examined: Sequence[Version]) -> dict[str, dict[str, dict[Version, tuple[str, str]]]]:
@@ -310,7 +312,7 @@ def _with_neighbours(releases: Iterable[Version]) -> set[Version]:
     """Releases, and those that come right before and after them."""
     examined = evidence.examined_releases(evidence.read(evidence.FOLDER / "index.json"), PACKAGE)
     places = [examined.index(release) for release in releases]
-    return {one for place in places for one in examined[max(0, place - 1) : place + 2]}
+    return {release for place in places for release in examined[max(0, place - 1) : place + 2]}
 
 
 def _write_fragment(modules: Mapping[str, Fix], release: Version, touched: Mapping[str, Mapping[str, int]]) -> None:

@@ -63,7 +63,7 @@ def render(modules: Mapping[str, Fix], results: Mapping[str, Any], folder: Path 
         "fixes": [
             {
                 **{name: fix[name] for name in public},
-                "targets": [{name: one[name] for name in ("key", "letters", "cells")} for one in fix["targets"]],
+                "targets": [{name: target[name] for name in ("key", "letters", "cells")} for target in fix["targets"]],
             }
             for fix in fixes
         ],
@@ -112,10 +112,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def link(reference: str) -> str:
     """The address of an issue, a pull request or a commit; empty if it is no such reference."""
-    found = re.fullmatch(r"(?:([\w.-]+/)?([\w.-]+))?(?:#(\d+)|@([0-9a-f]{7,40}))", reference)
-    if found is None:
+    match = re.fullmatch(r"(?:([\w.-]+/)?([\w.-]+))?(?:#(\d+)|@([0-9a-f]{7,40}))", reference)
+    if match is None:
         return ""
-    owner, name, number, commit = found.groups()
+    owner, name, number, commit = match.groups()
     repository = f"{owner}{name}" if owner else REPOSITORIES.get(name or "transformers", "")
     if not repository:
         return ""
@@ -141,7 +141,7 @@ def _fix(
         "optin": bool(fix.optin),
         "fixed_in": fix.fixed_in,
         "symptom": symptom(import_module(module).__doc__ or "") or fix.title,
-        "upstream": [[one, link(one)] for one in fix.upstream],
+        "upstream": [[reference, link(reference)] for reference in fix.upstream],
         "targets": targets,
         "letters": "".join(min(column, key="XBRFNA".index) for column in zip(*with_releases, strict=True)),
         "words": "" if with_releases else "for repositories without releases: the source decides",
@@ -164,13 +164,15 @@ def _target(
     if not evidence.has_releases(target):
         parts = []
         for verdict in evidence.VERDICTS:
-            revisions = [one for where in entry.get(verdict, {}).values() for one in where]
+            revisions = [text for where in entry.get(verdict, {}).values() for text in where]
             if revisions:
                 parts.append(f"{verdict} in {', '.join(revisions)}")
         row["words"] = "; ".join(parts)
         return row
     states = evidence.by_release(entry, examined)
-    letters = "".join(_letter(states.get(one, ("absent", "")), results.get(str(one), {})) for one in examined)
+    letters = "".join(
+        _letter(states.get(release, ("absent", "")), results.get(str(release), {})) for release in examined
+    )
     before = len(re.match(r"[FA]*", letters)[0])  # type: ignore[index]  # it matches nothing at least
     row["letters"] = letters[:before].replace("F", "N") + letters[before:]
     return row
@@ -187,8 +189,8 @@ def _letter(state: tuple[str, str], cell: Mapping[str, Any]) -> str:
 
 def symptom(docstring: str) -> str:
     """The text after the word Symptom in a fix's report, as one line."""
-    found = re.search(r"^Symptom\s+(.+?)(?=^\S|\Z)", docstring, re.M | re.S)
-    return re.sub(r"\s+", " ", found[1]).strip().replace("``", "") if found else ""
+    match = re.search(r"^Symptom\s+(.+?)(?=^\S|\Z)", docstring, re.M | re.S)
+    return re.sub(r"\s+", " ", match[1]).strip().replace("``", "") if match else ""
 
 
 if __name__ == "__main__":

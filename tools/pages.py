@@ -97,7 +97,7 @@ def rendered(page: str, source: Source) -> str:
     Raises:
         KeyError: a part has a name that is not in `SECTIONS`.
     """
-    return _SECTION.sub(lambda found: f"{found[1]}\n{SECTIONS[found['name']](source)}\n\n{found[4]}", page)
+    return _SECTION.sub(lambda match: f"{match[1]}\n{SECTIONS[match['name']](source)}\n\n{match[4]}", page)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -125,7 +125,10 @@ def fixes(source: Source) -> str:
 def _of_kind(kind: str, source: Source) -> str:
     columns = ("id", "default", "what you see", "broken in")
     mine = [fix for _, fix in source.in_order() if fix.kind == kind]
-    rows = [(f"[`{fix.id}`](fixes.md#{fix.id})", default_of(fix), as_markdown(fix.title), broken_in(fix, source)) for fix in mine]
+    rows = [
+        (f"[`{fix.id}`](fixes.md#{fix.id})", default_of(fix), as_markdown(fix.title), broken_in(fix, source))
+        for fix in mine
+    ]
     off = sum(bool(fix.optin) for fix in mine)
     count = f"{len(mine)} fix{'es' * (len(mine) != 1)}{f', {off} of them off by default' * (off > 0)}"
     head = f"<b>{kind}</b>: {_MEANING[kind]} ({count})"
@@ -182,7 +185,11 @@ def _condition(fix: Fix) -> tuple[str, str]:
     if any(target.converts for target in fix.targets):
         words.append("file")
         parts.append("only for files that a later release wrote")
-    parts += [f"`{one.qualname}` only if the fix is asked for, because {one.optin}" for one in fix.targets if one.optin]
+    parts += [
+        f"`{target.qualname}` only if the fix is asked for, because {target.optin}"
+        for target in fix.targets
+        if target.optin
+    ]
     return ", ".join(dict.fromkeys(words)), "; ".join(parts)
 
 
@@ -220,7 +227,7 @@ def beside_others(source: Source) -> str:
     for name in names:
         first, last = CELLS[name, "hotfix first"], CELLS[name, "hotfix last"]
         release, together, alone = NEIGHBOURS[name].packages
-        (package,) = [one for one in (*together, *alone) if one.startswith(name)]
+        (package,) = [requirement for requirement in (*together, *alone) if requirement.startswith(name)]
         rows.append((f"{package.replace('==', ' ')}, which {first.does}", release or RELEASE, first.means, last.means))
     rows += [(who, "a toy", first, last) for who, first, last, _ in WATCHERS]
     return markdown_table(("beside", "transformers", "hotfix first", "hotfix last"), rows)
@@ -242,17 +249,20 @@ SECTIONS: Mapping[str, Callable[[Source], str]] = {
 
 def broken_in(fix: Fix, source: Source) -> str:
     """The releases in which any target of a fix is broken, as a few runs."""
-    members = [set(evidence.declared(one, source.examined)) for one in fix.targets if evidence.has_releases(one)]
+    members = [
+        set(evidence.declared(target, source.examined)) for target in fix.targets if evidence.has_releases(target)
+    ]
     if not members:
         return f"revisions before {fix.fixed_in}" if fix.fixed_in else "the source decides"
     runs = evidence.runs(set().union(*members), source.examined)
     if len(runs) > _RUNS:
         runs = [f"{runs[0].partition(' - ')[0]} to {runs[-1].rpartition(' - ')[2]}, with gaps"]
-    partly = ", depending on the function" if any(one != members[0] for one in members) else ""
+    partly = ", depending on the function" if any(releases != members[0] for releases in members) else ""
     return "; ".join(runs).replace(" - ", " to ") + partly
 
 
 def default_of(fix: Fix) -> str:
+    """Whether a fix is on by default, or how it is asked for, as Markdown."""
     if not fix.optin:
         return "on"
     return f"opt-in, group `{fix.group}`" if fix.group else "opt-in"
@@ -270,7 +280,7 @@ def _report(module: str, fix: Fix, source: Source) -> Iterator[str]:
         **{name: as_markdown(said[name]) for name in bugs.SECTIONS if name in said and name != "Upstream"},
         "Broken in": broken_in(fix, source),
         "Fixed in": fix.fixed_in or "not repaired upstream",
-        "Upstream": ", ".join(linked(one) for one in fix.upstream),
+        "Upstream": ", ".join(linked(reference) for reference in fix.upstream),
         "Source": f"`{module.replace('.', '/')}.py`",
     }
     for name, text in facts.items():
@@ -287,6 +297,7 @@ def as_markdown(text: str) -> str:
 
 
 def linked(reference: str) -> str:
+    """An issue, a pull request or a commit as a link, in Markdown."""
     address = link(reference)
     return f"[{escaped_markdown(reference)}]({address})" if address else escaped_markdown(reference)
 

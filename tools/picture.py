@@ -3,8 +3,8 @@
     python -m tools.picture            write docs/images/status.svg and status-narrow.svg
     python -m tools.picture --check    exit with 1 if the command's output differs from the pictures
 
-The narrow one is for phones: a picture is scaled to the width of the screen, and its text with it. The command runs in a
-fresh process with the release and flash-attn on its path, as in the tests.
+The narrow one is for phones: a picture is scaled to the width of the screen, and its text with it. The command runs in
+a fresh process with the release and flash-attn on its path, as in the tests.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ def untouched(testbed: Any, target: Any) -> dict[str, Any]:
                 compared += 1
                 changed += journal.first_code(function) is not function.__code__ or function.__code__ not in upstream
     home = str(Path(hotfix.__file__ or "").parent)
-    loaded = [one for name, one in list(sys.modules.items()) if name.partition(".")[0] == package]
-    modules = [one for one in loaded if type(one) is types.ModuleType]  # a lazy module imports names on demand
-    functions = [function for one in modules for function in _functions(one)]
+    loaded = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == package]
+    modules = [module for module in loaded if type(module) is types.ModuleType]  # a lazy module imports names on demand
+    functions = [function for module in modules for function in _functions(module)]
     ours = {id(function) for function in functions if function.__code__.co_filename.startswith(home)}
     counts = {"functions": compared, "changed": changed, "ours": len(ours), "operations": len(journal)}
     return {name: torch.tensor(count) for name, count in counts.items()}
@@ -53,14 +53,14 @@ def _functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
 
     for value in list(vars(module).values()):
         held = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
-        for one in held:
-            inner = live.below_descriptor(one)  # no attribute is read: a lazy package may import for it
+        for item in held:
+            inner = live.below_descriptor(item)  # no attribute is read: a lazy package may import for it
             if type(inner) is types.FunctionType:
                 yield inner
 
 
 def _codes(code: Any) -> Iterator[types.CodeType]:
     yield code
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            yield from _codes(one)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)

@@ -151,7 +151,7 @@ def _one(root: Path, cache: Path, release: Version, words: Sequence[str]) -> tup
             stderr=subprocess.STDOUT,
             check=False,
         )
-    said = [found[0] for line in log.read_text().splitlines() if (found := SAID.match(line))]
+    said = [match[0] for line in log.read_text().splitlines() if (match := SAID.match(line))]
     return done.returncode, time.perf_counter() - began, sum(os.times()[2:4]) - spent, said
 
 

@@ -198,22 +198,22 @@ class Reader:
 
     def functions_of(self, numbers: Iterable[int]) -> dict[tuple[str, ...], tuple[str, Content]]:
         """Name and file of the functions in these files, by their nodes."""
-        found: dict[tuple[str, ...], tuple[str, Content]] = {}
+        functions: dict[tuple[str, ...], tuple[str, Content]] = {}
         for number in sorted(numbers):
             for function in self._of_content[number]:
-                found.setdefault(function.nodes, (function.name, self._library.contents[number]))
-        return found
+                functions.setdefault(function.nodes, (function.name, self._library.contents[number]))
+        return functions
 
     def _parsed(self, text: bytes) -> list[Function]:
-        found: list[Function] = []
+        parsed: list[Function] = []
         for piece in _pieces(text):
             if piece not in self._of_text:
                 try:
                     self._of_text[piece] = list(functions(ast.parse(piece)))
                 except SyntaxError:  # a string literal that looks like code
                     return list(functions(ast.parse(text)))
-            found += self._of_text[piece]
-        return found
+            parsed += self._of_text[piece]
+        return parsed
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:
@@ -253,17 +253,17 @@ def cures() -> dict[str, str]:
 
 def modules_of(module: str, texts: Mapping[str, str]) -> set[str]:
     """A module of a fix and the modules of fixes that it uses, also in the code of its edits."""
-    found: set[str] = set()
+    modules: set[str] = set()
     waiting = {module}
     while waiting:
-        one = waiting.pop()
-        found.add(one)
-        named = set(_CURE.findall(texts[one]))
-        for node in ast.walk(ast.parse(texts[one])):
+        importer = waiting.pop()
+        modules.add(importer)
+        named = set(_CURE.findall(texts[importer]))
+        for node in ast.walk(ast.parse(texts[importer])):
             if isinstance(node, ast.ImportFrom) and node.module in evidence.PACKAGES:
                 named |= {f"{node.module}.{alias.name}" for alias in node.names}
-        waiting |= {name for name in named if name in texts} - found
-    return found
+        waiting |= {name for name in named if name in texts} - modules
+    return modules
 
 
 def places(targets: Mapping[str, Any], examined: list[Version]) -> set[tuple[Version, str]]:
@@ -273,7 +273,7 @@ def places(targets: Mapping[str, Any], examined: list[Version]) -> set[tuple[Ver
         targets: the entries of the evidence, by the key of the target.
         examined: the examined releases.
     """
-    found = set()
+    places = set()
     for key, entry in targets.items():
         module = key.partition(":")[0]
         if "*" in module:
@@ -285,8 +285,8 @@ def places(targets: Mapping[str, Any], examined: list[Version]) -> set[tuple[Ver
             chosen = [broken[0], broken[-1]]
             chosen += [version for version in right if version < broken[0]][-1:]
             chosen += [version for version in right if version > broken[-1]][:1]
-            found |= {(version, module) for version in chosen}
-    return found
+            places |= {(version, module) for version in chosen}
+    return places
 
 
 def contents(places: Collection[tuple[Version, str]], texts: Iterable[str], library: Library) -> set[int]:
@@ -302,16 +302,16 @@ def contents(places: Collection[tuple[Version, str]], texts: Iterable[str], libr
     releases = sorted({version for version, _ in places})
     for version in {*releases[:1], *releases[-1:]}:
         named |= {(version, _module(name, library.modules[version])) for name in mentioned}
-    found = set()
+    numbers = set()
     for version, module in named:
         modules = library.modules[version]
         if module in modules and module not in ROOTS:
-            found.add(modules[module])
+            numbers.add(modules[module])
             is_package = library.contents[modules[module]].member.endswith("/__init__.py")
             package = module if is_package else module.rpartition(".")[0]
             if package.startswith("transformers.models.") or (is_package and package not in ROOTS):
-                found |= {number for name, number in modules.items() if name.rpartition(".")[0] == package}
-    return found
+                numbers |= {number for name, number in modules.items() if name.rpartition(".")[0] == package}
+    return numbers
 
 
 def _module(name: str, modules: Collection[str]) -> str:
@@ -344,11 +344,11 @@ def examine(texts: Mapping[str, str], ids: Collection[str] = (), cache: Path | N
     places_of = {
         id: places(evidence.read(evidence.FOLDER / f"{id}.json")["targets"], examined) for id in ids or index["fixes"]
     }
-    library = _library({version for found in places_of.values() for version, _ in found}, cache)
+    library = _library({version for places in places_of.values() for version, _ in places}, cache)
     files: dict[str, set[int]] = defaultdict(set)  # by module of a fix
-    for id, found in places_of.items():
+    for id, places_of_fix in places_of.items():
         modules = modules_of(index["fixes"][id]["module"], texts)
-        of_fix = contents(found, [texts[module] for module in modules], library)
+        of_fix = contents(places_of_fix, [texts[module] for module in modules], library)
         for module in modules:
             files[module] |= of_fix
     reader = Reader(library)
@@ -371,17 +371,17 @@ def problems(matches: Iterable[Match], reasons: Mapping[str, str], complete: boo
         reasons: the reasons why there is only one way to write a function.
         complete: whether all fixes were examined.
     """
-    found, used = [], set()
+    problems, used = [], set()
     for match in matches:
         if match.similarity > ALLOWED:
             used.add(match.key)
             if match.key not in reasons:
-                found.append(
+                problems.append(
                     f"{match}: write it from its behaviour, or add a reason to ONLY_WAY in tools/similarity.py"
                 )
     if complete:
-        found += [f"{key} is in ONLY_WAY and not too similar: remove the entry" for key in set(reasons) - used]
-    return sorted(found)
+        problems += [f"{key} is in ONLY_WAY and not too similar: remove the entry" for key in set(reasons) - used]
+    return sorted(problems)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -391,12 +391,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--fix", action="append", default=[], metavar="ID", help="only this fix; may be repeated")
     options = parser.parse_args(arguments)
     matches = examine(cures(), options.fix, options.cache)
-    found = problems(matches, ONLY_WAY, complete=not options.fix)
+    lines = problems(matches, ONLY_WAY, complete=not options.fix)
     for match in matches:
         print(f"{match}{f': {ONLY_WAY[match.key]}' if match.key in ONLY_WAY else ''}")
-    for problem in found:
+    for problem in lines:
         print(f"error: {problem}", file=sys.stderr)
-    return 1 if found else 0
+    return 1 if lines else 0
 
 
 def _library(releases: Collection[Version], cache: Path | None) -> Library:

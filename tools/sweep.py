@@ -68,7 +68,7 @@ class Findings:
     def file(self, fix: Fix, old: Mapping[str, Any], examined: Sequence[Version]) -> dict[str, Any]:
         """The evidence file of a fix; targets without releases are taken over from the old one."""
         targets: dict[str, Any] = {}
-        for target in sorted(fix.targets, key=lambda one: one.key):
+        for target in sorted(fix.targets, key=lambda target: target.key):
             if not evidence.has_releases(target):
                 targets[target.key] = old.get("targets", {}).get(target.key, {"broken": {}, "fixed": {}})
                 continue
@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fresh["fixes"] = dict(sorted(entries.items()))
         if evidence.write(index_path, fresh):
             print(f"written: {index_path.name}")
-    problems += [one for fix in chosen.values() for one in _by_hand(fix, options.output / f"{fix.id}.json")]
+    problems += [problem for fix in chosen.values() for problem in _by_hand(fix, options.output / f"{fix.id}.json")]
     count = sum(map(len, examined.values()))
     spent = sum(os.times()[:4])
     print(
@@ -278,11 +278,11 @@ class _Text(source.Module):
     @cached_property
     def holders(self) -> dict[str, _Piece | None]:
         """The piece that has a name in a head of a definition; None if several heads have it."""
-        found: dict[str, _Piece | None] = {}
+        pieces: dict[str, _Piece | None] = {}
         for piece in self.pieces:
             for name in piece.names:
-                found[name] = None if name in found else piece
-        return found
+                pieces[name] = None if name in pieces else piece
+        return pieces
 
     def holder(self, qualname: str) -> _Piece | None:
         """The one piece that can have a definition of this name; None if only the whole text can show it."""
@@ -300,8 +300,8 @@ class _Text(source.Module):
             piece = self.holder(qualname)
             if self.lacks(qualname):
                 self._found[qualname] = None
-            elif piece and ((found := source.find(piece.text, qualname)) or _parses(piece.text)):
-                self._found[qualname] = found
+            elif piece and ((definition := source.find(piece.text, qualname)) or _parses(piece.text)):
+                self._found[qualname] = definition
             else:
                 super().find(qualname)
         return self._found[qualname]
@@ -367,7 +367,7 @@ class _Examiner:
     def examine(self, wheel: Path) -> _Seen:
         seen = _Seen()
         for content, data in wheels.texts(self.parcels[wheel]):
-            wanted = [one for module in content.modules for one in self.wanted.get(module, ())]
+            wanted = [target_ for module in content.modules for target_ in self.wanted.get(module, ())]
             looked_through = self.scanned is None or content.number in self.scanned
             looked_through = looked_through and any(word in data for word in self.bytes)
             if wanted or looked_through:
@@ -381,15 +381,15 @@ class _Examiner:
         edits: dict[str, list[tuple[Fix, Target]]] = defaultdict(list)
         for number, index in wanted:
             fix, target = self.fixes[number], self.fixes[number].targets[index]
-            found = self._judge_once(number, index, text)
-            for sentence in found.sentences:
+            definitions = self._judge_once(number, index, text)
+            for sentence in definitions.sentences:
                 seen.problems.add((number, target.key, sentence, content))
-            if found.state is None:
+            if definitions.state is None:
                 continue
-            if found.components:
-                seen.components[number, found.state[1]] = found.components
-            seen.judged[number, index, (content,)] = found.state
-            if found.state[0] == "broken" and target.way.edits_source:
+            if definitions.components:
+                seen.components[number, definitions.state[1]] = definitions.components
+            seen.judged[number, index, (content,)] = definitions.state
+            if definitions.state[0] == "broken" and target.way.edits_source:
                 edits[target.qualname].append((fix, target))
         for qualname, several in edits.items():
             if len(several) > 1:
@@ -412,12 +412,12 @@ class _Examiner:
         known = target.way.edits_source and all(pieces)
         if known and key in self.judged:
             return self.judged[key]
-        found = _judge(fix, target, [text.find(name) for name in names])
-        if found.state and found.state[0] == "broken":
-            found = replace(found, sentences=(*found.sentences, *_cannot_be_repaired(target, text)))
+        judged = _judge(fix, target, [text.find(name) for name in names])
+        if judged.state and judged.state[0] == "broken":
+            judged = replace(judged, sentences=(*judged.sentences, *_cannot_be_repaired(target, text)))
         if known:
-            self.judged[key] = found
-        return found
+            self.judged[key] = judged
+        return judged
 
     def _scan(self, content: int, text: _Text, seen: _Seen) -> None:
         for piece in text.pieces:
@@ -493,7 +493,7 @@ class _Scan:
     """
 
     def __init__(self, fix: Fix) -> None:
-        targets = [one for one in fix.targets if evidence.has_releases(one) and not one.way.adds_name]
+        targets = [target for target in fix.targets if evidence.has_releases(target) and not target.way.adds_name]
         judged = [target.fingerprint_names() for target in targets]
         names = {qualname.rpartition(".")[2] for names in judged for _, qualname in names}
         self.prefilters = fix.prefilters()
@@ -508,7 +508,7 @@ class _Scan:
 
     def candidates(self, text: str, lines: Sequence[str], heads: Sequence[_Head]) -> set[tuple[str, int]]:
         """The definitions around each occurrence of a prefilter, without the classes if only functions are judged."""
-        places = [place for one in self.prefilters for place in _occurrences(text, one)]
+        places = [place for prefilter in self.prefilters for place in _occurrences(text, prefilter)]
         if not self.prefilters:
             places = [hit.end() for hit in self.head.finditer(text)]
         classes = ast.ClassDef in self.kinds
@@ -536,7 +536,7 @@ def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None =
     if number < 0:
         return []
     above = [head for head in (heads_in(lines) if heads is None else heads) if head.place <= number]
-    found: list[_Head] = []
+    enclosing: list[_Head] = []
     limit = None
     if not above or above[-1].place != number:  # a closing bracket has the indentation of its head
         stripped = lines[number].lstrip()
@@ -545,11 +545,11 @@ def enclosing(lines: Sequence[str], number: int, heads: Sequence[_Head] | None =
         if limit == 0:
             break
         if limit is None or head.indent < limit:
-            found.append(head)
+            enclosing.append(head)
             limit = head.indent
     names: list[str] = []
     around = []
-    for head in reversed(found):
+    for head in reversed(enclosing):
         names.append(head.name)
         around.append((".".join(names), head.place))
         if head.kind != "class":
@@ -569,12 +569,12 @@ class _Head:
 
 def heads_in(lines: Sequence[str]) -> list[_Head]:
     """The heads of definitions among lines, in their order."""
-    found = []
+    heads = []
     for place, line in enumerate(lines):
         stripped = line.lstrip()
         if head := _HEAD.match(stripped):
-            found.append(_Head(place, len(line) - len(stripped), head[1], head[2]))
-    return found
+            heads.append(_Head(place, len(line) - len(stripped), head[1], head[2]))
+    return heads
 
 
 _HEAD = re.compile(r"(async[ \t]+def|def|class)[ \t]+(\w+)")
@@ -607,10 +607,10 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     return "fixed" if there else "broken", source.digest_of_name(target.qualname, there)
 
 
-def _judge(fix: Fix, target: Target, found: Sequence[source.Found | None]) -> _Judged:
+def _judge(fix: Fix, target: Target, definitions: Sequence[source.Found | None]) -> _Judged:
     """Verdict and digest, exactly as `hotfix.versions.verdict.judge` finds them; None is absent."""
-    nodes = [definition.node for definition in found if definition]
-    if len(nodes) < len(found):
+    nodes = [definition.node for definition in definitions if definition]
+    if len(nodes) < len(definitions):
         return _Judged(None)
     digest = source.digest(*nodes)
     components: tuple[tuple[str, str], ...] = ()
@@ -632,23 +632,23 @@ def _cannot_be_repaired(target: Target, text: _Text) -> Iterator[str]:
     if target.way.adds_name:
         return
     _, qualname = target.edited_name()
-    found = text.find(qualname)
+    definition = text.find(qualname)
     if target.way.is_around:
         name = qualname.partition(".")[0]
-        if not found and not re.search(rf"\b{re.escape(name)}\b", text.text):
+        if not definition and not re.search(rf"\b{re.escape(name)}\b", text.text):
             yield f"{qualname} is not there to be wrapped"
-    elif not found or isinstance(found.node, ast.ClassDef):
+    elif not definition or isinstance(definition.node, ast.ClassDef):
         yield f"{qualname} is not there as a function"
     elif target.way.edits_source:
-        yield from _edit_problems(found, qualname, [target])
+        yield from _edit_problems(definition, qualname, [target])
     else:
-        yield from _replacement_problems(found.node, target.implementation, text.text)
+        yield from _replacement_problems(definition.node, target.implementation, text.text)
 
 
-def _edit_problems(found: source.Found | None, qualname: str, targets: Sequence[Target]) -> Iterator[str]:
+def _edit_problems(definition: source.Found | None, qualname: str, targets: Sequence[Target]) -> Iterator[str]:
     """The reasons why `hotfix.patching.code.edited_code` would refuse."""
-    assert found is not None
-    tree = source.parse(code.standing_alone(found, qualname))
+    assert definition is not None
+    tree = source.parse(code.standing_alone(definition, qualname))
     before = code.compiled(tree, qualname)
     try:
         for target in targets:
@@ -681,14 +681,14 @@ def _shape_in_source(args: ast.arguments) -> list[tuple[str, Any, bool]]:
     positional = [*args.posonlyargs, *args.args]
     first_default = len(positional) - len(args.defaults)
     shape: list[tuple[str, Any, bool]] = []
-    for number, one in enumerate(positional):
-        kind = kinds.POSITIONAL_ONLY if one in args.posonlyargs else kinds.POSITIONAL_OR_KEYWORD
-        shape.append((one.arg, kind, number >= first_default))
+    for number, argument in enumerate(positional):
+        kind = kinds.POSITIONAL_ONLY if argument in args.posonlyargs else kinds.POSITIONAL_OR_KEYWORD
+        shape.append((argument.arg, kind, number >= first_default))
     if args.vararg:
         shape.append((args.vararg.arg, kinds.VAR_POSITIONAL, False))
     shape += [
-        (one.arg, kinds.KEYWORD_ONLY, default is not None)
-        for one, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+        (argument.arg, kinds.KEYWORD_ONLY, default is not None)
+        for argument, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
     ]
     if args.kwarg:
         shape.append((args.kwarg.arg, kinds.VAR_KEYWORD, False))
@@ -766,8 +766,8 @@ def _judge_across_modules(fixes: Sequence[Fix], library: Library, contents: whee
                 seen.judged[number, index, numbers] = addition
             continue
         judged = zip(numbers, target.fingerprint_names(), strict=True)
-        found = [text(content).find(qualname) for content, (_, qualname) in judged]
-        verdict = _judge(fix, target, found)
+        definitions = [text(content).find(qualname) for content, (_, qualname) in judged]
+        verdict = _judge(fix, target, definitions)
         for sentence in verdict.sentences:
             seen.problems.add((number, target.key, sentence, numbers[0]))
         state = verdict.state
@@ -822,11 +822,11 @@ def _states(
 
 def _changed(library: Library) -> set[int]:
     """The contents of modules that differ from the release before: the new ones and the old ones."""
-    found: set[int] = set()
+    changed: set[int] = set()
     for older, newer in pairwise(library.releases):
         before, after = set(library.modules[older].items()), set(library.modules[newer].items())
-        found.update(content for _, content in before ^ after)
-    return found
+        changed.update(content for _, content in before ^ after)
+    return changed
 
 
 def _contradictions(
@@ -835,7 +835,7 @@ def _contradictions(
     """The differences between the evidence and the wheels of releases that were read again."""
     for version, state in known.items():
         if states[version] != state:
-            said, read = (" ".join(filter(None, one)) for one in (state, states[version]))
+            said, read = (" ".join(filter(None, words)) for words in (state, states[version]))
             yield f"{fix.id}: {target.key} in {version} is {read}, the evidence says {said}; sweep all releases"
 
 
@@ -875,11 +875,11 @@ def _same_source_two_verdicts(fix: Fix, findings: Findings) -> None:
 
 def _places(library: Library) -> dict[int, list[tuple[Version, str]]]:
     """The places of each content: releases and modules."""
-    found: dict[int, list[tuple[Version, str]]] = defaultdict(list)
+    places: dict[int, list[tuple[Version, str]]] = defaultdict(list)
     for version in library.releases:
         for module, content in library.modules[version].items():
-            found[content].append((version, module))
-    return found
+            places[content].append((version, module))
+    return places
 
 
 def _forgotten_copies(
@@ -927,7 +927,7 @@ def _alike(number: int, fix: Fix, contents: wheels.Reader, seen: _Seen) -> set[t
         if owner == number and verdict == "broken" and (number, digest) in seen.components
     }
     wholes = {seen.components[number, digest] for digest in broken}
-    found = set()
+    numbers = set()
 
     @lru_cache(maxsize=2)
     def functions(content: int) -> list[tuple[str, source.Definition]]:
@@ -942,8 +942,8 @@ def _alike(number: int, fix: Fix, contents: wheels.Reader, seen: _Seen) -> set[t
         named = [(q.rpartition(".")[2], node) for q, node in functions(content)]
         there = {(name, source.digest(node)) for name, node in named if name in names}
         if any(set(whole) <= there for whole in here):
-            found.add((content, qualname))
-    return found
+            numbers.add((content, qualname))
+    return numbers
 
 
 def _check_prefilters(
@@ -972,7 +972,7 @@ def _problems_by_release(fixes: Sequence[Fix], library: Library, seen: _Seen, fi
     for number, key, sentence, content in seen.problems:
         where[number, key, sentence].add(content)
     for (number, key, sentence), contents in sorted(where.items()):
-        versions = [one for one in library.releases if contents & set(library.modules[one].values())]
+        versions = [release for release in library.releases if contents & set(library.modules[release].values())]
         name = f" {key}:" if key else ""
         releases = ", ".join(evidence.runs(versions, library.releases))
         findings.problems.append(f"{fixes[number].id}:{name} {sentence}, in {releases}")
@@ -996,23 +996,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _wheels(package: str, options: argparse.Namespace) -> dict[Version, Path]:
-    found = wheels.cached(package, options.cache)
+    paths = wheels.cached(package, options.cache)
     if options.offline:
-        return found
+        return paths
     try:
         published = wheels.published(package)
-        missing = [version for version in published if version not in found]
+        missing = [version for version in published if version not in paths]
         if missing:
             print(f"fetching {len(missing)} releases of {package}", file=sys.stderr)
             wheels.fetch(package, missing, options.cache)
     except wheels.CannotFetch as error:
-        print(f"note: {error}; the {len(found)} releases in the cache are examined", file=sys.stderr)
-        return found
-    found = wheels.cached(package, options.cache)
-    withdrawn = sorted(set(found) - set(published))
+        print(f"note: {error}; the {len(paths)} releases in the cache are examined", file=sys.stderr)
+        return paths
+    paths = wheels.cached(package, options.cache)
+    withdrawn = sorted(set(paths) - set(published))
     if withdrawn:
         print(f"note: no longer on the index and left out: {', '.join(map(str, withdrawn))}", file=sys.stderr)
-    return {version: path for version, path in found.items() if version in published}
+    return {version: path for version, path in paths.items() if version in published}
 
 
 def _report_new(

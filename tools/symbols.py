@@ -73,8 +73,8 @@ def table(releases: Mapping[Version, Path]) -> str:
         releases: their wheels.
     """
     library = wheels.catalogue(PACKAGE, releases)
-    found = {version: dict(_of_wheel(path)) for version, path in releases.items()}
-    return "\n".join([rendered(library, read(library)).rstrip("\n"), *ages(found), ""])
+    names = {version: dict(_of_wheel(path)) for version, path in releases.items()}
+    return "\n".join([rendered(library, read(library)).rstrip("\n"), *ages(names), ""])
 
 
 def write(text: str) -> None:
@@ -133,7 +133,7 @@ class Surface:
         self.by_files = self.lazy and "define_import_structure" in calls
         if "_LazyModule" in self.bound:
             asked = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "endswith")
-            self.fallbacks = {one for node in asked for one in _strings(node) if re.fullmatch(r"[A-Z]\w+Fast", one)}
+            self.fallbacks = {text for node in asked for text in _strings(node) if re.fullmatch(r"[A-Z]\w+Fast", text)}
         if self.lazy:
             self._take_declared(tree)
 
@@ -141,43 +141,47 @@ class Surface:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             self.bound[statement.name] = ""
             self.is_open = self.is_open or statement.name == "__getattr__"
-            if any(_name(one) in ("requires", "export") for one in statement.decorator_list):
+            if any(_name(decorator) in ("requires", "export") for decorator in statement.decorator_list):
                 self.exported.add(statement.name)
             if isinstance(statement, ast.ClassDef) and statement.name in sum(KEYWORDS.values(), ()):
                 self.keywords[statement.name] = _arguments(statement)
         elif isinstance(statement, ast.Import):
-            self.bound.update({(one.asname or one.name).partition(".")[0]: one.name for one in statement.names})
+            self.bound.update({(alias.asname or alias.name).partition(".")[0]: alias.name for alias in statement.names})
         elif isinstance(statement, ast.ImportFrom):
             source = "." * statement.level + (statement.module or "")
             if statement.names[0].name == "*":
                 self.stars.append(source)
             else:
-                self.bound.update({one.asname or one.name: source for one in statement.names})
+                self.bound.update({alias.asname or alias.name: source for alias in statement.names})
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for one in (node for target in targets for node in ast.walk(target)):
-                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-                    self.bound[one.id] = ""
+            for child in (node for target in targets for node in ast.walk(target)):
+                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                    self.bound[child.id] = ""
             if isinstance(statement.value, ast.Dict) and _name(targets[0]) == "SLOW_TO_FAST_CONVERTERS":
-                self.converters = _strings(ast.Tuple([one for one in statement.value.keys if one], ast.Load()))
+                self.converters = _strings(ast.Tuple([key for key in statement.value.keys if key], ast.Load()))
             if any(_name(target) == "__all__" for target in targets) and statement.value is not None:
                 self.exported.update(_strings(statement.value))
 
     def _take_declared(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.If) and _name(node.test) == "TYPE_CHECKING":
-                for one in _flat(node.body):
-                    if isinstance(one, ast.ImportFrom):
-                        self.declared.update(alias.asname or alias.name for alias in one.names if alias.name != "*")
+                for statement in _flat(node.body):
+                    if isinstance(statement, ast.ImportFrom):
+                        self.declared.update(
+                            alias.asname or alias.name for alias in statement.names if alias.name != "*"
+                        )
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 if any("_import_structure" in ast.dump(target) for target in targets):
                     self.declared.update(_strings(node.value))
                 if any("ALIASES" in (_name(target) or "") for target in targets) and isinstance(node.value, ast.Dict):
-                    self.legacy.update(_strings(ast.Tuple([one for one in node.value.keys if one], ast.Load())))
+                    self.legacy.update(_strings(ast.Tuple([key for key in node.value.keys if key], ast.Load())))
             if isinstance(node, ast.Call) and _called(node).endswith("_alias") and node.args:
-                made = (one.rpartition(".")[2] for one in _strings(node.args[0]))
-                self.legacy.update(one for one in made if one and not one.startswith("_"))  # the rest of an f-string
+                made = (text.rpartition(".")[2] for text in _strings(node.args[0]))
+                self.legacy.update(
+                    name for name in made if name and not name.startswith("_")
+                )  # the rest of an f-string
 
 
 def _tree(text: str) -> ast.Module:
@@ -212,15 +216,19 @@ def _called(node: ast.Call) -> str:
 
 
 def _strings(node: ast.AST) -> set[str]:
-    return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    return {child.value for child in ast.walk(node) if isinstance(child, ast.Constant) and isinstance(child.value, str)}
 
 
 def _arguments(node: ast.ClassDef) -> set[str]:
     """The keywords of its ``__init__``, or the fields of a dataclass."""
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-            return {argument.arg for argument in (*one.args.args, *one.args.kwonlyargs)} - {"self"}
-    return {one.target.id for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)}
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
+            return {argument.arg for argument in (*statement.args.args, *statement.args.kwonlyargs)} - {"self"}
+    return {
+        statement.target.id
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
 
 
 def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> Names:
@@ -236,24 +244,24 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
             return set()
         package = module if module in children else module.rpartition(".")[0]
         if surface.lazy:
-            found = surface.declared | children[module] | surface.legacy
+            names = surface.declared | children[module] | surface.legacy
             if surface.by_files:
-                found |= {name for one in _files(module) for name in here[one].exported}
-            return found | _made_up(found) | converted
-        found = {*surface.bound, *children.get(module, ())}
+                names |= {name for file in _files(module) for name in here[file].exported}
+            return names | _made_up(names) | converted
+        names = {*surface.bound, *children.get(module, ())}
         for star in surface.stars:
             there = _absolute(star, package)
             taken = all_of(there, (*seen, module)) if there in here else set()
             there_exports = here[there].exported if there in here else set()
-            found |= there_exports or {one for one in taken if not one.startswith("_")}
-        return found
+            names |= there_exports or {name for name in taken if not name.startswith("_")}
+        return names
 
     def _files(module: str) -> list[str]:
-        return [one for one in here if one.startswith(f"{module}.")]
+        return [other for other in here if other.startswith(f"{module}.")]
 
-    def _made_up(found: set[str]) -> set[str]:
+    def _made_up(names: set[str]) -> set[str]:
         """The names that a lazy package resolves to another one."""
-        return {f"{name}Fast" for name in found for end in fallbacks if f"{name}Fast".endswith(end)}
+        return {f"{name}Fast" for name in names for end in fallbacks if f"{name}Fast".endswith(end)}
 
     fallbacks = here[f"{PACKAGE}.utils.import_utils"].fallbacks
     converters = here[f"{PACKAGE}.convert_slow_tokenizer"].converters if fallbacks else set()
@@ -262,24 +270,24 @@ def _of_release(modules: Mapping[str, int], surfaces: Mapping[int, Surface]) -> 
     names: dict[str, frozenset[str]] = {}
     legacy: dict[str, set[str]] = {}
     for module, surface in here.items():
-        found = all_of(module)
+        names_of_module = all_of(module)
         if surface.is_open or surface.legacy:
             legacy[module] = surface.legacy
-        names[module] = frozenset(one for one in found if not one.startswith("__")) | {
+        names[module] = frozenset(name for name in names_of_module if not name.startswith("__")) | {
             "*" for _ in range(surface.is_open)
         }
     if f"{PACKAGE}.models" in here and here[PACKAGE].by_files:
         files = _files(f"{PACKAGE}.models")
-        exported = {name for one in files for name in here[one].exported}
+        exported = {name for file in files for name in here[file].exported}
         names[PACKAGE] |= frozenset(exported | _made_up(exported))
     for module, aliases in legacy.items():
         names.update({f"{module}.{alias}": frozenset({"*"}) for alias in aliases if f"{module}.{alias}" not in here})
     keywords: dict[str, set[str]] = {}
     for module, classes in KEYWORDS.items():
-        for one in classes:
-            own = here[f"{PACKAGE}.{module}"].keywords.get(one)
-            keywords[one] = (own or set()) | keywords.get(BASES.get(one, ""), set())
-            names[f"{PACKAGE}.{module}:{one}()"] = frozenset(keywords[one])
+        for class_ in classes:
+            own = here[f"{PACKAGE}.{module}"].keywords.get(class_)
+            keywords[class_] = (own or set()) | keywords.get(BASES.get(class_, ""), set())
+            names[f"{PACKAGE}.{module}:{class_}()"] = frozenset(keywords[class_])
     return names
 
 
@@ -317,9 +325,9 @@ def rendered(library: wheels.Library, surfaces: Mapping[int, Surface]) -> str:
     last = len(releases) - 1
     had: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for number, release in enumerate(releases):
-        for module, found in collected[release].items():
+        for module, names_of_module in collected[release].items():
             had[module][""].add(number)
-            for name in found:
+            for name in names_of_module:
                 if f"{module}.{name}" not in library.modules[release]:
                     had[module][name].add(number)
     for module, older in OLDER.items():
@@ -351,9 +359,9 @@ def rendered(library: wheels.Library, surfaces: Mapping[int, Surface]) -> str:
         if re.search(r"\.modeling_(tf|flax)_", module) and max(exists) == _LAST_OF_4:
             whole = ""
         if whole or groups:
-            parts = [f"{runs} {' '.join(found)}" for runs, found in sorted(groups.items())]
+            parts = [f"{runs} {' '.join(names)}" for runs, names in sorted(groups.items())]
             lines.append("|".join([f"{module.partition('.')[2]} {whole}".rstrip(), *parts]))
-    lines += [f"models.{one}* 0-{_LAST_OF_4}" for one in ("modeling_flax_", "modeling_tf_")]
+    lines += [f"models.{prefix}* 0-{_LAST_OF_4}" for prefix in ("modeling_flax_", "modeling_tf_")]
     return "\n".join([" ".join(map(str, releases)), *lines, ""])
 
 
@@ -399,14 +407,14 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _seen: dict[tuple[str, int], frozenset[str]] = {}
 
 
-def ages(found: Mapping[Version, Mapping[str, frozenset[str]]]) -> Iterator[str]:
+def ages(by_release: Mapping[Version, Mapping[str, frozenset[str]]]) -> Iterator[str]:
     """For each place a line with the added names (by first release) and the removed names (by last release).
 
     Args:
-        found: the names by place and release, oldest release first.
+        by_release: the names by place and release, oldest release first.
     """
     had: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for number, places in enumerate(found.values()):
+    for number, places in enumerate(by_release.values()):
         for place, here in places.items():
             for name in here:
                 had[place][name].append(number)
@@ -415,7 +423,7 @@ def ages(found: Mapping[Version, Mapping[str, frozenset[str]]]) -> Iterator[str]
         for name, having in sorted(by_name.items()):
             if having[0] != 0:
                 came[having[0]].append(name)
-            if having[-1] != len(found) - 1:
+            if having[-1] != len(by_release) - 1:
                 went[having[-1]].append(name)
         if came or went:
             parts = [
@@ -448,8 +456,10 @@ def _of_wheel(wheel: Path) -> Iterator[tuple[str, frozenset[str]]]:
                 module = path[: -len(".py")].replace("/", ".").removesuffix(".__init__")
                 yield f"{PACKAGE}.{module}", _cached(archive, info, "top level") or frozenset()
         modules = (path[: -len(".py")].removesuffix("/__init__") for path in infos)
-        shared = (one for one in modules if not one.startswith("models/") and not _NOT_ASKED_FOR.fullmatch(one))
-        yield "modules", frozenset(f"{PACKAGE}.{one.replace('/', '.')}" for one in shared)
+        shared = (
+            module for module in modules if not module.startswith("models/") and not _NOT_ASKED_FOR.fullmatch(module)
+        )
+        yield "modules", frozenset(f"{PACKAGE}.{path.replace('/', '.')}" for path in shared)
         yield PACKAGE, frozenset(public)
         yield "model types", frozenset(types)
         yield (
@@ -474,8 +484,12 @@ def _types(text: str) -> Iterator[str]:
             node.targets[0] if isinstance(node, ast.Assign) else node.target
         )
         if named == "CONFIG_MAPPING_NAMES" and node.value is not None:  # type: ignore[attr-defined]
-            for one in ast.walk(node.value):  # type: ignore[attr-defined]
-                keys = [one.elts[0]] if isinstance(one, ast.Tuple) and len(one.elts) == 2 else getattr(one, "keys", [])
+            for child in ast.walk(node.value):  # type: ignore[attr-defined]
+                keys = (
+                    [child.elts[0]]
+                    if isinstance(child, ast.Tuple) and len(child.elts) == 2
+                    else getattr(child, "keys", [])
+                )
                 yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
 
 
@@ -490,9 +504,11 @@ def _public(text: str) -> Iterator[str]:
             yield from (alias.asname or alias.name for alias in node.names if alias.name != "*")
         elif isinstance(node, (ast.List, ast.Set, ast.Tuple)):
             yield from (
-                one.value
-                for one in node.elts
-                if isinstance(one, ast.Constant) and isinstance(one.value, str) and _IDENTIFIER.fullmatch(one.value)
+                element.value
+                for element in node.elts
+                if isinstance(element, ast.Constant)
+                and isinstance(element.value, str)
+                and _IDENTIFIER.fullmatch(element.value)
             )
 
 
@@ -505,12 +521,14 @@ def _top_level(text: str) -> Iterator[str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names if alias.name != "*")
         elif isinstance(node, ast.Assign):
-            yield from (one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name))
+            yield from (
+                child.id for target in node.targets for child in ast.walk(target) if isinstance(child, ast.Name)
+            )
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
             blocks += [*node.body, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
-            blocks += [one for handler in getattr(node, "handlers", []) for one in handler.body]
+            blocks += [statement for handler in getattr(node, "handlers", []) for statement in handler.body]
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """The page of transcripts: five stories of a new user, with the output and the seconds of each command.
 
     python -m tools.transcripts             writes docs/transcripts.md
-    python -m tools.transcripts --check     only checks that every screen of the command fits: 40 lines, no line too wide
+    python -m tools.transcripts --check     only checks that every screen of the command fits: 40 lines, no wide line
 
 Each command runs in a pseudo-terminal of 80 columns, in an environment made for the story: a virtual environment with
-torch and a release of transformers, in which hotfix is installed from a clone of the last commit. Only colors, trailing
-spaces and the folders of this machine are edited, and `...` stands for lines that are left out. `--check` runs the words
-of the command on the releases of `tools.testbed` in terminals of two widths, and `hotfix status` without the extra.
+torch and a release of transformers, in which hotfix is installed from a clone of the last commit. Only colors,
+trailing spaces and the folders of this machine are edited, and `...` stands for lines that are left out. `--check` runs
+`COMMANDS` on the releases of `STACKS` in terminals of two widths, and `hotfix status` without the extra.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _TRAIN = """from transformers import TrainingArguments
 arguments = TrainingArguments("run", eval_strategy="epoch", use_cpu=True, report_to=[])
 print("evaluation after each", arguments.evaluation_strategy.value)
 """
-_LOCK = "version = 1\nrequires-python = \">=3.10\"\n" + "".join(
+_LOCK = 'version = 1\nrequires-python = ">=3.10"\n' + "".join(
     f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ registry = "https://pypi.org/simple" }}\n'
     for name, version in (("accelerate", "1.9.0"), ("torch", "2.7.1"), ("transformers", "4.54.0"), ("trl", "0.20.0"))
 )
@@ -115,8 +115,8 @@ STORIES = (
             Step("python hotfix/examples/first_run.py", "The program, without hotfix: six tokens too many."),
             Step(
                 "hotfix run -- python hotfix/examples/first_run.py",
-                "The same program with hotfix. The last line is printed on stderr when a process exits, so a process that "
-                "is killed prints none.",
+                "The same program with hotfix. The last line is printed on stderr when a process exits, so a process "
+                "that is killed prints none.",
             ),
             Step(
                 "HOTFIX_LOG=info hotfix run -- python hotfix/examples/first_run.py 2>&1 | tail -n 5",
@@ -153,8 +153,8 @@ STORIES = (
     ),
     Story(
         "Was my run affected?",
-        "`examples/sft.py` fine-tunes a small model on transformers 4.48.0. [Was my run affected?](audit.md) explains the "
-        "answer.",
+        "`examples/sft.py` fine-tunes a small model on transformers 4.48.0. "
+        "[Was my run affected?](audit.md) explains the answer.",
         ("transformers==4.48.0", "accelerate==1.15.0"),
         {"sft.py": (ROOT / "examples" / "sft.py").read_text(encoding="utf-8")},
         (
@@ -187,9 +187,9 @@ search: { exclude: true }  # the same reports as on the pages of the fixes, cut 
 
 # What it looks like
 
-Five things that a new user does, from a clone: each screen is what the command printed in a terminal of 80 columns, with the
-seconds that it took on two busy cores. `python -m tools.transcripts` runs them again and writes this page; `...` stands for
-lines that are left out.
+Five things that a new user does, from a clone: each screen is what a command printed in a terminal of 80 columns, with
+the seconds that it took on two busy cores. `python -m tools.transcripts` runs them again and writes this page; `...`
+stands for lines that are left out.
 """
 
 
@@ -243,8 +243,10 @@ def _environment(here: Path, story: Story) -> dict[str, str]:
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if "hotfix" not in entry.name and not entry.name.startswith(("pip", "setuptools")):
             (packages / entry.name).symlink_to(entry)
-    release = next((one.partition("==")[2] for one in story.packages if one.startswith("transformers==")), "")
-    extras = [one for one in story.packages if not one.startswith("transformers==")]
+    release = next(
+        (package.partition("==")[2] for package in story.packages if package.startswith("transformers==")), ""
+    )
+    extras = [package for package in story.packages if not package.startswith("transformers==")]
     path = [overlay.overlay(release, extras)] if release else []
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HOTFIX") and name != "COLUMNS"}
     environment = {

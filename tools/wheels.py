@@ -188,9 +188,9 @@ def _module_name(member: str, package: str) -> str | None:
 def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pip"]
     if subprocess.run([*command, "--version"], capture_output=True).returncode:
-        found = shutil.which("pip")
-        if found is None:
+        pip = shutil.which("pip")
+        if pip is None:
             raise CannotFetch("pip is not installed; --offline examines the wheels that are in the cache")
-        command = [found]
+        command = [pip]
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
     return subprocess.run([*command, *arguments], capture_output=True, text=True, env=environment)

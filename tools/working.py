@@ -315,21 +315,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fresh", action="store_true", help="run what is done already, too")
     parser.add_argument("--list", action="store_true", help="only print what would be run")
     options = parser.parse_args(arguments)
-    chosen = [one for one in PAIRS if options.package in one.program and options.release in ("", one.transformers)]
+    chosen = [pair for pair in PAIRS if options.package in pair.program and options.release in ("", pair.transformers)]
     results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
-    todo = [one for one in chosen if options.fresh or not _is_good(results.get(one.key, {}))]
+    todo = [pair for pair in chosen if options.fresh or not _is_good(results.get(pair.key, {}))]
     print(f"{len(chosen)} pairs, {len(chosen) - len(todo)} of them done")
     for pair in todo:
         if options.list:
             print(pair.key)
             continue
         entry = results[pair.key] = run_pair(pair)
-        known = {one.key for one in PAIRS}
+        known = {pair.key for pair in PAIRS}
         results = {key: results[key] for key in sorted(results) if key in known}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         PAGE.write_text(page(results))
         print(f"{pair.key}: {entry}", flush=True)
-    bad = [one.key for one in chosen if not _is_good(results.get(one.key, {}))]
+    bad = [pair.key for pair in chosen if not _is_good(results.get(pair.key, {}))]
     print(*(f"not the same: {key}" for key in bad), sep="\n")
     return int(bool(bad))
 
@@ -398,7 +398,7 @@ def _steady(run: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     unsteady = other.get("unsteady")
     if unsteady is None:
         pairs = ((run[name], other[name]) for name in ("facts", "errors"))
-        unsteady = {_shape(line) for one, two in pairs for line in set(one) ^ set(two)}
+        unsteady = {_shape(line) for first, two in pairs for line in set(first) ^ set(two)}
     kept = {name: [line for line in run[name] if _shape(line) not in unsteady] for name in ("facts", "errors")}
     return {**run, **kept, "unsteady": unsteady}
 

@@ -1,4 +1,4 @@
-"""The page of transcripts: every screen on it fits, and it has every stack and command."""
+"""The page of transcripts: it has every story, and each screen fits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from tools import transcripts
 
 def test_every_screen_of_the_page_fits():
     text = transcripts.PAGE.read_text(encoding="utf-8")
-    screens = re.findall(r"^(\d+) columns:\n\n```console\n\$ (hotfix [^\n]*)\n(.*?)\n```", text, re.M | re.S)
-    of_each = 2 * len(transcripts.COMMANDS) + 1
-    assert len(screens) == of_each * len(transcripts.STACKS)
-    for width, command, shown in screens:
-        assert transcripts.does_not_fit(shown, int(width)) == [], command
-    assert all(f"## {heading}\n" in text for heading in transcripts.STACKS)
+    for story in transcripts.STORIES:
+        part = text.partition(f"## {story.title}\n")[2].partition("\n## ")[0]
+        screens = re.findall(r"^```console\n\$ ([^\n]*)\n(.*?)```\n\n\*[\d.]+ s\*$", part, re.M | re.S)
+        assert [command for command, _ in screens] == [step.command for step in story.steps]
+        for command, shown in screens:
+            rows = sum(max(1, -(-len(line) // transcripts.WIDTHS[0])) for line in shown.splitlines())
+            assert rows <= transcripts.LINES, command
     assert not re.search(r"/(?:root|home|tmp|work)/", text), "no folder of a machine"
 
 

@@ -114,7 +114,7 @@ class Unit:
 
 def units(problem: Any = print) -> list[Unit]:
     """Every distinct broken source of every fix whose trigger is asked of calls, oldest first."""
-    found = []
+    units = []
     known = draws.load()
     for module, fix in sorted(evidence.discover(problem, proofs=True).items(), key=lambda item: item[1].id):
         if fix.id not in known:
@@ -127,17 +127,17 @@ def units(problem: Any = print) -> list[Unit]:
         for release in sorted(by_release, key=Version):
             key = tuple(sorted((str(cell.target), cell.digest) for cell in by_release[release]))
             sources.setdefault(key, []).append(release)
-        found += [
+        units += [
             Unit(fix, module, tuple(releases), tuple(name for name, _ in key)) for key, releases in sources.items()
         ]
-    return found
+    return units
 
 
 def first_and_last(every: Sequence[Unit]) -> list[Unit]:
     """Of each fix the oldest source, and the newest in its newest release."""
     chosen = []
-    for fix in dict.fromkeys(one.fix.id for one in every):
-        own = [one for one in every if one.fix.id == fix]
+    for fix in dict.fromkeys(unit.fix.id for unit in every):
+        own = [unit for unit in every if unit.fix.id == fix]
         chosen += own[:1] if len(own) == 1 else [own[0], own[-1]]
     return chosen
 
@@ -148,8 +148,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.page:
         every = units()
         chosen = every if options.all or options.release else first_and_last(every)
-        chosen = [one for one in chosen if not options.fix or one.fix.id in options.fix]
-        chosen = [one for one in chosen if not options.release or one.releases[0] in options.release]
+        chosen = [unit for unit in chosen if not options.fix or unit.fix.id in options.fix]
+        chosen = [unit for unit in chosen if not options.release or unit.releases[0] in options.release]
         _run(chosen, options)
     if options.results == RESULTS:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), read(options.results)), encoding="utf-8")
@@ -197,11 +197,11 @@ def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
         name = ("struck" if row["differs"] else "alarms") if row["struck"] else "misses" if row["over"] else "silent"
         untold = row["untold"] and not row["struck"]
         of["raise" if row["raises"] else "untold" if untold else name].append(row)
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "releases": list(unit.releases),
         "targets": len(unit.targets),
         "draws": len(rows),
-        **{name: len(found) for name, found in of.items()},
+        **{name: len(draws_of_kind) for name, draws_of_kind in of.items()},
         "never called": sum(not row["calls"] for row in rows),
         "raise and struck": sum(bool(row["struck"]) for row in of["raise"]),
         "rounded": sum(row["differs"] for row in of["silent"]),
@@ -209,8 +209,8 @@ def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
     }
     for name in ("alarms", "misses", "raise"):
         if of[name]:
-            told[f"some {name}"] = [_shown(row) for row in of[name][:SHOWN]]
-    return told
+            entry[f"some {name}"] = [_shown(row) for row in of[name][:SHOWN]]
+    return entry
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,15 +233,15 @@ def _run(chosen: Sequence[Unit], options: argparse.Namespace) -> None:
         if done and done["text"] == text_of(unit) and done["draws"] >= options.draws and not options.fresh:
             return
         try:
-            told = measured(unit, options.draws)
+            result = measured(unit, options.draws)
         except AssertionError as error:
             print(f"{unit.fix.id} {unit.releases[0]}: FAILED {error}"[-3000:], flush=True)
             return
         with lock:
             data = read(options.results)
-            data.setdefault(unit.fix.id, {})[unit.releases[0]] = told
+            data.setdefault(unit.fix.id, {})[unit.releases[0]] = result
             options.results.write_text(rendered(data), encoding="utf-8")
-        print(unit.fix.id, unit.releases[0], {key: told[key] for key in ("draws", *_NUMBERS)}, flush=True)
+        print(unit.fix.id, unit.releases[0], {key: result[key] for key in ("draws", *_NUMBERS)}, flush=True)
 
     ordered = sorted(chosen, key=lambda unit: Version(unit.releases[0])) if options.by_release else chosen
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -255,7 +255,9 @@ def rendered(data: Mapping[str, Mapping[str, Any]]) -> str:
     """JSON with a line for each release."""
     fixes = []
     for fix, releases in sorted(data.items()):
-        rows = (f"  {json.dumps(one)}: {json.dumps(releases[one])}" for one in sorted(releases, key=Version))
+        rows = (
+            f"  {json.dumps(release)}: {json.dumps(releases[release])}" for release in sorted(releases, key=Version)
+        )
         fixes.append(f" {json.dumps(fix)}: {{\n" + ",\n".join(rows) + "\n }")
     return "{\n" + ",\n".join(fixes) + "\n}\n"
 
@@ -268,7 +270,7 @@ _SECTION = re.compile(r"(<!-- agreement -->\n).*?(<!-- end: agreement -->)", re.
 
 def page(text: str, data: Mapping[str, Mapping[str, Any]]) -> str:
     """The page with its table written anew."""
-    return _SECTION.sub(lambda found: f"{found[1]}\n{table(data)}\n\n{found[2]}", text)
+    return _SECTION.sub(lambda match: f"{match[1]}\n{table(data)}\n\n{match[2]}", text)
 
 
 def table(data: Mapping[str, Mapping[str, Any]]) -> str:
@@ -276,7 +278,7 @@ def table(data: Mapping[str, Mapping[str, Any]]) -> str:
     columns = ("bug", "in", "draws", "both", "neither", "false alarms", "misses", "not told", "raise")
     rows = []
     for fix, releases in sorted(data.items()):
-        numbers = [sum(one[key] for one in releases.values()) for key in ("draws", *_NUMBERS)]
+        numbers = [sum(entry[key] for entry in releases.values()) for key in ("draws", *_NUMBERS)]
         rows.append((f"`{fix}`", ", ".join(releases), *map(str, numbers)))
     lines = [markdown_table(columns, rows), "", *_reasons(data)]
     lines += ["", "Not held against draws: " + "; ".join(f"`{fix}` ({why})" for fix, why in draws.CANNOT.items()) + "."]
@@ -285,7 +287,7 @@ def table(data: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _reasons(data: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for fix, releases in sorted(data.items()):
-        if any(one["alarms"] or one["misses"] for one in releases.values()):
+        if any(entry["alarms"] or entry["misses"] for entry in releases.values()):
             yield f"- `{fix}`: {REASONS.get(fix, 'not looked into yet.')}"
 
 

@@ -32,17 +32,17 @@ def measure(testbed: Any, target: Any) -> dict[str, Any]:
     with _armed([fix], "observe", "observed"):
         observed = [_made(testbed, order, number) for number in numbers]
     stock = [_made(testbed, order, number) for number in numbers[:CHECKED]]
-    for number, one in enumerate(stock):
-        if difference(one[1], observed[number][1]):
-            raise AssertionError(f"observation changes the result: {one[0]}")
+    for number, draw in enumerate(stock):
+        if difference(draw[1], observed[number][1]):
+            raise AssertionError(f"observation changes the result: {draw[0]}")
     before = observed
     if beside:
         with _armed(beside, "repair"):
             before = [_made(testbed, order, number) for number in numbers]
     with _armed([fix, *beside], "repair", "applied"):
         after = [_made(testbed, order, number) for number in numbers]
-    told = [_row(*row) for row in zip(observed, before, after, strict=True)]
-    return {"told": torch.tensor(list(json.dumps(told).encode()), dtype=torch.uint8)}
+    rows = [_row(*row) for row in zip(observed, before, after, strict=True)]
+    return {"told": torch.tensor(list(json.dumps(rows).encode()), dtype=torch.uint8)}
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def _armed(fixes: Sequence[str], mode: str, wanted: str = "") -> Iterator[None]:
     os.environ.update(HOTFIX_MODE=mode, HOTFIX_OPTIN=",".join(fixes), HOTFIX_LOG="quiet")
     with hotfix.apply(only=list(fixes)):
         yield
-        states = {one.state.value for one in hotfix.report().outcomes if one.fix == fixes[0]}
+        states = {outcome.state.value for outcome in hotfix.report().outcomes if outcome.fix == fixes[0]}
     if wanted and wanted not in states:
         raise AssertionError(f"{fixes[0]} is not {wanted} here: {states}")
 
@@ -85,21 +85,21 @@ def _counts(fix: str) -> dict[str, int]:
     from hotfix import session
 
     observer = session.current().observer
-    rows = [one for one in observer.results() if one.fix == fix] if observer is not None else []
-    return {name: sum(getattr(one, name) for one in rows) for name in ("calls", "struck", "untold")}
+    rows = [result for result in observer.results() if result.fix == fix] if observer is not None else []
+    return {name: sum(getattr(row, name) for row in rows) for name in ("calls", "struck", "untold")}
 
 
 def _row(observed: Any, before: Any, after: Any) -> dict[str, Any]:
     from hotfix.proofs.compare import difference
 
     said, _, counts = observed
-    found = difference(before[1], after[1])
+    differing = difference(before[1], after[1])
     return {
         "drawn": {name: str(value) for name, value in said.items()},
         **counts,
-        "differs": bool(found),
-        "over": found.over,
-        "relative": min(found.relative, 1e9),
-        "of": found.name,
+        "differs": bool(differing),
+        "over": differing.over,
+        "relative": min(differing.relative, 1e9),
+        "of": differing.name,
         "raises": next((name for name in before[1] if name.startswith("raises ")), ""),
     }

@@ -79,18 +79,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def summary(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """How many configurations are right, repaired, refused, and what differs still."""
-    found: dict[str, Any] = {"right": [], "repaired": [], "message": {}, "left": {}, "error": {}}
-    for name, one in after.items():
-        if one.get("error"):
-            found["error"][name] = one["error"]
-        elif one["said"]:
-            found["message"][name] = one["said"]
-        elif one["differs"]:
-            found["left"][name] = one["differs"]
+    counts: dict[str, Any] = {"right": [], "repaired": [], "message": {}, "left": {}, "error": {}}
+    for name, entry in after.items():
+        if entry.get("error"):
+            counts["error"][name] = entry["error"]
+        elif entry["said"]:
+            counts["message"][name] = entry["said"]
+        elif entry["differs"]:
+            counts["left"][name] = entry["differs"]
         else:
             first = before[name]
-            found["repaired" if first.get("error") or first["differs"] else "right"].append(name)
-    return found
+            counts["repaired" if first.get("error") or first["differs"] else "right"].append(name)
+    return counts
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -119,20 +119,20 @@ def read(path: Path, output: Path) -> None:
 
     classes = dict(_classes())
     results = {}
-    for name, one in json.loads(path.read_text()).items():
+    for name, entry in json.loads(path.read_text()).items():
         cls = classes.get(name.partition(" ")[0])
         if cls is None:
             continue
         with _Heard() as said:
             try:
-                config = cls.from_dict(copy.deepcopy(one["text"]))
+                config = cls.from_dict(copy.deepcopy(entry["text"]))
                 back = json.loads(config.to_json_string(use_diff=False))
                 if not _is_later():
                     _without_rope_parameters(back)  # an attribute that nothing in 4.x reads
-                found = {"differs": dict(_differences(one["whole"], back, "")), "said": sorted(said)}
+                result = {"differs": dict(_differences(entry["whole"], back, "")), "said": sorted(said)}
             except Exception as error:
-                found = {"error": f"{type(error).__name__}: {str(error)[:200]}", "said": sorted(said), "differs": {}}
-        results[name] = found
+                result = {"error": f"{type(error).__name__}: {str(error)[:200]}", "said": sorted(said), "differs": {}}
+        results[name] = result
     output.write_text(json.dumps(results))
 
 
@@ -157,16 +157,16 @@ def _variants(cls: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     made = cls()
     parameters = getattr(made, "rope_parameters", None)
     if isinstance(parameters, dict) and parameters:
-        nested = any(isinstance(one, dict) for one in parameters.values())
+        nested = any(isinstance(parameter, dict) for parameter in parameters.values())
         for kind, scaling in _SCALINGS.items():
             if not nested:
                 kept = {key: value for key, value in parameters.items() if key in ("rope_type", "mrope_section")}
                 kept.update({key: value for key, value in parameters.items() if key == "partial_rotary_factor"})
                 yield kind, {"rope_parameters": {**kept, "rope_theta": 54321.0, **scaling}}
             elif kind in ("base", "linear"):
-                layers = {key: dict(one) for key, one in parameters.items() if isinstance(one, dict)}
-                for number, one in enumerate(layers.values()):
-                    one["rope_theta"] = 54321.0 + number
+                layers = {key: dict(parameter) for key, parameter in parameters.items() if isinstance(parameter, dict)}
+                for number, layer in enumerate(layers.values()):
+                    layer["rope_theta"] = 54321.0 + number
                 layers.get("full_attention", {}).update(scaling)
                 yield kind, {"rope_parameters": layers}
 
@@ -186,15 +186,15 @@ _SCALINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def _differences(wanted: Any, found: Any, at: str) -> Iterator[tuple[str, list[Any]]]:
+def _differences(wanted: Any, actual: Any, at: str) -> Iterator[tuple[str, list[Any]]]:
     """What a reader has made otherwise, of what both have."""
-    if not isinstance(wanted, dict) or not isinstance(found, dict):
-        if wanted != found and not (wanted in (None, [], {}) and found in (None, [], {})):
-            yield at, [wanted, found]
+    if not isinstance(wanted, dict) or not isinstance(actual, dict):
+        if wanted != actual and not (wanted in (None, [], {}) and actual in (None, [], {})):
+            yield at, [wanted, actual]
         return
-    for key in sorted(wanted.keys() & found.keys() - NOT_COMPARED - ROPE):
-        yield from _differences(wanted[key], found[key], f"{at}.{key}".lstrip("."))
-    here, there = _rope(wanted), _rope(found)
+    for key in sorted(wanted.keys() & actual.keys() - NOT_COMPARED - ROPE):
+        yield from _differences(wanted[key], actual[key], f"{at}.{key}".lstrip("."))
+    here, there = _rope(wanted), _rope(actual)
     for key in sorted(here.keys() & there.keys()):
         if here[key] != there[key]:
             yield f"{at}.rope.{key}".lstrip("."), [here[key], there[key]]
@@ -245,8 +245,8 @@ def _is_later() -> bool:
 def _without_rope_parameters(config: Any) -> None:
     if isinstance(config, dict):
         config.pop("rope_parameters", None)
-        for one in config.values():
-            _without_rope_parameters(one)
+        for value in config.values():
+            _without_rope_parameters(value)
 
 
 class _Heard:

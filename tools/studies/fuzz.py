@@ -117,11 +117,11 @@ def problem_with(seed: Seed, text: str, mutant: str, harmless: bool, counts: Cou
 
 def edited(target: Target, mutant: str, qualname: str) -> str:
     """What becomes of an edit: that it fits, or was refused."""
-    found = source.find(mutant, qualname)
-    if found is None:
+    definition = source.find(mutant, qualname)
+    if definition is None:
         return "without the target"
     try:
-        alone = code.standing_alone(found, qualname)
+        alone = code.standing_alone(definition, qualname)
         before = code.compiled(source.parse(alone), qualname)
     except (Refusal, SyntaxError, ValueError):
         return "not compiled"  # what does not compile does not run
@@ -149,9 +149,9 @@ def toys() -> Iterator[Seed]:
 
 def released(number: int, luck: random.Random) -> Iterator[Seed]:
     """Targets in releases whose wheels are in the cache."""
-    found = [*wheels.cached("transformers", wheels.default_cache()).values()]
+    paths = [*wheels.cached("transformers", wheels.default_cache()).values()]
     fixes = [entry.load() for entry in Catalogue(print).entries.values() if ":" not in entry.id]
-    for wheel in sorted(luck.sample(found, min(number, len(found)))):
+    for wheel in sorted(luck.sample(paths, min(number, len(paths)))):
         with zipfile.ZipFile(wheel) as packed:
             names = set(packed.namelist())
             for fix in fixes:
@@ -159,7 +159,7 @@ def released(number: int, luck: random.Random) -> Iterator[Seed]:
                     texts = {}
                     for module, _ in target.fingerprint_names():
                         stem = module.replace(".", "/")
-                        path = next((one for one in (f"{stem}.py", f"{stem}/__init__.py") if one in names), None)
+                        path = next((path_ for path_ in (f"{stem}.py", f"{stem}/__init__.py") if path_ in names), None)
                         if path:
                             texts[module] = packed.read(path).decode("utf-8")
                     if target.module in texts:
@@ -172,11 +172,11 @@ def released(number: int, luck: random.Random) -> Iterator[Seed]:
 
 def _place(text: str, target: Target) -> tuple[int, int]:
     """Where the target stands, as offsets; anywhere, if it is not found."""
-    found = source.find(text, target.fingerprint_names()[0][1])
-    if found is None:
+    definition = source.find(text, target.fingerprint_names()[0][1])
+    if definition is None:
         return 0, len(text)
-    start = sum(map(len, source.lines_of(text)[: found.lineno - 1]))
-    return start, start + len(found.text)
+    start = sum(map(len, source.lines_of(text)[: definition.lineno - 1]))
+    return start, start + len(definition.text)
 
 
 def harmless(text: str, target: Target, luck: random.Random) -> str:
@@ -206,7 +206,7 @@ def _is_same(text: str, mutant: str, target: Target) -> bool:
     """Whether all definitions that are judged are the same, by Python's own parser and not by ours."""
     for module, qualname in target.fingerprint_names():
         if module == target.module:
-            trees = [_dumped(one, qualname) for one in (text, mutant)]
+            trees = [_dumped(content, qualname) for content in (text, mutant)]
             if trees[0] is None or trees[0] != trees[1]:
                 return False
     return True
@@ -219,13 +219,13 @@ def _dumped(text: str, qualname: str) -> str | None:
         return None
     for part in qualname.split("."):
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        named = [one for one in ast.walk(node) if isinstance(one, kinds) and one.name == part]
+        named = [child for child in ast.walk(node) if isinstance(child, kinds) and child.name == part]
         if len(named) != 1:
             return None  # which one is meant is not for this to tell
         node = named[0]
-    for one in ast.walk(node):
-        body: Any = getattr(one, "body", None)
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(one, False):
+    for child in ast.walk(node):
+        body: Any = getattr(child, "body", None)
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(child, False):
             del body[0]
     return ast.dump(node)
 
@@ -234,9 +234,9 @@ def another_token(text: str, target: Target, luck: random.Random) -> str:
     """A name, number or operator is another one."""
     start, end = _place(text, target)
     tokens = list(re.finditer(r"[A-Za-z_]\w*|\d+|[-+*/<>=!]+", text[start:end]))
-    for one in sorted(luck.sample(tokens, min(len(tokens), luck.randint(1, 3))), key=lambda one: -one.start()):
+    for match in sorted(luck.sample(tokens, min(len(tokens), luck.randint(1, 3))), key=lambda match: -match.start()):
         new = luck.choice((luck.choice(tokens)[0], luck.choice(OPERATORS), str(luck.randint(0, 9))))
-        text = text[: start + one.start()] + new + text[start + one.end() :]
+        text = text[: start + match.start()] + new + text[start + match.end() :]
     return text
 
 
@@ -270,7 +270,9 @@ def garbled(text: str, target: Target, luck: random.Random) -> str:
     return luck.choice((text[:at], text[:at] + odd + text[at:], text[:at] + text[start:], text.replace("\n", "\r\n")))
 
 
-MUTATIONS = {one.__name__: one for one in (harmless, another_token, another_statement, defined_twice, garbled)}
+MUTATIONS = {
+    mutation.__name__: mutation for mutation in (harmless, another_token, another_statement, defined_twice, garbled)
+}
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             written(checkpoints, writer)
         results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
         for reader in options.reader or READERS:
-            found = {when: read(checkpoints, reader, when) for when in ("before", "after")}
-            results[reader] = cells(found["before"], found["after"])
+            words = {when: read(checkpoints, reader, when) for when in ("before", "after")}
+            results[reader] = cells(words["before"], words["after"])
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
             print(reader, dict(Counter(cell["model"][0] for cell in results[reader].values())))
     PAGE.write_text(page(json.loads(RESULTS.read_text())))
@@ -86,8 +86,8 @@ def read(folder: Path, reader: str, when: str) -> dict[str, Any]:
         words = ["tools.studies.reading_child", "read", *arguments]
         result = run_script("-m", words, transformers=reader, flash_attn=None, timeout=1800)
     result.require()
-    found: dict[str, Any] = json.loads(output.read_text())
-    return found
+    results: dict[str, Any] = json.loads(output.read_text())
+    return results
 
 
 def cells(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def verdict(before: str, after: str) -> str:
         return "right" if _is_good(before) else "repaired"
     lacking = ("module transformers has no attribute", "does not recognize this architecture", "KeyError")
     if after.startswith("raises") and "are nowhere in the model" not in after:  # which is what `reading_child` found
-        return "cannot" if before == after and any(one in after for one in lacking) else "refused"
+        return "cannot" if before == after and any(name in after for name in lacking) else "refused"
     return "wrong"
 
 
@@ -125,11 +125,11 @@ def page(results: dict[str, Any]) -> str:
         *(f"- **{word}**: {meaning}." for word, meaning in MEANING.items()),
         "",
     ]
-    readers = sorted(results, key=lambda one: tuple(map(int, one.split("."))))
+    readers = sorted(results, key=lambda release: tuple(map(int, release.split("."))))
     for part in ("model", "tokenizer"):
         for writer in WRITERS:
             families = sorted(
-                {name.split("/")[1] for one in results.values() for name in one if name.startswith(writer)}
+                {name.split("/")[1] for result in results.values() for name in result if name.startswith(writer)}
             )
             lines += [f"## The {part}, written by {writer}", "", f"| | {' | '.join(readers)} |"]
             lines.append("| --- " * (len(readers) + 1) + "|")
@@ -140,8 +140,8 @@ def page(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _is_good(found: str) -> bool:
-    return found == "equal" or found.startswith("near")
+def _is_good(word: str) -> bool:
+    return word == "equal" or word.startswith("near")
 
 
 if __name__ == "__main__":

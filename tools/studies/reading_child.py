@@ -150,7 +150,7 @@ def tokenizer(transformers: Any) -> Any:
     made.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=TOKENS[:3], initial_alphabet=alphabet)
-    made.train_from_iterator([TEXT, *(one["content"] for one in CHAT)] * 4, trainer)
+    made.train_from_iterator([TEXT, *(message["content"] for message in CHAT)] * 4, trainer)
     fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=made, unk_token="<unk>", bos_token="<s>", eos_token="</s>", pad_token="<unk>"
     )
@@ -222,10 +222,10 @@ def _lost(at: Path, model: Any) -> Iterator[str]:
     from safetensors.torch import load_file
 
     fuses = _release() >= (5, 0)
-    held = {_digest(one) for one in model.state_dict().values()}
+    held = {_digest(tensor) for tensor in model.state_dict().values()}
     for path in at.glob("*.safetensors"):
-        for name, one in load_file(path).items():
-            if _digest(one) not in held and not (fuses and ".experts." in name):
+        for name, tensor in load_file(path).items():
+            if _digest(tensor) not in held and not (fuses and ".experts." in name):
                 yield name
 
 
@@ -244,14 +244,14 @@ def words(at: Path) -> dict[str, Any]:
     """What the tokenizer in a folder makes of a text and of a chat."""
     import transformers
 
-    one = transformers.AutoTokenizer.from_pretrained(at)
-    ids = one(TEXT)["input_ids"]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(at)
+    ids = tokenizer(TEXT)["input_ids"]
     return {
         "ids": ids,
-        "text": one.decode(ids, skip_special_tokens=True),
-        "chat": one.apply_chat_template(CHAT, tokenize=False),
-        "special": sorted(one.all_special_ids),
-        "length": len(one),
+        "text": tokenizer.decode(ids, skip_special_tokens=True),
+        "chat": tokenizer.apply_chat_template(CHAT, tokenize=False),
+        "special": sorted(tokenizer.all_special_ids),
+        "length": len(tokenizer),
     }
 
 
@@ -272,23 +272,23 @@ def comparisons(at: Path) -> Iterator[tuple[str, str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = run(at)
+                result = run(at)
             except Exception as error:
                 last = traceback.extract_tb(error.__traceback__)[-1]
                 yield part, f"raises {type(error).__name__}: {str(error).strip().splitlines()[0][:300]} ({last.name})"
                 continue
         if part == "model":
-            yield part, compared(found, wanted["logits"])
+            yield part, compared(result, wanted["logits"])
         else:
-            other = [key for key, value in wanted["words"].items() if found[key] != value]
+            other = [key for key, value in wanted["words"].items() if result[key] != value]
             yield part, f"differs in {', '.join(other)}" if other else "equal"
 
 
-def compared(found: Any, wanted: Any) -> str:
+def compared(actual: Any, wanted: Any) -> str:
     """How near logits are to those of the writer."""
-    if found.shape != wanted.shape:
-        return f"differs in shape: {tuple(found.shape)}"
-    off = float((found - wanted).abs().max() / wanted.abs().max())
+    if actual.shape != wanted.shape:
+        return f"differs in shape: {tuple(actual.shape)}"
+    off = float((actual - wanted).abs().max() / wanted.abs().max())
     return "equal" if off == 0 else f"near {off:.1e}" if off < 1e-5 else f"differs by {off:.1e}"
 
 

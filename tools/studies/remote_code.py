@@ -65,21 +65,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_all(options: argparse.Namespace, at: Path) -> None:
     """Run what was asked for, release by release, and write down each as it comes."""
-    folders = {one.resolve().name.replace("+", "/"): one.resolve() for one in options.folders}
-    cases = [one for one in CASES if one.repository in folders and one.name in (options.case or [one.name])]
+    folders = {folder.resolve().name.replace("+", "/"): folder.resolve() for folder in options.folders}
+    cases = [case for case in CASES if case.repository in folders and case.name in (options.case or [case.name])]
     data = recorded()
     for name, folder in folders.items():
-        if any(one.repository == name for one in cases):
+        if any(case.repository == name for case in cases):
             data["repositories"][name] = commit(folder)
     for release in options.release or RELEASES:
         for mode in options.mode or MODES:
-            found = run(cases, folders, release, mode, at)
-            for name, told in found.items():
+            results = run(cases, folders, release, mode, at)
+            for name, result in results.items():
                 files = data.setdefault("files", {}).setdefault(name, [])
-                files += sorted(set(told.pop("files", [])) - set(files))
-                data["cases"].setdefault(name, {}).setdefault(release, {})[mode] = told
+                files += sorted(set(result.pop("files", [])) - set(files))
+                data["cases"].setdefault(name, {}).setdefault(release, {})[mode] = result
             DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-            print(release, mode, {name: told["stage"] or told.get("other", "runs") for name, told in found.items()})
+            print(
+                release,
+                mode,
+                {name: result["stage"] or result.get("other", "runs") for name, result in results.items()},
+            )
 
 
 def recorded() -> dict[str, Any]:
@@ -92,8 +96,8 @@ def commit(folder: Path) -> dict[str, str]:
     done = subprocess.run(
         ["git", "-C", str(folder), "log", "-1", "--format=%H %cs"], capture_output=True, text=True, check=True
     )
-    found, date = done.stdout.split()
-    return {"commit": found, "date": date}
+    digest, date = done.stdout.split()
+    return {"commit": digest, "date": date}
 
 
 def run(cases: Sequence[Case], folders: dict[str, Path], release: str, mode: str, at: Path) -> dict[str, Any]:
@@ -104,7 +108,7 @@ def run(cases: Sequence[Case], folders: dict[str, Path], release: str, mode: str
     order = {
         "hotfix": mode != "without",
         "folders": {name: str(folder) for name, folder in folders.items()},
-        "cases": [one.name for one in cases],
+        "cases": [case.name for case in cases],
         "checkpoints": str(at / "checkpoints"),
         "out": str(out),
     }
@@ -116,17 +120,17 @@ def run(cases: Sequence[Case], folders: dict[str, Path], release: str, mode: str
     command = [sys.executable, "-m", "tools.studies.remote_code_child", str(out / "order.json")]
     with (out / "log").open("w") as log:
         subprocess.run(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT, check=True)
-    found = json.loads((out / "results.json").read_text())["cases"]
+    results = json.loads((out / "results.json").read_text())["cases"]
     for number, case in enumerate(CASES):
-        if case.name in found:
-            told = found[case.name]
-            print("    ", case.name, told["stage"], told["error"].split("\n")[0][:150])
-            told.pop("trace", None)
-            told["error"] = shortened(told["error"], [*folders.values(), at, *beside])
-            if not told["stage"]:
+        if case.name in results:
+            result = results[case.name]
+            print("    ", case.name, result["stage"], result["error"].split("\n")[0][:150])
+            result.pop("trace", None)
+            result["error"] = shortened(result["error"], [*folders.values(), at, *beside])
+            if not result["stage"]:
                 other = compared(case, out / f"{number}.pt", at / "checkpoints")
-                told.update({"other": other} if other else {})
-    return dict(found)
+                result.update({"other": other} if other else {})
+    return dict(results)
 
 
 def shortened(error: str, folders: Sequence[Path]) -> str:
@@ -142,17 +146,17 @@ def compared(case: Case, results: Path, at: Path) -> str:
     import torch
 
     first = at / f"{''.join(letter if letter.isalnum() else '_' for letter in case.name)}.pt"
-    found = torch.load(results)
+    tensors = torch.load(results)
     if not first.exists():
-        torch.save(found, first)
+        torch.save(tensors, first)
         return ""
     wanted = torch.load(first)
     for stage, value in wanted.items():
         if stage == "generate":  # from embeddings, older releases return a token more in front
-            tokens = min(value.shape[-1], found[stage].shape[-1])
-            value, found[stage] = value[..., -tokens:], found[stage][..., -tokens:]
-        same = found[stage].shape == value.shape
-        same = same and torch.allclose(found[stage].double(), value.double(), rtol=1e-3, atol=1e-4, equal_nan=True)
+            tokens = min(value.shape[-1], tensors[stage].shape[-1])
+            value, tensors[stage] = value[..., -tokens:], tensors[stage][..., -tokens:]
+        same = tensors[stage].shape == value.shape
+        same = same and torch.allclose(tensors[stage].double(), value.double(), rtol=1e-3, atol=1e-4, equal_nan=True)
         if not same:
             return str(stage)
     return ""
@@ -165,20 +169,20 @@ def held_against(folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     """By repository what `scan-code` says, and what it said wrong: names that are there, or are not, on a release."""
     taken = {folder: sorted(set(plain_names(folder))) for folder in folders}
     everything = sorted({name for names in taken.values() for name in names})
-    found = {release: dict(zip(everything, asked(everything, release))) for release in ASKED}
+    foreseen = {release: dict(zip(everything, asked(everything, release))) for release in ASKED}
     for folder, names in taken.items():
         scan = missing.judge(str(folder))
         number = {release: missing.releases().index(release) for release in ASKED}
-        gone = {one.name: one.releases for one in scan.findings}
+        gone = {finding.name: finding.releases for finding in scan.findings}
         missed, false, right = set(), set(), 0
         for release in ASKED:
             for name in names:
-                told = any(number[release] not in gone[one] for one in (name[0], ":".join(name)) if one in gone)
-                lacks = not found[release][name]
-                right += told and lacks
-                if lacks and not told:
+                is_foreseen = any(number[release] not in gone[key] for key in (name[0], ":".join(name)) if key in gone)
+                lacks = not foreseen[release][name]
+                right += is_foreseen and lacks
+                if lacks and not is_foreseen:
                     missed.add(f"{':'.join(name)} on {release}")
-                if told and not lacks:
+                if is_foreseen and not lacks:
                     false.add(f"{':'.join(name)} on {release}")
         yield (
             folder.name.replace("+", "/"),
@@ -197,13 +201,13 @@ def held_against(folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
 
 def scanned(data: dict[str, Any], folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     """By case on which releases its files can be imported, for all that `scan-code` says: unaided, and with hotfix."""
-    at = {one.name.replace("+", "/"): one for one in folders}
+    at = {folder.name.replace("+", "/"): folder for folder in folders}
     for case in CASES:
         if case.repository in at and data.get("files", {}).get(case.name):
             files = [at[case.repository] / case.folder / file for file in data["files"][case.name]]
             scans = [missing.judge(str(file)) for file in files]
-            alone = frozenset.intersection(*(one.imports_on for one in scans))
-            repaired = frozenset.intersection(*(one.repaired_on | one.imports_on for one in scans))
+            alone = frozenset.intersection(*(scan.imports_on for scan in scans))
+            repaired = frozenset.intersection(*(scan.repaired_on | scan.imports_on for scan in scans))
             numbers = {release: missing.releases().index(release) for release in RELEASES}
             yield (
                 case.name,
@@ -217,11 +221,13 @@ def scanned(data: dict[str, Any], folders: Sequence[Path]) -> Iterator[tuple[str
 def plain_names(folder: Path) -> Iterator[tuple[str, str]]:
     """The names that the files of a repository take, without members of classes and keyword arguments."""
     for file, data in missing.sources_of(str(folder), [], []):
-        for one in missing.taken_by(file, data, []):
-            last = one.module.rpartition(".")[2]
-            of_an_object = last != last.lower() or (last == "logging" and one.module != "transformers.utils.logging")
-            if not (set(one.name) & set(".([") or one.guarded or of_an_object):
-                yield one.module, one.name
+        for reference in missing.taken_by(file, data, []):
+            last = reference.module.rpartition(".")[2]
+            of_an_object = last != last.lower() or (
+                last == "logging" and reference.module != "transformers.utils.logging"
+            )
+            if not (set(reference.name) & set(".([") or reference.guarded or of_an_object):
+                yield reference.module, reference.name
 
 
 def asked(names: Sequence[tuple[str, str]], release: str) -> list[bool]:
@@ -240,11 +246,11 @@ def asked(names: Sequence[tuple[str, str]], release: str) -> list[bool]:
 
 def word(modes: dict[str, Any]) -> str:
     """What a cell of the table says."""
-    said = {mode: spoken(told) for mode, told in modes.items()}
+    said = {mode: spoken(result) for mode, result in modes.items()}
     if {"without", "removed-names"} - set(said):
         return "not run"
     if said["without"] == "runs":
-        worse = [mode for mode, one in said.items() if one != "runs"]
+        worse = [mode for mode, words in said.items() if words != "runs"]
         return f"**runs, and not with {worse[0]}**" if worse else "runs"
     if said.get("defaults") == "runs":
         return "runs with hotfix"
@@ -253,11 +259,11 @@ def word(modes: dict[str, Any]) -> str:
     return said["removed-names"]
 
 
-def spoken(told: dict[str, Any]) -> str:
+def spoken(result: dict[str, Any]) -> str:
     """How far one run came."""
-    if told["stage"]:
-        return f"stops at {told['stage']}"
-    return f"other numbers: {told['other']}" if told.get("other") else "runs"
+    if result["stage"]:
+        return f"stops at {result['stage']}"
+    return f"other numbers: {result['other']}" if result.get("other") else "runs"
 
 
 def table(data: dict[str, Any]) -> str:
@@ -265,7 +271,7 @@ def table(data: dict[str, Any]) -> str:
     lines = ["| | " + " | ".join(RELEASES) + " |", "| --- |" + " --- |" * len(RELEASES)]
     for case in CASES:
         if case.name in data["cases"]:
-            cells = [word(data["cases"][case.name].get(one, {})) for one in RELEASES]
+            cells = [word(data["cases"][case.name].get(release, {})) for release in RELEASES]
             lines.append(f"| {case.name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -274,12 +280,12 @@ def reasons(data: dict[str, Any]) -> str:
     """Why what does not run does not, with all that hotfix has, one line for each case and reason."""
     lines = ["| | without hotfix it stops with | on |", "| --- | --- | --- |"]
     for case in CASES:
-        found: dict[str, list[str]] = {}
+        by_reason: dict[str, list[str]] = {}
         for release in RELEASES:
-            told = data["cases"].get(case.name, {}).get(release, {}).get("without")
-            if told and told["stage"]:
-                found.setdefault(f"{told['stage']}: `{cleaned(told['error'])}`", []).append(release)
-        lines += [f"| {case.name} | {why} | {', '.join(on)} |" for why, on in found.items()]
+            result = data["cases"].get(case.name, {}).get(release, {}).get("without")
+            if result and result["stage"]:
+                by_reason.setdefault(f"{result['stage']}: `{cleaned(result['error'])}`", []).append(release)
+        lines += [f"| {case.name} | {why} | {', '.join(on)} |" for why, on in by_reason.items()]
     return "\n".join(lines)
 
 
@@ -287,14 +293,14 @@ def left(data: dict[str, Any]) -> str:
     """What stops with everything that hotfix has."""
     lines = ["| | still stops with | on |", "| --- | --- | --- |"]
     for case in CASES:
-        found: dict[str, list[str]] = {}
+        by_reason: dict[str, list[str]] = {}
         for release in RELEASES:
             modes = data["cases"].get(case.name, {}).get(release)
             if modes and not word(modes).startswith(("runs", "not run")):
-                told = modes["removed-names"]
-                why = f"{told['stage']}: `{cleaned(told['error'])}`" if told["stage"] else spoken(told)
-                found.setdefault(why, []).append(release)
-        lines += [f"| {case.name} | {why} | {', '.join(on)} |" for why, on in found.items()]
+                result = modes["removed-names"]
+                why = f"{result['stage']}: `{cleaned(result['error'])}`" if result["stage"] else spoken(result)
+                by_reason.setdefault(why, []).append(release)
+        lines += [f"| {case.name} | {why} | {', '.join(on)} |" for why, on in by_reason.items()]
     return "\n".join(lines)
 
 
@@ -308,18 +314,20 @@ def tried(data: dict[str, Any]) -> str:
     lines = ["| | repository | commit | of |", "| --- | --- | --- | --- |"]
     for case in CASES:
         if case.name in data["cases"]:
-            one = data["repositories"][case.repository]
+            entry = data["repositories"][case.repository]
             link = f"[{case.repository}](https://github.com/{case.repository})"
             note = f" ({case.note})" if case.note else ""
-            lines.append(f"| {case.name}{note} | {link} | `{one['commit'][:12]}` | {one['date']} |")
+            lines.append(f"| {case.name}{note} | {link} | `{entry['commit'][:12]}` | {entry['date']} |")
     return "\n".join(lines)
 
 
 def scan_table(data: dict[str, Any]) -> str:
     """What `scan-code` says of the repositories, and what it said wrong."""
     lines = ["| repository | names | gone somewhere | missed | false alarms |", "| --- | --- | --- | --- | --- |"]
-    for name, one in sorted(data.get("names", {}).items(), key=lambda item: item[0].lower()):
-        lines.append(f"| {name} | {one['names']} | {one['gone']} | {len(one['missed'])} | {len(one['false'])} |")
+    for name, entry in sorted(data.get("names", {}).items(), key=lambda item: item[0].lower()):
+        lines.append(
+            f"| {name} | {entry['names']} | {entry['gone']} | {len(entry['missed'])} | {len(entry['false'])} |"
+        )
     return "\n".join(lines)
 
 
@@ -339,28 +347,28 @@ def scans(data: dict[str, Any]) -> str:
     """The comparison in words."""
     names = list(data.get("names", {}).values())
     right, wrong = imports(data)
-    gone, missed, false = (sum(told) for told in zip(*map(_told, names))) if names else (0, 0, 0)
+    gone, missed, false = (sum(counts) for counts in zip(*map(_told, names))) if names else (0, 0, 0)
     cells = right + len(wrong)
     text = (
-        f"{len(names)} repositories take {sum(one['names'] for one in names)} names; one that two of them take is "
+        f"{len(names)} repositories take {sum(entry['names'] for entry in names)} names; one that two of them take is "
         f"counted twice. Each was asked for on {', '.join(ASKED)}: {gone} times it was gone and `scan-code` had "
         f"said so, {missed} times it was gone and it had not, {false} times it was there and it had said gone. Whether "
         f"the files of a case can be imported unaided was foretold right in {right} of {cells} cells of the table."
     )
-    names_wrong = sorted({text for one in names for text in [*one["missed"], *one["false"]]})
-    listed = [f"- `{one}`" for one in names_wrong] + [f"- {one}" for one in wrong]
+    names_wrong = sorted({text for entry in names for text in [*entry["missed"], *entry["false"]]})
+    listed = [f"- `{name}`" for name in names_wrong] + [f"- {text}" for text in wrong]
     return "\n\n".join([text, *(["Wrong were:\n\n" + "\n".join(listed)] if listed else []), scan_table(data)])
 
 
-def _told(one: dict[str, Any]) -> tuple[int, int, int]:
-    return one["gone"], len(one["missed"]), len(one["false"])
+def _told(entry: dict[str, Any]) -> tuple[int, int, int]:
+    return entry["gone"], len(entry["missed"]), len(entry["false"])
 
 
 def counts(data: dict[str, Any]) -> str:
     """The cells, counted."""
     words = [word(modes) for releases in data["cases"].values() for modes in releases.values()]
-    words = [one for one in words if one != "not run"]
-    alone = sum(one == "runs" for one in words)
+    words = [word for word in words if word != "not run"]
+    alone = sum(word == "runs" for word in words)
     default, optin = words.count("runs with hotfix"), words.count("runs with removed-names")
     return (
         f"Of {len(words)} cells, {alone} run without hotfix, {default} more with its defaults, {optin} more with "

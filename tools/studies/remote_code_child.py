@@ -191,7 +191,7 @@ def moondream_picture() -> Any:
 def moondream_forward(model: Any) -> torch.Tensor:
     """What its cache holds of a picture."""
     model._setup_caches()
-    return torch.cat([one.flatten() for pair in model.encode_image(moondream_picture()).caches for one in pair])
+    return torch.cat([tensor.flatten() for pair in model.encode_image(moondream_picture()).caches for tensor in pair])
 
 
 def moondream_generate(model: Any) -> torch.Tensor:
@@ -629,7 +629,7 @@ def stubbed(names: tuple[str, ...]) -> Iterator[None]:
         if name not in sys.modules:
             for part in (
                 name,
-                *(f"{name}.{one}" for one in ("main", "utils", "ops", "colors", "figure", "font_manager")),
+                *(f"{name}.{part}" for part in ("main", "utils", "ops", "colors", "figure", "font_manager")),
             ):
                 sys.modules[part] = Empty(part)
                 sys.modules[part].__path__ = []
@@ -736,9 +736,11 @@ class Run:
 
     def files(self) -> list[str]:
         """The files of the repository that were imported, as they lie in its folder."""
-        files = [Path(str(one.__file__)) for one in list(sys.modules.values()) if getattr(one, "__file__", None)]
-        below = [str(one.relative_to(self.folder)) for one in files if one.is_relative_to(self.folder)]
-        copies = [one.name for one in files if "transformers_modules" in one.parts and one.name != "__init__.py"]
+        files = [
+            Path(str(module.__file__)) for module in list(sys.modules.values()) if getattr(module, "__file__", None)
+        ]
+        below = [str(file.relative_to(self.folder)) for file in files if file.is_relative_to(self.folder)]
+        copies = [file.name for file in files if "transformers_modules" in file.parts and file.name != "__init__.py"]
         return sorted({*below, *copies})
 
     def told(self) -> dict[str, Any]:
@@ -750,7 +752,7 @@ class Run:
             except BaseException as error:  # SystemExit and what a stub does, too
                 import traceback
 
-                frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != __file__]
+                frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
                 at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
                 text = f"{type(error).__name__}: {error}".strip()
                 return {"stage": stage, "error": text, "at": at, "trace": traceback.format_exc()[-4000:]}
@@ -766,13 +768,13 @@ def in_a_fork(case: Case, top: Path, checkpoints: Path, out: Path, number: int) 
         os.dup2(log, 2)
         signal.alarm(LIMIT)
         run = Run(case, top, checkpoints)
-        told = {**run.told(), "files": run.files()}
+        result = {**run.told(), "files": run.files()}
         if "hotfix" in sys.modules:
             import hotfix
 
-            told["applied"] = sorted({one.fix for one in hotfix.report() if one.state == "applied"})
+            result["applied"] = sorted({outcome.fix for outcome in hotfix.report() if outcome.state == "applied"})
         torch.save(run.results, out / f"{number}.pt")
-        (out / f"{number}.json").write_text(json.dumps(told))
+        (out / f"{number}.json").write_text(json.dumps(result))
         os._exit(0)
     _, status = os.waitpid(pid, 0)
     written = out / f"{number}.json"
@@ -783,15 +785,15 @@ def in_a_fork(case: Case, top: Path, checkpoints: Path, out: Path, number: int) 
 
 def asked_for(names: list[list[str]]) -> list[bool]:
     """Whether this release has each of these names, by asking for it as an import does."""
-    found = []
+    missing = []
     for module, name in names:
         try:
             imported = importlib.import_module(module)
             there = not name or hasattr(imported, name) or bool(importlib.import_module(f"{module}.{name}"))
         except Exception:  # whatever a module raises while it is imported, the name cannot be had
             there = False
-        found.append(there)
-    return found
+        missing.append(there)
+    return missing
 
 
 def main(order: dict[str, Any]) -> None:

@@ -71,10 +71,10 @@ def resolve(case: str) -> Any:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """The versions of this Python and of the installed packages among these."""
-    found = {"python": sys.version.split()[0]}
+    versions = {"python": sys.version.split()[0]}
     for package in packages:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

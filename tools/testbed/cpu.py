@@ -150,11 +150,11 @@ def _stand_in_for_torchvision() -> None:
     do not use them: they are Python, based on torch's operators.
     """
     global _torchvision
-    found = importlib.util.find_spec("torchvision")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("torchvision")
+    if spec is None or spec.origin is None:
         return
     try:
-        for compiled in Path(found.origin).parent.glob("_C*.so"):
+        for compiled in Path(spec.origin).parent.glob("_C*.so"):
             torch.ops.load_library(str(compiled))
     except OSError:
         _torchvision = torch.library.Library("torchvision", "DEF")

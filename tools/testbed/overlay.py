@@ -25,7 +25,7 @@ def overlay(release: str, extras: Sequence[str] = ()) -> Path:
         extras: further requirements, resolved together with it, such as "trl==0.15.2".
     """
     requirements = [f"transformers=={release}", *sorted(extras)]
-    if any(one.startswith("deepspeed==") for one in extras):
+    if any(extra.startswith("deepspeed==") for extra in extras):
         # Built from its sources, with the installed torch, without its compiled operators.
         options = ["--no-build-isolation-package", "deepspeed"]
         return _folder(f"transformers-{release}", requirements, options, {"DS_BUILD_OPS": "0"})
@@ -100,7 +100,7 @@ def _install(folder: Path, requirements: list[str], options: list[str], build: M
 
 def _uv() -> str:
     beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if found is None:
+    uv = str(beside) if beside.exists() else shutil.which("uv")
+    if uv is None:
         raise RuntimeError("the CPU testbed needs uv, beside this Python or on the PATH")
-    return found
+    return uv

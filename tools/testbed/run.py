@@ -145,7 +145,7 @@ def run_many(
     order: dict[str, Any] = {
         "case": case,
         "hotfix": hotfix,
-        "targets": [one and {"module": one.module, "qualname": one.qualname} for one in targets],
+        "targets": [target and {"module": target.module, "qualname": target.qualname} for target in targets],
     }
     folders = _folders(transformers, flash_attn, xformers, extras)
     end = time.monotonic() + timeout
@@ -251,12 +251,12 @@ def _told(process: Result, at: Path, number: int) -> Result:
     if not (at / f"{number}.json").exists():
         result.error = process.error or ("ProcessDied", f"return code {process.returncode}", process.stderr)
         return result
-    told = json.loads((at / f"{number}.json").read_text())
-    result.error = told["error"] and tuple(told["error"])
+    answer = json.loads((at / f"{number}.json").read_text())
+    result.error = answer["error"] and tuple(answer["error"])
     result.tensors = torch.load(at / f"{number}.pt", weights_only=True)
-    result.flash_calls = told["flash_calls"]
-    result.report = told["report"]
-    result.versions = told["versions"]
+    result.flash_calls = answer["flash_calls"]
+    result.report = answer["report"]
+    result.versions = answer["versions"]
     return result
 
 
@@ -273,8 +273,8 @@ def _script(arguments: list[str], folders: list[Path], env: Mapping[str, str] | 
     with tempfile.TemporaryDirectory() as folder:
         calls = Path(folder) / "calls"
         calls.mkdir()
-        told = {"TESTBED_CALLS": str(calls), **(env or {})}
-        result = _process(arguments, folders, told, Path(folder), timeout)
+        settings = {"TESTBED_CALLS": str(calls), **(env or {})}
+        result = _process(arguments, folders, settings, Path(folder), timeout)
         total: Counter[str] = Counter()
         for written in calls.glob("*.json"):
             total.update(json.loads(written.read_text()))

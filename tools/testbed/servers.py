@@ -79,13 +79,13 @@ def run(
         Unready: nothing was run.
     """
     early = {name: value for name, value in late.items() if name.startswith(_EARLY)}
-    told = {name: value for name, value in late.items() if name.startswith(_OF_THE_CASE)}
-    late = {name: value for name, value in late.items() if name not in early and name not in told}
+    settings = {name: value for name, value in late.items() if name.startswith(_OF_THE_CASE)}
+    late = {name: value for name, value in late.items() if name not in early and name not in settings}
     whole = {**environment, **early}
     with _bases.taken(tuple(sorted(whole.items())), lambda: _Base(whole)) as base:
         key = (order["hotfix"], *sorted(late.items()))
         with base.templates.taken(key, lambda: base.template(order["hotfix"], late)) as template:
-            return template.run({"order": order, "number": number, "at": str(at), "env": told}, timeout)
+            return template.run({"order": order, "number": number, "at": str(at), "env": settings}, timeout)
 
 
 def close() -> None:
@@ -208,15 +208,15 @@ class _Kept(Generic[_T]):
             making = self._making.setdefault(key, threading.Lock())
         try:
             with making:
-                one = self._kept.get(key)
-                if one is None or one.lost:
-                    if one is not None:
-                        one.close()
-                    one = make()
+                server = self._kept.get(key)
+                if server is None or server.lost:
+                    if server is not None:
+                        server.close()
+                    server = make()
                 with self._lock:
-                    self._kept[key] = one
+                    self._kept[key] = server
                     self._kept.move_to_end(key)
-            yield one
+            yield server
         finally:
             with self._lock:
                 self._users[key] -= 1
@@ -230,8 +230,8 @@ class _Kept(Generic[_T]):
         with self._lock:
             idle = [key for key in self._kept if not self._users.get(key)]
             over = [self._kept.pop(key) for key in idle[: max(0, len(self._kept) - limit)]]
-        for one in over:
-            one.close()
+        for server in over:
+            server.close()
 
 
 def _pair() -> tuple[Connection, int]:
@@ -250,10 +250,10 @@ def _hand_over(connection: Connection, descriptor: int) -> None:
 
 def _ready(process: _Base | _Template, connection: Connection) -> dict[str, Any]:
     with _talking(process):
-        told: dict[str, Any] = connection.recv()
-    if told["error"]:
-        raise Unready(told["error"])
-    return told
+        answer: dict[str, Any] = connection.recv()
+    if answer["error"]:
+        raise Unready(answer["error"])
+    return answer
 
 
 @contextmanager

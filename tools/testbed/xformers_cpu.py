@@ -51,7 +51,7 @@ def _operators() -> tuple[type, type]:
         def not_supported_reasons(cls, inputs: Any) -> list[str]:
             # The base class ties bfloat16 to a generation of GPUs; a CPU supports it.
             reasons = super().not_supported_reasons(inputs)  # type: ignore[misc]  # of xformers' base, see below
-            return [one for one in reasons if not one.startswith("bf16 is only")]
+            return [reason for reason in reasons if not reason.startswith("bf16 is only")]
 
     class Forward(OnCpu, AttentionFwOpBase):
         NAME = "cpuF"

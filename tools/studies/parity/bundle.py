@@ -90,7 +90,9 @@ def make(out: Path, target: Target, only: Sequence[str], sources: Sequence[str],
     Returns:
         The manifest.
     """
-    chosen = [one for one in plan.entries("real") if not only or any(fnmatchcase(one.name, name) for name in only)]
+    chosen = [
+        entry for entry in plan.entries("real") if not only or any(fnmatchcase(entry.name, name) for name in only)
+    ]
     if not chosen:
         raise SystemExit(f"no entry is called {' or '.join(only)}")
     releases = plan.releases(chosen)
@@ -109,7 +111,7 @@ def make(out: Path, target: Target, only: Sequence[str], sources: Sequence[str],
         "platform": target.platform,
         "releases": releases,
         "sources": list(sources),
-        "entries": [one.name for one in chosen],
+        "entries": [entry.name for entry in chosen],
     }
     (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     return manifest
@@ -120,13 +122,13 @@ def pack(archive: Path, folders: Iterable[Path], preset: int) -> None:
 
     Files of one name are written one after the other: releases differ by little, and what compresses them sees that.
     """
-    found = [(path.relative_to(folder), folder, path) for folder in folders for path in _files(folder)]
+    files = [(path.relative_to(folder), folder, path) for folder in folders for path in _files(folder)]
     first: dict[str, str] = {}
     with (
         lzma.open(archive, "wb", preset=preset) as file,
         tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for relative, folder, path in sorted(found, key=lambda one: (str(one[0]), one[1].name)):
+        for relative, folder, path in sorted(files, key=lambda entry: (str(entry[0]), entry[1].name)):
             name = f"{folder.name}/{relative}"
             info = tarfile.TarInfo(name)
             info.mode = 0o755 if os.access(path, os.X_OK) else 0o644

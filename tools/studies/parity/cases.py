@@ -62,9 +62,9 @@ def decoder(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
         weights = _weights(testbed, sum(lengths), given.config["hidden_size"]).split(lengths)
         outputs = []
         for row, length, weight in zip(ids, lengths, weights):
-            one = model(input_ids=row[None, :length], use_cache=False).last_hidden_state[0]
-            (one.float() * weight).sum().backward()
-            outputs.append(one.detach())
+            states = model(input_ids=row[None, :length], use_cache=False).last_hidden_state[0]
+            (states.float() * weight).sum().backward()
+            outputs.append(states.detach())
         output = torch.cat(outputs)
     return {"output": output, **_gradients(model, "q_proj.weight", "k_proj.weight", "v_proj.weight", "tokens.weight")}
 
@@ -135,9 +135,9 @@ def _built(testbed: Testbed, cls: Any, config: Any, given: Any, buffers: bool = 
         return model.to(dtype) if buffers else model
     model = testbed.model(cls, config, attn=given.attn, dtype=torch.float32)
     with torch.no_grad():
-        for one in [*model.parameters(), *(model.buffers() if buffers else ())]:
-            if one.is_floating_point():
-                one.copy_(one.to(dtype))
+        for tensor in [*model.parameters(), *(model.buffers() if buffers else ())]:
+            if tensor.is_floating_point():
+                tensor.copy_(tensor.to(dtype))
     return model
 
 
@@ -158,5 +158,5 @@ def _backward(testbed: Testbed, output: torch.Tensor) -> None:
 
 
 def _gradients(model: Any, *endings: str) -> dict[str, torch.Tensor]:
-    held = {name: one.grad for name, one in model.named_parameters() if one.grad is not None}
+    held = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
     return {f"gradient of {name}": grad for name, grad in held.items() if name.endswith(endings)}

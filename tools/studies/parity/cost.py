@@ -127,8 +127,8 @@ def _measured(testbed: Testbed, given: Any, call: Callable[[int], Any]) -> dict[
     cuda = testbed.device == "cuda"
     for number in range(given.warmup):
         call(number % given.sets)
-    found = {"operations": 0, "bytes": 0}
-    with _Traffic(found):
+    totals = {"operations": 0, "bytes": 0}
+    with _Traffic(totals):
         call(0)
     if cuda:
         torch.cuda.synchronize()
@@ -136,12 +136,12 @@ def _measured(testbed: Testbed, given: Any, call: Callable[[int], Any]) -> dict[
         torch.cuda.reset_peak_memory_stats()
         call(0)
         torch.cuda.synchronize()
-        found["peak bytes"] = torch.cuda.max_memory_allocated() - before
+        totals["peak bytes"] = torch.cuda.max_memory_allocated() - before
         profiled, idle = _profiled(lambda: call(0)), _profiled(lambda: None)
         for name, keys in (("launches", LAUNCHES), ("synchronisations", SYNCHRONISATIONS)):
-            found[name] = sum(profiled.get(key, 0) - idle.get(key, 0) for key in keys)
+            totals[name] = sum(profiled.get(key, 0) - idle.get(key, 0) for key in keys)
     times, host = (_events if cuda else _clock)(given, call)
-    counted = {name: torch.tensor(value) for name, value in found.items()}
+    counted = {name: torch.tensor(value) for name, value in totals.items()}
     return {**counted, "milliseconds": torch.tensor(times), "host milliseconds": torch.tensor(host)}
 
 
@@ -182,7 +182,7 @@ def _clock(given: Any, call: Callable[[int], Any]) -> tuple[list[float], list[fl
     return times, times
 
 
-def _Traffic(found: dict[str, int]) -> Any:  # noqa: N802
+def _Traffic(totals: dict[str, int]) -> Any:  # noqa: N802
     """Count the operations inside of the block, and the bytes of what they read and write; views cost nothing."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -191,10 +191,10 @@ def _Traffic(found: dict[str, int]) -> Any:  # noqa: N802
     rotary: Any = import_module("flash_attn.layers.rotary")
 
     def size(tensors: Any) -> int:
-        return sum(one.numel() * one.element_size() for one in tensors)
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
     def tensors(value: Any) -> list[torch.Tensor]:
-        return [one for one in tree_leaves(value) if isinstance(one, torch.Tensor)]
+        return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
     class Traffic(TorchDispatchMode):  # type: ignore[misc]
         def __enter__(self) -> Any:
@@ -207,22 +207,22 @@ def _Traffic(found: dict[str, int]) -> Any:  # noqa: N802
             super().__exit__(*error)
 
         def rotated(self, x: Any, cos: Any, sin: Any, *args: Any, **kwargs: Any) -> Any:
-            before = dict(found)  # what the wrapper of the kernel does is not counted beside it
+            before = dict(totals)  # what the wrapper of the kernel does is not counted beside it
             out = self.kernel(x, cos, sin, *args, **kwargs)
-            found.update(before)
-            found["operations"] += 1
-            found["bytes"] += size([x, cos, sin, out])
+            totals.update(before)
+            totals["operations"] += 1
+            totals["bytes"] += size([x, cos, sin, out])
             return out
 
         def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = operation(*args, **(kwargs or {}))
             given, made = tensors([args, kwargs]), tensors(result)
-            held = {one.untyped_storage().data_ptr() for one in given}
-            fresh = [one for one in made if one.untyped_storage().data_ptr() not in held]
+            held = {tensor.untyped_storage().data_ptr() for tensor in given}
+            fresh = [tensor for tensor in made if tensor.untyped_storage().data_ptr() not in held]
             name = operation.__name__.partition(".")[0]
             if (fresh or name.endswith("_")) and not name.startswith("empty"):
-                found["operations"] += 1
-                found["bytes"] += size(given) + size(fresh or made[:1])
+                totals["operations"] += 1
+                totals["bytes"] += size(given) + size(fresh or made[:1])
             return result
 
     return Traffic()
@@ -253,7 +253,7 @@ def _compared(place: Place, variants: dict[str, plan.Run], turns: int) -> dict[s
                 name: int(samples[variant][0][prefix + name]) for name in sorted(own) if "milli" not in name
             }
             for clock in ("milliseconds", "host milliseconds"):
-                calls = [value for one in samples[variant] for value in one[prefix + clock].tolist()]
+                calls = [value for sample in samples[variant] for value in sample[prefix + clock].tolist()]
                 deciles = statistics.quantiles(calls, n=10) if len(calls) > 1 else calls * 9
                 numbers[variant][clock] = {
                     "median": statistics.median(calls),
@@ -264,10 +264,10 @@ def _compared(place: Place, variants: dict[str, plan.Run], turns: int) -> dict[s
         medians = {variant: numbers[variant]["milliseconds"]["median"] for variant in order}
         # The medians of each turn: how far the same code is from itself.
         pairs = [
-            [float(one[prefix + "milliseconds"].median()) for one in turn]
+            [float(sample[prefix + "milliseconds"].median()) for sample in turn]
             for turn in zip(samples[first], samples[f"{first} again"])
         ]
         numbers["ratio"] = medians[second] / statistics.mean([medians[first], medians[f"{first} again"]])
-        numbers["noise"] = max(abs(one / other - 1) for one, other in pairs)
+        numbers["noise"] = max(abs(first / other - 1) for first, other in pairs)
         result["parts"][part or "call"] = numbers
     return result

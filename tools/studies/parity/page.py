@@ -52,7 +52,7 @@ def render(books: Sequence[Mapping[str, Any]]) -> str:
     parts = [HEAD]
     if not any(book["machine"]["kind"] == "cuda" for book in books):
         parts.append(NOT_RUN)
-    ordered = sorted(books, key=lambda one: (one["machine"]["kind"] != "cuda", one["machine"]["date"]))
+    ordered = sorted(books, key=lambda book: (book["machine"]["kind"] != "cuda", book["machine"]["date"]))
     parts += ["\n".join(_section(book)) + "\n" for book in ordered]
     return "\n".join(parts)
 
@@ -86,7 +86,7 @@ def _section(book: Mapping[str, Any]) -> Iterator[str]:
     )
     entries = book.get("entries", {})
     if entries:
-        right = sum(not one["problems"] for one in entries.values())
+        right = sum(not entry["problems"] for entry in entries.values())
         yield ""
         yield f"{right} of {len(entries)} entries are right."
         yield ""
@@ -96,25 +96,25 @@ def _section(book: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield "Kernels that ran, with the versions beside them:"
         yield ""
-        yield from sorted({_kernels(one) for one in entries.values()})
-    for name, one in book.get("cost", {}).items():
+        yield from sorted({_kernels(entry) for entry in entries.values()})
+    for name, cost in book.get("cost", {}).items():
         yield ""
-        yield from _cost(name, one, machine["kind"])
+        yield from _cost(name, cost, machine["kind"])
 
 
 def _entries(entries: Mapping[str, Any]) -> Iterator[str]:
     yield "| entry | dtype | without hotfix | against | release | bitwise | max abs | distance | eager, same dtype |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    for name, one in entries.items():
-        before = one["before"].partition("\n")[0]
+    for name, entry in entries.items():
+        before = entry["before"].partition("\n")[0]
         before = before if len(before) < 60 else before[:57] + "..."
-        first = [f"`{name}`", one["dtype"], before.replace("|", "\\|") or "no error"]
-        if one["problems"]:
-            first[0] += " **wrong**: " + "; ".join(one["problems"]).replace("|", "\\|").replace("\n", " ")[:300]
-        for against, found in one["against"].items() or [("itself: no error", {})]:
-            numbers = [_number(found.get(key)) for key in ("max_abs", "distance", "eager in the same dtype")]
-            same = {True: "yes", False: "no"}.get(found.get("bitwise"), "")
-            release = found.get("release") or ""
+        first = [f"`{name}`", entry["dtype"], before.replace("|", "\\|") or "no error"]
+        if entry["problems"]:
+            first[0] += " **wrong**: " + "; ".join(entry["problems"]).replace("|", "\\|").replace("\n", " ")[:300]
+        for against, measured in entry["against"].items() or [("itself: no error", {})]:
+            numbers = [_number(measured.get(key)) for key in ("max_abs", "distance", "eager in the same dtype")]
+            same = {True: "yes", False: "no"}.get(measured.get("bitwise"), "")
+            release = measured.get("release") or ""
             yield "| " + " | ".join([*first, against, release, same, *numbers]) + " |"
             first = ["", "", ""]
 
@@ -125,27 +125,28 @@ def _kernels(entry: Mapping[str, Any]) -> str:
     return f"- {'; '.join(ran) or 'none'} ({', '.join(f'{name} {version}' for name, version in beside.items())})"
 
 
-def _cost(name: str, one: Mapping[str, Any], kind: str) -> Iterator[str]:
+def _cost(name: str, cost: Mapping[str, Any], kind: str) -> Iterator[str]:
     yield f"### Cost: {name}"
     yield ""
     if kind != "cuda":
         yield "The script ran to its end; times on a CPU with tiny sizes mean nothing and are not shown."
         return
-    ran = {words for results in one["variants"].values() for words in results["kernels"].values()}
-    yield f"{one['turns']} turns of fresh interpreters; {'; '.join(sorted({word.rpartition(',')[0] for word in ran}))}."
+    ran = {words for results in cost["variants"].values() for words in results["kernels"].values()}
+    kernels = "; ".join(sorted({word.rpartition(",")[0] for word in ran}))
+    yield f"{cost['turns']} turns of fresh interpreters; {kernels}."
     yield ""
     counts = ("operations", "launches", "synchronisations", "bytes", "least bytes", "peak bytes")
     yield "| part | variant | median ms | tenth | ninetieth | until return ms | " + " | ".join(counts) + " |"
     yield "| --- | --- |" + " --- |" * (4 + len(counts))
-    for part, numbers in one["parts"].items():
-        for variant in one["variants"]:
-            found = numbers[variant]
-            clock = found["milliseconds"]
-            cells = [clock["median"], clock["tenth"], clock["ninetieth"], found["host milliseconds"]["median"]]
-            cells = [f"{value:.4g}" for value in cells] + [str(found.get(count, "")) for count in counts]
+    for part, numbers in cost["parts"].items():
+        for variant in cost["variants"]:
+            number = numbers[variant]
+            clock = number["milliseconds"]
+            cells = [clock["median"], clock["tenth"], clock["ninetieth"], number["host milliseconds"]["median"]]
+            cells = [f"{value:.4g}" for value in cells] + [str(number.get(count, "")) for count in counts]
             yield f"| {part} | {variant} | " + " | ".join(cells) + " |"
     yield ""
-    for part, numbers in one["parts"].items():
+    for part, numbers in cost["parts"].items():
         yield f"- {part}: ratio {numbers['ratio']:.3f}; the same code against itself within {numbers['noise']:.3f}."
 
 

@@ -95,8 +95,8 @@ class Entry:
 
     def runs(self) -> dict[str, Run]:
         """Every run, by what it is."""
-        others = {name: one.run for name, one in self.references.items()}
-        beside = {f"beside {name}": one.beside for name, one in self.references.items() if one.beside}
+        others = {name: reference.run for name, reference in self.references.items()}
+        beside = {f"beside {name}": reference.beside for name, reference in self.references.items() if reference.beside}
         return {"off": self.off, "on": self.on, **others, **beside}
 
 
@@ -174,12 +174,12 @@ _VAR = {
 
 def fixes() -> dict[str, Fix]:
     """The fixes of models and attention, by id, with their cases."""
-    found = {}
+    fixes = {}
     for entry in session.current().catalogue.entries.values():
         if entry.module.startswith("hotfix.models."):
-            found[entry.id] = entry.load()
-            proofs.load(entry.module, found[entry.id])
-    return found
+            fixes[entry.id] = entry.load()
+            proofs.load(entry.module, fixes[entry.id])
+    return fixes
 
 
 def entries(size: str) -> list[Entry]:
@@ -197,12 +197,12 @@ def entries(size: str) -> list[Entry]:
 def releases(chosen: list[Entry]) -> dict[str, list[str]]:
     """The releases that entries need, oldest first, by distribution."""
     runs = [run for entry in chosen for run in entry.runs().values()]
-    found = {
+    releases = {
         "transformers": {run.transformers for run in runs},
         "flash-attn": {run.flash_attn for run in runs},
         "xformers": {run.xformers for run in runs},
     }
-    return {name: sorted((one for one in those if one), key=Version) for name, those in found.items()}
+    return {name: sorted((release for release in those if release), key=Version) for name, those in releases.items()}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def _others() -> Iterator[Entry]:
         if fix.id in (ROTARY, PADDING, VAR):
             continue
         broken, fixed = _CHOSEN.get(fix.id) or _newest(fix)
-        target = next(one for one in fix.targets if broken in SpecifierSet(one.releases))
+        target = next(target for target in fix.targets if broken in SpecifierSet(target.releases))
         off = Run(_case(fix), {"module": target.module, "qualname": target.qualname}, broken, FLASH_ATTN)
         references = {"fixed": Reference(replace(off, transformers=fixed))} if fixed else {}
         yield Entry(f"case/{fix.id}", fix.id, target.key, "bfloat16", off, fix.case_spec.raises, references)
@@ -299,13 +299,13 @@ def _padding_releases(target: Target) -> tuple[str, str]:
         return _INSTEAD[target.qualname]
     kind = (target.module, target.qualname.partition(".")[0])
     ranges = [
-        SpecifierSet(one.releases)
-        for one in fixes()[PADDING].targets
-        if (one.module, one.qualname.partition(".")[0]) == kind
+        SpecifierSet(target.releases)
+        for target in fixes()[PADDING].targets
+        if (target.module, target.qualname.partition(".")[0]) == kind
     ]
-    broken = next(one for one in _BROKEN_IN if one in SpecifierSet(target.releases))
-    later = (one for one in _FIXED_IN if Version(one) > Version(broken))
-    return broken, next(one for one in later if not any(one in broken_in for broken_in in ranges))
+    broken = next(release for release in _BROKEN_IN if release in SpecifierSet(target.releases))
+    later = (release for release in _FIXED_IN if Version(release) > Version(broken))
+    return broken, next(release for release in later if not any(release in broken_in for broken_in in ranges))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def _wide(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
         common = {"dtype": dtype, "attn": "flash_attention_2", "exact": False}
         for module, (broken, fixed) in _ROTARY_RELEASES.items():
             name = module.rpartition("modeling_")[2]
-            target = next(one for one in fixes()[ROTARY].targets if one.module == module)
+            target = next(target for target in fixes()[ROTARY].targets if target.module == module)
             off = Run(
                 "tools.studies.parity.cases:vision", {**common, **sizes["vision"], "module": module}, broken, FLASH_ATTN
             )

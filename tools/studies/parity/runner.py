@@ -149,8 +149,8 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
         problems.append("without hotfix: no error, and the same as fixed")
     if on.error:
         problems.append(f"with hotfix: {on.error}")
-    states = [one for one in (on.results["report"] or {}).get("outcomes", ()) if one["fix"] == entry.fix]
-    if not any(one["state"] == "applied" for one in states):
+    states = [outcome for outcome in (on.results["report"] or {}).get("outcomes", ()) if outcome["fix"] == entry.fix]
+    if not any(state["state"] == "applied" for state in states):
         problems.append(f"with hotfix: not applied: {states}")
     compared = {}
     for name, reference in entry.references.items():
@@ -162,7 +162,7 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
             compared[name] = compare(on.tensors, other.tensors)
             if beside is not None and not beside.error:
                 compared[name]["eager in the same dtype"] = compare(beside.tensors, other.tensors)["distance"]
-            problems += [f"{name}: {one}" for one in _differences(reference, on, other, beside)]
+            problems += [f"{name}: {problem}" for problem in _differences(reference, on, other, beside)]
             compared[name]["release"] = reference.run.transformers
             compared[name]["reason"] = reference.reason
     return {
@@ -176,7 +176,7 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
         "after": {"error": on.error, "tensors": len(on.tensors), "peak_bytes": on.results.get("peak_bytes")},
         "against": compared,
         "problems": problems,
-        "seconds": {name: one.results["seconds"] for name, one in done.items()},
+        "seconds": {name: run.results["seconds"] for name, run in done.items()},
     }
 
 
@@ -193,8 +193,8 @@ def compare(ours: Mapping[str, torch.Tensor], theirs: Mapping[str, torch.Tensor]
     only = sorted(set(ours) ^ set(theirs))
     worst = max(numbers, key=lambda name: _nan_last(numbers[name]["distance"]), default=None)
     return {
-        "bitwise": bool(numbers) and not only and all(one["bitwise"] for one in numbers.values()),
-        **{key: max((one[key] for one in numbers.values()), key=_nan_last, default=None) for key in _NUMBERS},
+        "bitwise": bool(numbers) and not only and all(measured["bitwise"] for measured in numbers.values()),
+        **{key: max((measured[key] for measured in numbers.values()), key=_nan_last, default=None) for key in _NUMBERS},
         "worst": worst,
         "only": only,
         "tensors": len(numbers),
@@ -205,7 +205,7 @@ def machine(device: str) -> dict[str, Any]:
     """The device, the driver and the versions that all runs share; the date is that of this machine's clock."""
     import torch
 
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kind": device,
         "device": platform.processor() or platform.machine(),
@@ -222,24 +222,26 @@ def machine(device: str) -> dict[str, Any]:
     if device == "cuda":
         properties = torch.cuda.get_device_properties(0)
         capability = f"{properties.major}.{properties.minor}"
-        found |= {"device": properties.name, "capability": capability, "memory": properties.total_memory}
+        facts |= {"device": properties.name, "capability": capability, "memory": properties.total_memory}
         asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
         if shutil.which(asked[0]):
             answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
-            found["driver"] = answer[0] if answer else None
-    return found
+            facts["driver"] = answer[0] if answer else None
+    return facts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     options = _parser().parse_args(arguments)
-    chosen = [one for one in entries(options.size or _size_for(options.device)) if _is_chosen(one.name, options.only)]
+    chosen = [
+        entry for entry in entries(options.size or _size_for(options.device)) if _is_chosen(entry.name, options.only)
+    ]
     if options.list:
-        print("\n".join(one.name for one in chosen))
+        print("\n".join(entry.name for entry in chosen))
         return 0
     place = usual_place(options.device, options.overlays, options.kernels, options.timeout)
     book = _opened(options.out, place, options.fresh)
-    todo = [one for one in chosen if not _is_right(book["entries"].get(one.name))]
+    todo = [entry for entry in chosen if not _is_right(book["entries"].get(entry.name))]
     print(f"{len(chosen)} entries, {len(chosen) - len(todo)} of them done; results in {options.out}", flush=True)
     _carry_out(todo, place, options, book)
     if options.cost:
@@ -247,9 +249,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         book["cost"] = measure(place, options.size or _size_for(options.device))
         _write(options.out, book)
-    wrong = [one for one in chosen if not _is_right(book["entries"].get(one.name))]
-    for one in wrong:
-        print(f"{one.name}: {book['entries'].get(one.name, {}).get('problems', 'not run')}")
+    wrong = [entry for entry in chosen if not _is_right(book["entries"].get(entry.name))]
+    for entry in wrong:
+        print(f"{entry.name}: {book['entries'].get(entry.name, {}).get('problems', 'not run')}")
     print(f"{len(chosen) - len(wrong)} of {len(chosen)} entries are right.")
     return 1 if wrong else 0
 
@@ -263,9 +265,9 @@ def usual_place(device: str, overlays: Path | None = None, kernels: Path | None 
         kernels: instead of those in ``built/``.
         timeout: as in `Place`.
     """
-    found = overlays or unpacked(ARCHIVE, OVERLAYS)
+    folder = overlays or unpacked(ARCHIVE, OVERLAYS)
     compiled = kernels or (BUILT if list(BUILT.glob("flash_attn_2_cuda*.so")) else None)
-    return Place(device, found and found.resolve(), compiled and compiled.resolve(), timeout)
+    return Place(device, folder and folder.resolve(), compiled and compiled.resolve(), timeout)
 
 
 def unpacked(archive: Path, folder: Path) -> Path | None:
@@ -325,13 +327,13 @@ def _ended(command: list[str], env: Mapping[str, str], at: Path, timeout: float)
     return ["ProcessDied", f"status {status}: {text[-500:]}", text] if status else None
 
 
-def _difference(one: torch.Tensor, other: torch.Tensor) -> dict[str, Any]:
+def _difference(tensor: torch.Tensor, other: torch.Tensor) -> dict[str, Any]:
     import torch
 
-    if one.shape != other.shape:
+    if tensor.shape != other.shape:
         return {"bitwise": False, **dict.fromkeys(_NUMBERS, math.inf)}
-    same = one.dtype == other.dtype and torch.equal(one, other)
-    gap, size = (one.double() - other.double()), other.double()
+    same = tensor.dtype == other.dtype and torch.equal(tensor, other)
+    gap, size = (tensor.double() - other.double()), other.double()
     largest, norm = float(size.abs().amax() if size.numel() else 0), float(size.norm())
     furthest = float(gap.abs().amax() if gap.numel() else 0)
     return {
@@ -351,22 +353,22 @@ def _differences(reference: Reference, on: Done, other: Done, beside: Done | Non
         yield "nothing to compare"
     compiled = any("backward" in name and "extension" in words for name, words in on.results["kernels"].items())
     for name in sorted(set(on.tensors) & set(other.tensors)):
-        found = _difference(on.tensors[name], other.tensors[name])
+        difference = _difference(on.tensors[name], other.tensors[name])
         if reference.beside is not None:
             if beside is None or beside.error:
                 yield f"eager attention: {beside.error if beside else 'not run'}"
                 return
             yardstick = _difference(beside.tensors[name], other.tensors[name])["distance"]
-            if not found["distance"] <= 2 * yardstick:
-                yield f"{name} is {found['distance']:.2e} away, eager attention {yardstick:.2e}"
+            if not difference["distance"] <= 2 * yardstick:
+                yield f"{name} is {difference['distance']:.2e} away, eager attention {yardstick:.2e}"
             continue
         bound = reference.bound
         if not bound and compiled and name.startswith("gradient"):
             # The compiled backward adds up the gradient of the queries in no fixed order, unless it is told otherwise,
             # which the vision encoders and VAR do not.
             bound = 2e-2 if on.tensors[name].dtype.itemsize == 2 else 4e-3
-        if not (found["bitwise"] if bound == 0 else found["relative"] <= bound):
-            yield f"{name} differs by {found['relative']:.2e} of its largest number, allowed are {bound}"
+        if not (difference["bitwise"] if bound == 0 else difference["relative"] <= bound):
+            yield f"{name} differs by {difference['relative']:.2e} of its largest number, allowed are {bound}"
 
 
 def _nan_last(value: float) -> float:

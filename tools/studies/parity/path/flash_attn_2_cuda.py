@@ -17,7 +17,7 @@ def _as_a_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def kernel(*args: Any) -> Any:
-        device = next(one for one in args if isinstance(one, torch.Tensor)).device
+        device = next(argument for argument in args if isinstance(argument, torch.Tensor)).device
         with device, torch.autocast(device.type, enabled=False):
             return function(*args)
 
