@@ -143,7 +143,7 @@ def test_a_function_is_found_as_its_file_has_it_or_refused(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "other", "same"),
     [
         ("1", "1", True),
         ("1", "1.0", False),
