@@ -1,6 +1,7 @@
-"""What the files of a checkpoint show of the bugs that hotfix repairs, asked by ``hotfix check-model`` alone.
+"""The bugs that the files of a checkpoint show, for ``hotfix check-model``.
 
-`rules` has a function for each fix that has such a rule, under the name of the fix; `_checkpoint` is what they look at.
+`rules` has a function for each fix with such a rule, under the name of the fix. `_checkpoint` has the data that rules
+take.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ def by_fix() -> Mapping[str, Rule]:
 
 
 def of_fix(id: str, checkpoint: Checkpoint, version: Version, release: Release) -> Iterator[Misreading]:
-    """What the rule of a fix finds, each with the fix that brings it into the form of the release.
+    """The results of the rule of a fix, each with the id of that fix, which converts the files for the release.
 
     Args:
-        id: of the fix.
-        checkpoint: what was read.
+        id: id of the fix.
+        checkpoint: the checkpoint.
         version: the release.
-        release: its source, as far as configurations go.
+        release: the source of the release that reads configurations.
     """
     return (replace(misreading, fixes=(id,)) for misreading in by_fix()[id](checkpoint, version, release))

@@ -1,4 +1,4 @@
-"""What was read of a checkpoint, and what a release makes of it: what the rules of fixes and the command share."""
+"""The files of a checkpoint and their misreadings by a release: data for the rules of fixes and for the command."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _FUSED = (".experts.gate_up_proj", ".experts.down_proj")
 
 
 class Effect(str, Enum):
-    """What a release makes of something in a checkpoint."""
+    """The effect of an entry of a checkpoint in a release."""
 
-    MISREAD = "misread"  #: it loads, and is not what was saved
+    MISREAD = "misread"  #: it loads, but differs from what was saved
     REFUSED = "refused"  #: an error
-    LACKING = "lacking"  #: the release has no such model at all
-    NOTE = "note"  #: it does no harm, or could not be judged
+    LACKING = "lacking"  #: the release has no such model
+    NOTE = "note"  #: it has no effect, or could not be judged
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Misreading:
     """One thing that a release misreads or refuses.
 
     Attributes:
-        file: in which it stands.
-        key: where in it; empty for the file as a whole.
-        effect: what becomes of it.
-        sentence: why.
-        fixes: ids of fixes that bring it into the form that the release understands; empty where there is none.
+        file: the file that has it.
+        key: its key in the file; empty for the whole file.
+        effect: the effect.
+        sentence: the reason.
+        fixes: ids of fixes that convert it to the form of the release; empty if there is none.
     """
 
     file: str
@@ -70,17 +70,17 @@ class Misreading:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was read of a folder.
+    """The files of a checkpoint folder.
 
     Attributes:
         folder: the folder.
         files: the names of all files in it.
-        json: the content of each JSON file that is looked at, by name.
-        keys: the names of all weights; of files that are no safetensors nothing is known.
-        formats: what the header of each file of weights says of its format; None where it says nothing.
-        unreadable: what nobody can read, and why, by name.
-        unread: what was not looked at, and why, by name; a release may read it.
-        shapes: of the weights, by name, as far as headers were read.
+        json: the content of each relevant JSON file, by name.
+        keys: the names of all weights in safetensors files; other files are not read.
+        formats: the format in the header of each file of weights; None if the header has none.
+        unreadable: files that cannot be read, with the reason, by name.
+        unread: files that were not read, with the reason, by name; a release may read them.
+        shapes: the shapes of the weights in the headers that were read, by name.
     """
 
     folder: Path
@@ -102,12 +102,12 @@ class Checkpoint:
 
     @property
     def model_type(self) -> str:
-        """What kind of model it is; empty where it does not say so."""
+        """The ``model_type``; empty if there is none."""
         return str(self.config.get("model_type", ""))
 
     @property
     def writer(self) -> str:
-        """The release that wrote it, by its own words; empty where there are none."""
+        """The release that wrote it, according to its files; empty if they do not name one."""
         for name in (CONFIG, "generation_config.json"):
             said = self.json.get(name, {}).get("transformers_version")
             if said:
@@ -116,16 +116,16 @@ class Checkpoint:
 
     @property
     def needs_code(self) -> bool:
-        """Whether its model comes as code with it."""
+        """Whether it has the code of its model."""
         return "AutoConfig" in dictionary(self.config.get("auto_map"))
 
     def translation(self, release: forms.Release) -> Sequence[forms.Finding]:
-        """What a release misreads in the configuration; kept, since several rules ask for it."""
+        """The entries of the configuration that a release misreads; cached, since several rules need them."""
         if id(release) not in self._translations:
             self._translations[id(release)] = release, forms.configuration(self.config, release)[1]
         return self._translations[id(release)][1]
 
-    # What the rules ask of the names of weights. It is asked for each release, and a checkpoint may have many.
+    # Facts about the names of weights, cached because rules need them for each release, and a checkpoint may have many.
 
     @cached_property
     def new_layout(self) -> str:
@@ -160,7 +160,7 @@ class Checkpoint:
 
 
 def configurations(config: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """A configuration and those in it, each with the beginning of its keys."""
+    """A configuration and all nested ones, each with the prefix of its keys."""
     yield at, config
     for key, value in config.items():
         if key.endswith("_config") and isinstance(value, dict):
@@ -168,12 +168,12 @@ def configurations(config: Mapping[str, Any], at: str = "") -> Iterator[tuple[st
 
 
 def dictionary(value: Any) -> Mapping[str, Any]:
-    """A value, or an empty dictionary where it is none."""
+    """A value, or an empty dictionary if it is not a dictionary."""
     return value if isinstance(value, dict) else {}
 
 
 def parsed(text: str) -> Optional[Version]:
-    """A version; None where a text is none."""
+    """A version; None if the text is not one."""
     try:
         return Version(text) if len(text) <= _LONGEST else None
     except InvalidVersion:

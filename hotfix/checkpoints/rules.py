@@ -1,8 +1,8 @@
-"""What the files of a checkpoint show of a bug: a rule for each fix that has one, under the name of its module.
+"""The bugs that the files of a checkpoint show: a rule for each fix that has one, under the name of its module.
 
-A rule takes the checkpoint and the release, and yields what that release would misread or refuse without the fix. It is
-asked for releases alone in which the fix has targets that are broken, so that it names a release only where files tell
-less than the fix. No library is imported, and nothing is read but what `Checkpoint` has.
+A rule takes the checkpoint and the release, and yields the entries that the release would misread or refuse without the
+fix. It is called only for releases in which the fix has broken targets, so it checks a release itself only if the
+targets do not decide it. Rules import no library, and read nothing but the `Checkpoint`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from ._checkpoint import (
     parsed,
 )
 
-_BASE_IS_TEXT = ("gemma3", "shieldgemma2")  # before 4.52 they loaded these names into their model of text alone
-_NAMED_TWICE = "5.4 and 5.5 name weights so; this release leaves them and initialises its own at random."
+_BASE_IS_TEXT = ("gemma3", "shieldgemma2")  # before 4.52 they loaded these names into their text model only
+_NAMED_TWICE = "Only 5.4 and 5.5 use these names; this release ignores the weights and initializes its own at random."
 _NEW = Version("4.52.0")
-"""The first release that names weights in the newer way."""
+"""The first release with the new names of weights."""
 _EXPERTS = {
     "qwen3_moe": (128, Version("5.1.0")),
     "qwen3_omni_moe_talker_text": (128, Version("5.1.0")),
     "qwen3_vl_moe_text": (60, Version("5.4.0")),
 }
-"""By type the number of experts that a class takes where it is told of none, and the first that knows both keys."""
+"""By model type: the default number of experts, and the first release that reads both keys."""
 _WITH_TEMPLATE = ("LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer")
 _TOWERS = ("clip_vision_model", "siglip_vision_model")
 
@@ -45,26 +45,26 @@ _TOWERS = ("clip_vision_model", "siglip_vision_model")
 def chat_template_jinja_file_ignored(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """Chat templates in a file of their own."""
+    """A chat template in its own file."""
     name = "chat_template.jinja"
     inside = checkpoint.json.get(TOKENIZER_CONFIG, {}).get("chat_template")
     if name in checkpoint.files and not inside:
-        sentence = "The tokenizer of this release reads no such file: it has no chat template."
+        sentence = "The tokenizer of this release does not read this file, so it has no chat template."
         yield Misreading(name, "", Effect.MISREAD, sentence)
 
 
 def extra_special_tokens_list(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """A list of further special tokens, where a release looks for names of them."""
+    """A list of extra special tokens, for a release that expects a dictionary."""
     given = checkpoint.json.get(TOKENIZER_CONFIG, {}).get("extra_special_tokens")
     if isinstance(given, list) and version >= Version("4.47.0"):
-        sentence = "It is a list, and this release asks for its keys: AttributeError."
+        sentence = "It is a list, and this release expects a dictionary: AttributeError."
         yield Misreading(TOKENIZER_CONFIG, "extra_special_tokens", Effect.REFUSED, sentence)
 
 
 def gemma3_two_layouts_into_base(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """Names of weights that 5.4 and 5.5 alone have written, of models that once had a model of text as base."""
+    """Names of weights that only 5.4 and 5.5 write, for models whose base was a text model."""
     if checkpoint.needs_code or release.class_of(checkpoint.model_type) is None:
         return
     if version < _NEW and _is_read_into_base(checkpoint):
@@ -74,7 +74,7 @@ def gemma3_two_layouts_into_base(
 def phi3_longrope_type_refused(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """The word for the rotary embeddings of Phi-3."""
+    """The name of the rotary embedding type of Phi-3."""
     understood = release.class_of(checkpoint.model_type)
     given = checkpoint.config.get("rope_scaling")
     if understood is None or not isinstance(given, Mapping) or release.knows_rope_parameters():
@@ -82,22 +82,22 @@ def phi3_longrope_type_refused(
     is_known = "longrope" in understood.types
     spelled = given.get("rope_type") or given.get("type")
     if is_known and spelled == "longrope" and '"su"' in understood.text and '"longrope"' not in understood.text:
-        sentence = f"{understood.name} of this release knows the type 'longrope' as 'su', and refuses any other word."
+        sentence = f"{understood.name} of this release calls the type 'longrope' 'su', and refuses other names."
         yield Misreading(CONFIG, "rope_scaling.type", Effect.REFUSED, sentence)
 
 
 def processor_config_nested(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Processors that are written into one file."""
+    """Several processors in one file."""
     described = checkpoint.json.get(PROCESSOR, {})
     for key in ("image_processor", "video_processor", "feature_extractor"):
         own = "video_preprocessor_config.json" if key == "video_processor" else "preprocessor_config.json"
         if isinstance(described.get(key), dict) and own not in checkpoint.files:
-            sentence = f"This release looks for it in {own}, which is not there."
+            sentence = f"This release looks for it in {own}, which does not exist."
             yield Misreading(PROCESSOR, key, Effect.REFUSED, sentence)
 
 
 def qwen3_moe_experts_key(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """How many experts a model has, under the key of 5.x."""
+    """The number of experts, under the key of 5.x."""
     if checkpoint.needs_code or release.class_of(checkpoint.model_type) is None:
         return
     for at, config in configurations(checkpoint.config):
@@ -105,14 +105,14 @@ def qwen3_moe_experts_key(checkpoint: Checkpoint, version: Version, release: for
         number = config.get("num_local_experts")
         if default and version < since and "num_experts" not in config and number not in (None, default):
             sentence = (
-                f"It is {number}; this release looks for num_experts and takes {default}: weights do not fit. "
-                f"{since} is the first that knows both keys."
+                f"It is {number}; this release reads num_experts only and uses its default {default}, so the weights "
+                f"do not fit. {since} is the first release that reads both keys."
             )
             yield Misreading(CONFIG, f"{at}num_local_experts", Effect.REFUSED, sentence)
 
 
 def safetensors_metadata_none(checkpoint: Checkpoint, version: Version, release: forms.Release) -> Iterator[Misreading]:
-    """Files of weights that do not say in which framework's form they are."""
+    """Files of weights that do not name their framework."""
     for name, said in checkpoint.formats.items():
         if said is None:
             sentence = "Its header names no format: AttributeError: 'NoneType' object has no attribute 'get'."
@@ -122,82 +122,82 @@ def safetensors_metadata_none(checkpoint: Checkpoint, version: Version, release:
 def tokenizer_class_tokenizersbackend(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """The class of tokenizers that 5.x writes."""
+    """The tokenizer class that 5.x writes."""
     described = checkpoint.json.get(TOKENIZER_CONFIG, {})
     name = described.get("tokenizer_class")
     if name == "TokenizersBackend" and "AutoTokenizer" not in dictionary(described.get("auto_map")):
-        sentence = f"{name} came with 5.0.0; AutoTokenizer of this release refuses it."
+        sentence = f"{name} is new in 5.0.0; AutoTokenizer of this release refuses it."
         yield Misreading(TOKENIZER_CONFIG, "tokenizer_class", Effect.REFUSED, sentence)
 
 
 def tokenizer_local_config_dict(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """A large tokenizer in a folder in which there is a configuration."""
+    """A large tokenizer in a folder with a configuration."""
     vocabulary = dictionary(checkpoint.json.get(TOKENIZER, {}).get("model")).get("vocab")
     size = len(vocabulary) if isinstance(vocabulary, (dict, list)) else 0
     writer = parsed(str(checkpoint.config.get("transformers_version", "")))
     if size > 100_000 and writer is not None and writer <= version:
-        sentence = f"It has {size} tokens, and beside {CONFIG} this release loads none with more than 100,000."
+        sentence = f"It has {size} tokens; with a {CONFIG} next to it, this release loads at most 100,000."
         yield Misreading(TOKENIZER, "model.vocab", Effect.REFUSED, sentence)
 
 
 def tokenizers_modelwrapper_merges_list(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """The form in which tokenizers 0.20 and later write their merges."""
+    """Merges in the form of tokenizers 0.20 and later."""
     written = dictionary(checkpoint.json.get(TOKENIZER, {}).get("model")).get("merges")
     is_new = isinstance(written, list) and bool(written) and isinstance(written[0], list)
     if is_new:
-        sentence = "They are pairs; the package tokenizers before 0.20, which this release asks for, takes texts only."
+        sentence = "They are pairs; this release needs tokenizers before 0.20, which only reads strings."
         yield Misreading(TOKENIZER, "model.merges", Effect.REFUSED, sentence)
 
 
 def torch_dtype_key_dtype_in_v4(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """The dtype in config.json, which 4.x looks for under another name."""
+    """The dtype in config.json, which 4.x reads under another name."""
     if checkpoint.needs_code:
         return
     for translated in checkpoint.translation(release):
         if translated.key.rpartition(".")[2] == "dtype":
-            sentence = f'{translated.sentence} `torch_dtype="auto"` goes by the weights.'
+            sentence = f'{translated.sentence} `torch_dtype="auto"` uses the dtype of the weights.'
             yield Misreading(translated.file, translated.key, Effect.NOTE, sentence)
 
 
 def v5_add_bos_token_not_written(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """What is put around a text, which 5.x does not write down."""
+    """Special tokens at the ends of a text, whose flags 5.x does not save."""
     described = checkpoint.json.get(TOKENIZER_CONFIG, {})
     name = str(described.get("tokenizer_class", ""))
     if name.replace("TokenizerFast", "Tokenizer") not in _WITH_TEMPLATE:
         return
-    meant, forms_of_ends = tokenizer_forms.ends_of_template(described, checkpoint.json.get(TOKENIZER, {}))
-    if forms_of_ends and (meant["add_bos_token"], meant["add_eos_token"]) != (True, False):
-        sentence = f"{forms_of_ends[0].sentence} {name} of this release puts the token for the beginning before a text."
+    meant, findings = tokenizer_forms.ends_of_template(described, checkpoint.json.get(TOKENIZER, {}))
+    if findings and (meant["add_bos_token"], meant["add_eos_token"]) != (True, False):
+        sentence = f"{findings[0].sentence} {name} of this release adds the begin-of-sequence token."
         yield Misreading(TOKENIZER_CONFIG, "add_bos_token", Effect.MISREAD, sentence)
 
 
 def v5_additional_special_tokens_lost(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """A list of special tokens beside an empty dictionary of them."""
+    """A list of special tokens next to an empty dictionary of them."""
     described = checkpoint.json.get(TOKENIZER_CONFIG, {})
     key = "additional_special_tokens"
     empty = "extra_special_tokens" in described and not described["extra_special_tokens"]
     if described.get(key) and empty:
-        sentence = "This release takes the empty extra_special_tokens in its place: they are special no more."
+        sentence = "This release uses the empty extra_special_tokens instead, so these tokens are no longer special."
         yield Misreading(TOKENIZER_CONFIG, key, Effect.MISREAD, sentence)
 
 
 def v5_gpt_neox_rotary_pct_lost(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """How much of a head GPT-NeoX rotates."""
+    """The share of a head that GPT-NeoX rotates."""
     said = dictionary(checkpoint.config.get("rope_parameters")).get("partial_rotary_factor")
     if checkpoint.model_type == "gpt_neox" and said not in (None, 0.25):
-        sentence = f"It is {said}, and this release writes {checkpoint.config.get('rotary_pct', 0.25)} over it."
+        sentence = f"It is {said}, and this release overwrites it with {checkpoint.config.get('rotary_pct', 0.25)}."
         key = "rope_parameters.partial_rotary_factor"
         yield Misreading(CONFIG, key, Effect.MISREAD, sentence)
 
@@ -205,7 +205,7 @@ def v5_gpt_neox_rotary_pct_lost(
 def v5_rope_parameters_ignored_by_v4(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """What 5.x has written of rotary embeddings into config.json, and 4.x reads under other names."""
+    """Rotary embedding parameters of 5.x in config.json, which 4.x reads under other names."""
     if checkpoint.needs_code:
         return
     for translated in checkpoint.translation(release):
@@ -216,13 +216,13 @@ def v5_rope_parameters_ignored_by_v4(
 def vlm_checkpoint_key_layout_new_to_old(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:
-    """Names of weights of models of text and pictures that a release does not look for."""
+    """Names of weights of vision-language models that a release does not know."""
     file = _file_of(checkpoint)
     if checkpoint.needs_code or release.class_of(checkpoint.model_type) is None:
         return
     new = checkpoint.new_layout if version < _NEW else ""
     if new and not _is_read_into_base(checkpoint):
-        sentence = "Weights are named so since 4.52; this release leaves them and initialises its own at random."
+        sentence = "These names are new in 4.52; this release ignores the weights and initializes its own at random."
         yield Misreading(file, new, Effect.MISREAD, _NAMED_TWICE if new.startswith(TWO_LAYOUTS) else sentence)
     both = checkpoint.two_layouts
     if both and not new and not Version("5.4.0") <= version < Version("5.6.0") and version < Version("5.9.0"):
@@ -230,7 +230,7 @@ def vlm_checkpoint_key_layout_new_to_old(
     tower = checkpoint.tower
     kind = dictionary(checkpoint.config.get("vision_config")).get("model_type", "clip_vision_model")
     if tower and version < Version("5.6.0") and kind in _TOWERS and not tower.startswith("vision_model."):
-        sentence = "Towers have a module `vision_model` before 5.6, which looks for it and initialises it at random."
+        sentence = "Before 5.6, towers have a module `vision_model`; this release initializes it at random."
         yield Misreading(file, tower, Effect.MISREAD, sentence)
 
 
@@ -238,10 +238,10 @@ def vlm_checkpoint_key_layout_new_to_old(
 
 
 def _file_of(checkpoint: Checkpoint) -> str:
-    """The file that has the names of the weights."""
+    """The file with the names of the weights."""
     return INDEX if INDEX in checkpoint.files else SINGLE
 
 
 def _is_read_into_base(checkpoint: Checkpoint) -> bool:
-    """Whether a release before `NEW` reads what has two layouts into the model of text of this model."""
+    """Whether a release before `_NEW` loads weights in two layouts into the text model of this model."""
     return checkpoint.new_layout.startswith(TWO_LAYOUTS) and checkpoint.model_type in _BASE_IS_TEXT

@@ -20,7 +20,7 @@ from .policy import Policy
 
 
 class State(str, Enum):
-    """What hotfix did with a target."""
+    """The state of a target."""
 
     APPLIED = "applied"  #: the fix is in place
     OBSERVED = "observed"  #: not repaired; its calls are counted (``HOTFIX_MODE=observe``)

@@ -13,7 +13,7 @@ Nothing of this happens at start-up: the catalogue looks for plugins when the fi
 reads the ``entry_points.txt`` files directly. ``importlib.metadata`` takes 50 to 75 ms in an environment of 300
 packages, ten times as long.
 
-Only what is installed counts, or stands in a folder that PYTHONPATH names: nothing is loaded from the working
+Only installed packages count, and packages in a folder that PYTHONPATH names; nothing is loaded from the working
 directory.
 
 If importing a plugin takes longer than `_SECONDS`, a line on stderr names it, so that the user can find one that hangs.

@@ -1,5 +1,5 @@
-"""Tables about every release, for the command and the tools: none is read in a program that uses hotfix.
+"""Tables about every release, for the command and the tools. A program that uses hotfix reads none of them.
 
-`symbols` has the names that came and went, `by_release` what each release understands of configurations;
-``unrepaired.json`` and ``titles.json`` are the known bugs that only an upgrade ends (`hotfix.commands.bugs`).
+`symbols` has the names that were added or removed, `by_release` the source that reads configurations.
+``unrepaired.json`` and ``titles.json`` have the known bugs that only an upgrade fixes (`hotfix.commands.bugs`).
 """

@@ -1,10 +1,10 @@
-"""What every examined release understands of configurations, without its wheel: distilled source for `forms`.
+"""The source of every examined release that decides how it reads configurations, distilled for `forms`.
 
-``by_release.json.xz`` is written by ``python -m tools.by_release`` from the wheels. Of each module that `forms` reads
-it has what that goes by (the tables of model types, classes with the arguments that are asked for, the words that are
-looked for), as a text that gives the same answers as the whole. What is looked for elsewhere is not there.
+``python -m tools.by_release`` writes ``by_release.json.xz`` from the wheels. For each module that `forms` reads, it has
+the relevant parts (tables of model types, classes with their arguments, words), as source that gives the same results
+as the whole module. Everything else is left out.
 
-The standard library only. The file is read when it is first asked for.
+This module needs only the standard library and reads the file at first use.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ DATA = Path(__file__).with_suffix(".json.xz")
 
 @memo
 def releases() -> tuple[Version, ...]:
-    """The releases that are known, oldest first."""
+    """The known releases, oldest first."""
     return tuple(map(Version, _data()["releases"]))
 
 
 def reader(release: Version) -> Optional[Reader]:
-    """How to get the distilled source of a module of a release; None for a release that is not known.
+    """A function that returns the distilled source of a module; None for an unknown release.
 
     Args:
-        release: of transformers.
+        release: a release of transformers.
     """
     if release not in releases():
         return None
@@ -50,23 +50,23 @@ def reader(release: Version) -> Optional[Reader]:
 
 @memo
 def source_of(release: Version) -> Release:
-    """The same as what `forms` takes; kept, since it keeps what it has read.
+    """The same in the form that `forms` takes; cached, since it caches the modules that it has read.
 
     Args:
         release: one of `releases`.
 
     Raises:
-        LookupError: nothing is known of it.
+        LookupError: the release is not known.
     """
     read = reader(release)
     if read is None:
-        raise LookupError(f"nothing is known of {release}")
+        raise LookupError(f"transformers {release} is not in {DATA.name}")
     return Release(read)
 
 
 @memo
 def model_types() -> dict[str, tuple[Version, Version]]:
-    """Every model type that some release has: the first release that has it, and the last."""
+    """The first and the last release with each model type."""
     ranges: dict[str, tuple[Version, Version]] = {}
     known = releases()
     for model_type, runs in _data()["model_types"].items():
@@ -75,7 +75,7 @@ def model_types() -> dict[str, tuple[Version, Version]]:
 
 
 def _tables(number: int) -> str:
-    """The tables of model types of a release, as source: what `Release` looks for in it."""
+    """The tables of model types of a release, as the source that `Release` reads."""
     names, folders, deprecated = {}, {}, []
     for model_type, runs in _data()["model_types"].items():
         for first, last, folder, name in runs:

@@ -1,17 +1,17 @@
-"""Which names a release of transformers has, of those that some release has taken away.
+"""The releases of transformers that have a name, for all names that some release has removed.
 
-The table, ``symbols.txt.xz``, is written by ``tools/symbols.py`` from the wheels. Its first line lists the releases;
-every other one is a module, the releases that have it where not all do, and the names that are gone in some release
-which has the module still::
+``tools/symbols.py`` writes the table, ``symbols.txt.xz``, from the wheels. Its first line lists the releases. Every
+other line has a module, the releases that have it (if not all do), and the names that are missing in some release that
+still has the module::
 
     modeling_utils|0-67 Conv1D find_pruneable_heads_and_indices|0-36 shard_checkpoint
 
-Releases are numbers in the first line, in runs (``0-36,77-119``). ``TF*`` stands for all names that begin so and have
-no row of their own. What is not in the table was never there, or always since it came: of that nothing is said. The
-arguments of a few classes stand as the names of a module ``training_args:TrainingArguments()``.
+Releases are positions in the first line, in runs (``0-36,77-119``). ``TF*`` means all names with this beginning and
+without an entry of their own. A name that is not in the table never existed, or was never removed. The arguments of a
+few classes are listed as names of a module ``training_args:TrainingArguments()``.
 
-What begins with ``@`` is about more names, and only about when they came, and when they went: model types, folders of
-models, public names, shared modules and what is in these. ``+`` is before the first release, ``-`` before the last::
+Lines that begin with ``@`` only have the first and last release of further names: model types, folders of models,
+public names, shared modules and their names. ``+`` precedes the first release, ``-`` the last::
 
     @model types|+3 qwen2|+6 gemma|-76 tvlt
 """
@@ -28,16 +28,16 @@ from .._support.memo import memo
 FILE = Path(__file__).with_name("symbols.txt.xz")
 PACKAGE = "transformers"
 AGES = "@"
-"""Before the rows that say only when names came and went."""
+"""The beginning of lines that only have the first and last release of names."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What the table says of a module.
+    """The line of a module.
 
     Attributes:
-        present: the releases that have it; None if that is not known: all, or none.
-        names: of the names that not all of these have, the releases that do.
+        present: the releases that have the module; None if that is not known: all, or none.
+        names: the releases that have each name, for names that not all of these releases have.
     """
 
     present: Optional[frozenset[int]]
@@ -57,12 +57,12 @@ class Table:
     modules: Mapping[str, Row]
 
     def with_module(self, module: str) -> Optional[frozenset[int]]:
-        """The releases, as numbers, that have a module; None where nothing is known that lacks it."""
+        """The releases that have a module, as numbers; None if no release is known to lack it."""
         rows = [self.modules[pattern] for pattern in _patterns(module) if pattern in self.modules]
         return next((row.present for row in rows if row.present is not None), None)
 
     def with_name(self, module: str, name: str) -> Optional[frozenset[int]]:
-        """The releases that have a name of a module, or a submodule; None where nothing is known that lacks it."""
+        """The releases that have a name or a submodule of a module; None if no release is known to lack it."""
         there = self.with_module(module)
         row = self.modules.get(module)
         named = None
@@ -83,7 +83,7 @@ class Table:
 
 
 def _patterns(module: str) -> tuple[str, ...]:
-    """The rows that may say of a module where it is: its own, and the one for its framework."""
+    """The lines that may have the releases of a module: its own, and that of its framework."""
     last = module.rpartition(".")[2]
     return (
         module,
@@ -97,7 +97,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 @memo
 def table() -> Table:
-    """The table, read.
+    """Read the table.
 
     Raises:
         ImportError: this Python was built without lzma.
@@ -119,7 +119,7 @@ def table() -> Table:
 
 @memo
 def ages() -> Mapping[str, Mapping[str, tuple[str, str]]]:
-    """By place and name the first and the last release that have it; empty where that is the end of what is examined.
+    """The first and the last release that have a name, by place and name; empty at the ends of the examined range.
 
     Raises:
         ImportError: this Python was built without lzma.

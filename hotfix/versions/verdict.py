@@ -67,7 +67,7 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
 
 
 def judge_installed(fix: Fix, target: Target) -> Judgement:
-    """Judge one target from what is installed, without importing it."""
+    """Judge one target in the installed release, without importing it."""
     return judge(fix, target, read_installed)
 
 

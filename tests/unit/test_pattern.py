@@ -380,7 +380,7 @@ def test_a_fix_tells_no_prefilter_where_one_of_its_rewrites_has_none():
         ("# nothing", "a", ValueError, "an old piece is empty"),
         ("f(*__A, *__B)", "f(*__A)", ValueError, "two placeholders for any number in one list"),
         ("if x:\n    *__A\n    y\n    *__B", "y", ValueError, "two placeholders for any number in one list"),
-        ("*__A\nx = 1", "*__A", ValueError, "inside of a block"),
+        ("*__A\nx = 1", "*__A", ValueError, "inside a block"),
     ],
 )
 def test_pieces_that_cannot_be_are_refused(old, new, error, words):
