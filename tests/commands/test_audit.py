@@ -31,7 +31,7 @@ def test_json_is_alone_on_stdout():
         ((), 2, "hotfix audit -- python train.py"),
         (("--",), 2, "hotfix audit -- torchrun train.py"),
         (("--", "no-such-program"), 127, "no-such-program"),
-        (("here", "python", "train.py"), 2, "here: "),
+        (("here", "python", "train.py"), 2, "python: "),
     ],
 )
 def test_what_cannot_be_run_is_one_clear_error(words, status, what):
