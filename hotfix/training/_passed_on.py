@@ -177,7 +177,7 @@ def may_move_labels(function: Any, owner: Any = None) -> bool:
     """
     if function is None or not _reason(function, "", "transformers"):
         return False
-    return any(_code_moves_labels(code) for code in _codes(function, owner))
+    return any(_code_moves_labels(code) for code in _codes(function, type(owner)))
 
 
 def _code_moves_labels(code: types.CodeType) -> bool:
@@ -195,8 +195,9 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
     """
     if function is None or not _reason(function, "", "transformers"):
         return False
-    definitions = filter(None, map(_definition, _codes(function, owner)))
-    return any(_extends_labels(node) for definition in definitions for node in ast.walk(definition))
+    inner = _function(function)
+    check = _extends if isinstance(inner, types.FunctionType) else _extends.__wrapped__  # others may have no hash
+    return check(inner, type(owner))
 
 
 def is_number_as_counted(fix: str, trainer: Any, name: str) -> bool:
@@ -222,8 +223,8 @@ def says(function: Any, pattern: re.Pattern[str]) -> bool:
     )
 
 
-def _codes(function: Any, owner: Any = None) -> Iterator[types.CodeType]:
-    """The code of a function, of those within it, those that it holds, those of its module, and methods of `owner`."""
+def _codes(function: Any, kind: Optional[type] = None) -> Iterator[types.CodeType]:
+    """The code of a function, of those within it, those that it holds, those of its module, and methods of `kind`."""
     functions, seen = [_function(function)], set()
     while functions:
         target: Any = functions.pop()
@@ -242,8 +243,8 @@ def _codes(function: Any, owner: Any = None) -> Iterator[types.CodeType]:
             yield inner_code
             codes += [inner for inner in inner_code.co_consts if isinstance(inner, types.CodeType)]
             held += [target.__globals__.get(name) for name in inner_code.co_names]
-            if owner is not None:
-                methods = (inspect.getattr_static(type(owner), name, None) for name in inner_code.co_names)
+            if kind is not None:
+                methods = (inspect.getattr_static(kind, name, None) for name in inner_code.co_names)
                 held += [method for method in map(_function, methods) if isinstance(method, types.FunctionType)]
         here = target.__globals__.get("__name__")
         functions += [
@@ -277,6 +278,12 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+
+
+@functools.cache
+def _extends(function: Any, kind: type) -> bool:
+    definitions = filter(None, map(_definition, _codes(function, kind)))
+    return any(_extends_labels(node) for definition in definitions for node in ast.walk(definition))
 
 
 def _extends_labels(node: ast.AST) -> bool:
