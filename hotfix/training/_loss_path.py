@@ -114,7 +114,7 @@ def backward(trainer: Any, loss: Any, number: Any, fix: str, **kwargs: Any) -> N
 def micro_batches(trainer: Any) -> int:
     """How many micro-batches an optimizer step has; fewer than ``gradient_accumulation_steps`` in a short epoch."""
     steps = int(trainer.args.gradient_accumulation_steps)
-    loader = getattr(trainer.callback_handler, "train_dataloader", None)
+    loader: Any = getattr(trainer.callback_handler, "train_dataloader", None)
     try:
         return min(steps, max(len(loader), 1))
     except TypeError:  # it has no length
