@@ -196,7 +196,7 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
     if function is None or not _reason(function, "", "transformers"):
         return False
     inner = _function(function)
-    check = _extends if isinstance(inner, types.FunctionType) else _extends.__wrapped__  # others may have no hash
+    check: Any = _extends if isinstance(inner, types.FunctionType) else _extends.__wrapped__  # others may have no hash
     return check(inner, type(owner))
 
 
