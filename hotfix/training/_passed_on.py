@@ -197,7 +197,7 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
         return False
     inner = _function(function)
     check: Any = _extends if isinstance(inner, types.FunctionType) else _extends.__wrapped__  # others may have no hash
-    return check(inner, type(owner))
+    return bool(check(inner, type(owner)))
 
 
 def is_number_as_counted(fix: str, trainer: Any, name: str) -> bool:
