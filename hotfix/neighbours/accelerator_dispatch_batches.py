@@ -6,7 +6,7 @@ Cause     ``dispatch_batches`` and its like are arguments of ``Accelerator`` bef
           ``DataLoaderConfiguration`` alone.
 Releases  4.36.0 to 4.39.3, beside accelerate 1.0 or newer
 Upstream  transformers#34699, transformers#34714; 4.40.0 is the first that makes a ``DataLoaderConfiguration``
-Here      Where the constructor refuses them, what is for data loaders is given to it as a ``DataLoaderConfiguration``,
+Here      Where the constructor refuses them, its options for data loaders are passed as a ``DataLoaderConfiguration``,
           as in 4.40.0.
 """
 
@@ -40,8 +40,8 @@ FIX.edits(
     ("transformers.trainer:Trainer.create_accelerator_and_postprocess", ">=4.36.0,<=4.39.3"),
     alternatives=True,
     on_error=("TypeError: …got an unexpected keyword argument '…_batches'", REFUSED_SAMPLER),
-    old=tuple(f"self.accelerator = Accelerator({one})" for one in (_BY_NAME, _FROM_SETTINGS)),
-    new=tuple(_MADE_HERE.format(one) for one in (_BY_NAME, _FROM_SETTINGS)),
+    old=tuple(f"self.accelerator = Accelerator({arguments})" for arguments in (_BY_NAME, _FROM_SETTINGS)),
+    new=tuple(_MADE_HERE.format(arguments) for arguments in (_BY_NAME, _FROM_SETTINGS)),
 )
 
 
@@ -54,7 +54,7 @@ def made(kind: Any, **options: Any) -> Any:
     """
     from accelerate.utils import DataLoaderConfiguration
 
-    # `split_batches` is among the arguments of the constructor still, and is not looked at.
+    # `split_batches` is still an argument of the constructor, which ignores it.
     moved = inspect.signature(DataLoaderConfiguration).parameters
     settings = {name: options.pop(name) for name in [*options] if name in moved}
     return kind(dataloader_config=DataLoaderConfiguration(**settings), **options)

@@ -7,8 +7,8 @@ Cause     A type or a class of that name may be registered only where the caller
 Releases  all, for the types and names that each has: 4.36.0 and later
 Upstream  vllm-ascend#2046, GLM-V#84, vllm#22178 and some ten more; vLLM says ``exist_ok=True`` since 0.10.0
 Here      The class that is registered counts, as with ``exist_ok=True``, if it was not written in transformers, and
-          that is logged once. What somebody else has registered before is refused as ever. Off unless asked for: a
-          program may register in a ``try`` and go on with what the library has.
+          hotfix logs it once. A type that other code has registered before is refused as before. Off unless asked for:
+          a program may register in a ``try`` and go on with what the library has.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _log = logging.getLogger("hotfix")
 @FIX.wraps(("transformers.models.auto.configuration_auto:_LazyConfigMapping.register", ">=4.36.0"))
 @FIX.wraps(("transformers.models.auto.auto_factory:_LazyAutoMapping.register", ">=4.36.0"))
 def by_who_brings_it(original: Callable[..., None]) -> Callable[..., None]:
-    """What is brought along counts."""
+    """The registered class takes precedence."""
 
     @wraps(original)
     def register(self: Any, key: Any, value: Any, exist_ok: bool = False) -> None:
         brought = value if isinstance(key, str) else key
         mine = not str(getattr(brought, "__module__", "transformers.")).startswith("transformers.")
-        # What others have registered stands in there; what the library has does not.
+        # It holds registrations of other code, not the library's own types.
         if not exist_ok and mine and key not in self._extra_content and _is_known(self, key):
-            _log.info("%s: %s is what %s stands for from now on", FIX.id, value, key)
+            _log.info("%s: %s is registered for %s from now on", FIX.id, value, key)
             exist_ok = True
         original(self, key, value, exist_ok=exist_ok)
 

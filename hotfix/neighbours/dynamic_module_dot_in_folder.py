@@ -2,12 +2,12 @@
 
 Symptom   ``ModuleNotFoundError: No module named 'transformers_modules.MiniCPM-V-2'`` for a model in a folder
           ``MiniCPM-V-2.6``; the same for names on the Hub such as ``Phi-3.5-vision-instruct``.
-Cause     The name of the folder becomes part of the name of a module, in which a dot separates packages. What the
-          code imports from its own folder is looked for in a package that does not exist.
+Cause     The name of the folder becomes part of the name of a module, in which a dot separates packages. The code's
+          imports from its own folder look for a package that does not exist.
 Releases  4.36.0 to 4.56.2
 Upstream  first fixed in 4.57.1, which writes ``_dot_`` for a dot
 Here      Where the import fails, the packages are made, and it is tried again. Modules keep the names that the release
-          gives them, which stand in pickles and in the files of adapters.
+          gives them, which pickles and the files of adapters contain.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def is_broken(function: ast.FunctionDef) -> bool:
 
 @FIX.cleans_up
 def take_away() -> None:
-    """The packages are gone again; what was imported from them stays."""
+    """Remove the packages; modules imported from them stay."""
     for name, package in _made.items():
         if sys.modules.get(name) is package:
             del sys.modules[name]

@@ -24,7 +24,7 @@ FIX = Fix(
 MODELS = ("gpt2", "bart", "clip", "codegen", "deberta", "qwen2", "roberta", "whisper")
 
 
-@FIX.adds_made(*((f"transformers.models.{one}.tokenization_{one}:bytes_to_unicode", ">=5.0.0") for one in MODELS))
+@FIX.adds_made(*((f"transformers.models.{model}.tokenization_{model}:bytes_to_unicode", ">=5.0.0") for model in MODELS))
 def bytes_to_unicode(tokenization: Any) -> Any:
     """The function under its new address."""
     from importlib import import_module

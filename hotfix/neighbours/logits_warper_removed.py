@@ -26,7 +26,7 @@ FIX = Fix(
     exported_by=("transformers.generation", "transformers"),
 )
 class LogitsWarper:
-    """What changes logits before one of them is drawn: abstract."""
+    """Changes logits before a token is drawn: abstract."""
 
     def __init__(self) -> None:
         from importlib import import_module

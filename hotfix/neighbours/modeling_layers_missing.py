@@ -29,7 +29,7 @@ def modeling_layers(transformers: Any) -> Any:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-    module = ModuleType("transformers.modeling_layers", "What later releases have in it for others to import.")
+    module = ModuleType("transformers.modeling_layers", "The class of later releases that other packages import.")
     module.__spec__ = ModuleSpec(module.__name__, None, origin="hotfix")
     module.__package__ = "transformers"
 

@@ -2,12 +2,12 @@
 
 Symptom   ``AttributeError: 'AdamW' object has no attribute 'train'`` (or ``'eval'``) in the first step, with accelerate
           0.26 to 0.33.
-Cause     The Trainer asks whether its optimizer has the method. What accelerate puts around an optimizer always has it,
-          and hands the call on without asking.
+Cause     The Trainer asks whether its optimizer has the method. Accelerate's wrapper of an optimizer always has it,
+          and passes the call on.
 Releases  4.45.0 to 4.51.3
 Upstream  accelerate#3055, first there in accelerate 0.34.0; 4.52.1 and later do not train with one that old
-Here      The optimizer inside of accelerate's is asked, which is what accelerate does since. An optimizer of one's own
-          that has another one inside is asked itself. Accelerate's stand-in for DeepSpeed's has none inside.
+Here      The Trainer asks the optimizer inside of accelerate's wrapper, as accelerate itself does since. For a wrapper
+          of the user's own, it asks the wrapper. Accelerate's wrapper for DeepSpeed has no optimizer inside.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ INSIDE = (
 
 
 def _asked(mode: str, *methods: str) -> None:
-    for one in methods:
+    for method in methods:
         FIX.edits(
-            (f"transformers.trainer:Trainer.{one}", BROKEN),
+            (f"transformers.trainer:Trainer.{method}", BROKEN),
             old=f'hasattr(self.optimizer, "{mode}") and callable(self.optimizer.{mode})',
             new=f"callable({INSIDE.format(mode)})",
             # Later releases ask the same, and need a newer accelerate here, before they train or evaluate.
             beside="self.accelerator.unwrap_model(model) is not model",
-            fingerprint_of=(f"Trainer.{one}", "Trainer._wrap_model"),
+            fingerprint_of=(f"Trainer.{method}", "Trainer._wrap_model"),
         )
 
 

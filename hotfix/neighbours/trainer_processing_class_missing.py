@@ -6,9 +6,9 @@ Cause     The argument was renamed in 4.46.1.
 Releases  4.36.0 to 4.45.2
 Upstream  transformers#32385, first there in 4.46.1
 Here      ``processing_class`` is taken for ``tokenizer``; both arguments together are refused, as in 4.46.1. A Trainer
-          that was given it has it as an attribute, as has one that is asked by code that would end without it: the
-          tokenizer that the Trainer has at that moment. For all others a Trainer has no such attribute, as in the
-          release. What is assigned to the attribute later is not what these releases save.
+          that got it has it as an attribute, and so has every Trainer for code that would end without it: the tokenizer
+          that the Trainer has at that moment. For all other code a Trainer has no such attribute, as in the release.
+          These releases do not save an object that is assigned to the attribute later.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def knows_only_tokenizers(node: ast.AST) -> bool:
     """Whether it is the initialiser of a Trainer without the argument."""
     if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
         return False
-    names = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+    names = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
     return {"tokenizer", "train_dataset", "compute_metrics"} <= names and "processing_class" not in names
 
 

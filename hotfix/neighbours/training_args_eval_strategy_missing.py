@@ -66,5 +66,7 @@ def knows_the_old_name_only(definition: ast.AST) -> bool:
     """The class has the one field and not the other."""
     if not isinstance(definition, ast.ClassDef) or definition.name != "TrainingArguments":
         return False
-    names = [one.target.id for one in definition.body if isinstance(one, ast.AnnAssign) and hasattr(one.target, "id")]
+    names = [
+        field.target.id for field in definition.body if isinstance(field, ast.AnnAssign) and hasattr(field.target, "id")
+    ]
     return "evaluation_strategy" in names and "eval_strategy" not in names

@@ -5,8 +5,8 @@ Symptom   ``AttributeError: type object 'TrainingArguments' has no attribute '_V
 Cause     TRL adds its own fields to a list of the class that was a list of the module until 4.50.3.
 Releases  4.36.0 to 4.50.3
 Upstream  first there in 4.51.0
-Here      The list, of the fields of that release. What TRL adds to it is not read there: a field of its own that is
-          written as JSON on a command line stays text.
+Here      The list, of the fields of that release. These releases do not read the fields that TRL adds: such a field,
+          written as JSON on a command line, stays text.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ FIELDS = ("accelerator_config", "fsdp_config", "deepspeed", "gradient_checkpoint
 def fields(training_args: Any) -> list[str]:
     """Those that may be given as a dictionary."""
     has = training_args.TrainingArguments.__dataclass_fields__
-    return [one for one in FIELDS if one in has]
+    return [field for field in FIELDS if field in has]

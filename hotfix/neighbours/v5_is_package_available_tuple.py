@@ -2,7 +2,7 @@
 
 Symptom   ``ModuleNotFoundError`` for ``weave``, ``vllm_ascend`` and others that are not installed, from guards
           such as ``if _is_package_available("weave")``.
-Cause     It returns a pair since, also where no version is asked for; a pair is true, whatever is in it.
+Cause     It returns a pair since 5.3.0, also without ``return_version``; a pair is always true.
 Releases  5.3.0 and later
 Upstream  not changed back
 Here      Off unless asked for by id. Then a pair that is false where the package is missing. It can be unpacked and
@@ -36,18 +36,18 @@ class Found(tuple[bool, Any]):
 
 @FIX.recognises
 def returns_pairs(node: ast.AST) -> bool:
-    """Whether it returns a pair where no version is asked for."""
+    """Whether it returns a pair without a request for the version."""
     named = isinstance(node, ast.FunctionDef) and node.name == "_is_package_available"
     return named and "return (package_exists, None)" in ast.unparse(node)
 
 
 @FIX.wraps(("transformers.utils.import_utils:_is_package_available", ">=5.3.0"))
 def as_true_as_it_says(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a pair that says what it means."""
+    """Return a pair whose truth is that of its first part."""
 
     @wraps(original)
     def _is_package_available(*args: Any, **kwargs: Any) -> Any:
-        found = original(*args, **kwargs)
-        return Found(found) if isinstance(found, tuple) else found
+        answer = original(*args, **kwargs)
+        return Found(answer) if isinstance(answer, tuple) else answer
 
     return _is_package_available

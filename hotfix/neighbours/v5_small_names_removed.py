@@ -24,7 +24,7 @@ FIX = Fix(
 
 @FIX.adds_made(("transformers.pytorch_utils:isin_mps_friendly", ">=5.1.0"))
 def made(pytorch_utils: Any) -> Callable[..., Any]:
-    """What `torch.isin` does, which takes a number as well."""
+    """A function that calls `torch.isin`, which takes a number as well."""
 
     def isin_mps_friendly(elements: Any, test_elements: Any) -> Any:
         return pytorch_utils.torch.isin(elements, test_elements)

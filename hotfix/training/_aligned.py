@@ -1,4 +1,4 @@
-"""What the fixes share whose models hand a loss labels that stand below their logits already."""
+"""Shared by fixes of models whose labels are aligned with their logits before the loss is called."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, Callable
 
 
 def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any = None) -> Callable[..., Any]:
-    """The loss for labels that stand below their logits already, where `loss_function` moves them itself.
+    """The loss for labels that are aligned with their logits, if `loss_function` shifts labels itself.
 
     Args:
         loss_function: of a model.
         decoder_input_ids: what the model has read, int64 of shape ``(batch, tokens)``, if the user gave it. It shows
             whether the labels have yet to be moved: labels of an encoder-decoder that are the tokens at their place,
             and flat labels of a decoder that the user has moved the other way, to make up for the bug.
-        embeddings: of what the decoder has read, where the user has given them in its place: where the labels stand is
-            known to him alone, and the loss stays as it is.
+        embeddings: given by the user in place of the tokens. Only the user knows which labels belong to them, so the
+            loss stays as it is.
 
     Returns:
         A function of ``logits``, of shape ``(..., tokens, vocabulary)``, ``labels``, of shape ``(..., tokens)``, and
-        what else the loss takes. A loss that the user has put in is returned as it is: it knows its model.
+        further arguments of the loss. A loss of the user's is returned unchanged: it knows its model.
     """
     from transformers.loss.loss_utils import ForCausalLMLoss  # the model has imported it, and torch
 
@@ -32,12 +32,12 @@ def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any =
         from torch.nn.functional import pad
 
         is_moved = _have_to_be_moved(labels, decoder_input_ids)
-        if _can_be_told(loss_function):
+        if _takes_shifted_labels(loss_function):
             moved = labels
             if is_moved is not None:  # no branch: nothing waits for a device, and no graph breaks
                 moved = pad(labels[..., 1:], (0, 1), value=-100).where(is_moved, labels)
             return loss_function(logits=logits, labels=labels, **{"shift_labels": moved.contiguous(), **others})
-        # Up to 4.50.3 it cannot be told: one more place at the end of one and at the front of the other undoes it.
+        # Up to 4.50.3 the loss takes no `shift_labels`: an additional position in both undoes its shift.
         undone = pad(labels, (1, 0), value=-100)
         if is_moved is not None and is_compiling():
             undone = pad(labels, (0, 1), value=-100).where(is_moved, undone)
@@ -65,5 +65,5 @@ def _have_to_be_moved(labels: Any, ids: Any) -> Any:
 
 
 @cache
-def _can_be_told(loss_function: Any) -> bool:
+def _takes_shifted_labels(loss_function: Any) -> bool:
     return "shift_labels" in inspect.signature(loss_function).parameters

@@ -1,10 +1,10 @@
 """How was the loss of a micro-batch normalised: over itself, or over the whole step?
 
-The Trainer divides a loss by the number of micro-batches, or leaves that to whoever knows the number of labels in the
-step, to Accelerate or to DeepSpeed's engine. Where it is wrong about this, the right thing to do depends on the loss,
-not on signatures. What was done to a loss is recorded in its autograd graph: the last division and its divisor, and
-the reduction before it. Where the graph does not show it (a compiled model, a fused kernel), the participants
-decide if all of them are library code. A loss that neither explains is the user's own.
+The Trainer divides a loss by the number of micro-batches, or leaves the division to code that knows the number of
+labels in the step, to Accelerate or to DeepSpeed's engine. Where it is wrong about this, the correct divisor depends on
+the loss, not on signatures. The autograd graph of a loss records its last division, the divisor and the reduction
+before it. If the graph does not show them (a compiled model, a fused kernel), the participants decide, provided that
+all of them are library code. A loss that neither explains is the user's own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
         fix: id of the fix that asks, for the report.
         trainer: of the step.
         loss: what its ``compute_loss`` has returned, a tensor without axes.
-        number: of labels in the step, as the loss was told it: an int, a tensor, or None.
+        number: of labels in the step, as the loss received it: an int, a tensor, or None.
     """
     return kind_of(fix, trainer, loss, number) == MEAN and not _passed_on.is_gradient_scaled(fix, trainer)
 
@@ -39,16 +39,16 @@ def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
 def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bool) -> bool:
     """Whether a loss has been normalised over the whole step, so that nobody may divide it again.
 
-    A sum counts, too, where there is a number of labels: the Trainer leaves normalising to whoever computes the loss,
-    and micro-batches add up to the batch.
+    A sum counts, too, if there is a number of labels: the Trainer leaves the division to the code that computes the
+    loss, and micro-batches add up to the batch.
 
     Args:
         fix: id of the fix that asks, for the report.
         trainer: of the step.
-        loss: what is about to be differentiated, a tensor without axes.
-        number: of labels in the step, as the loss was told it: an int, a tensor, or None.
-        is_divided: whether the Trainer itself has divided the loss by the number of micro-batches by now. Then the
-            question is what it has divided: a mean that the program multiplied by their number must be divided twice.
+        loss: before its backward pass, a tensor without axes.
+        number: of labels in the step, as the loss received it: an int, a tensor, or None.
+        is_divided: whether the Trainer itself has divided the loss by the number of micro-batches. Then the loss
+            before that division decides: a mean that the program multiplied by their number must be divided twice.
     """
     if _passed_on.is_gradient_scaled(fix, trainer):
         return False
@@ -65,7 +65,7 @@ def kind_of(fix: str, trainer: Any, loss: Any, number: Any) -> str:
 
 
 def _kind_of_result(fix: str, trainer: Any, node: Any, number: Any) -> str:
-    """As `kind_of`, of the autograd node of what ``compute_loss`` has returned."""
+    """As `kind_of`, for the autograd node of the loss that ``compute_loss`` has returned."""
     steps = _steps(trainer)
     if trainer.args.n_gpu > 1 and type(node).__name__.startswith("Mean"):  # of DataParallel's replicas
         node = node.next_functions[0][0]
@@ -76,8 +76,8 @@ def _kind_of_result(fix: str, trainer: Any, node: Any, number: Any) -> str:
         return kind
     if kind == BY_NUMBER and not _undoes_a_division(trainer, scale, steps):  # such as by the number of processes
         return kind
-    # The number of micro-batches cannot be told from another number that is equal to it: of labels or of rows in a
-    # micro-batch, of losses that are averaged. A loss of the user's was divided by it if his code has a name for it.
+    # The divisor may be another number that is equal by chance: of labels or rows in a micro-batch, of losses that are
+    # averaged. A loss of the user's was divided by the number of micro-batches if that code has a name for it.
     return _kind_by_participants(fix, trainer, number) or (
         kind if kind == BY_STEPS and _names_the_steps(trainer) else UNKNOWN
     )
@@ -114,7 +114,7 @@ def backward(trainer: Any, loss: Any, number: Any, fix: str, **kwargs: Any) -> N
 def micro_batches(trainer: Any) -> int:
     """How many micro-batches an optimizer step has; fewer than ``gradient_accumulation_steps`` in a short epoch."""
     steps = int(trainer.args.gradient_accumulation_steps)
-    loader = getattr(trainer.callback_handler, "train_dataloader", None)
+    loader: Any = getattr(trainer.callback_handler, "train_dataloader", None)
     try:
         return min(steps, max(len(loader), 1))
     except TypeError:  # it has no length
@@ -122,7 +122,7 @@ def micro_batches(trainer: Any) -> int:
 
 
 def model_of(trainer: Any) -> Any:
-    """The model of a Trainer without what Accelerate, PEFT and `torch.compile` have put around it."""
+    """The model of a Trainer without the wrappers of Accelerate, PEFT and `torch.compile`."""
     model = trainer.accelerator.unwrap_model(trainer.model)
     model = model.get_base_model() if hasattr(model, "get_base_model") else model
     return getattr(model, "_orig_mod", model)
@@ -158,13 +158,17 @@ def _names_the_steps(trainer: Any) -> bool:
     """Whether code of the user's that makes the loss has a name for the number of micro-batches."""
     model = model_of(trainer)
     made_by = [
-        *(vars(one).get("compute_loss") for one in type(trainer).__mro__),
+        *(vars(kind).get("compute_loss") for kind in type(trainer).__mro__),
         vars(trainer).get("compute_loss"),
         getattr(trainer, "compute_loss_func", None),
         getattr(model, "forward", None),
         vars(model).get("_loss_function"),
     ]
-    return any(_passed_on.says(one, _passed_on._OF_STEPS) for one in made_by if scope._reason(one, "", "transformers"))
+    return any(
+        _passed_on.says(function, _passed_on._OF_STEPS)
+        for function in made_by
+        if scope._reason(function, "", "transformers")
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -212,7 +216,7 @@ def _has_neutral_factor(node: Any) -> bool:
 
 
 def _below_the_division(trainer: Any, loss: Any) -> Any:
-    """The autograd node of what the Trainer has divided by the number of micro-batches; None if it has not."""
+    """The autograd node of the loss before the Trainer divided it by the number of micro-batches, if it did."""
     node = getattr(loss, "grad_fn", None)
     if not type(node).__name__.startswith("Div"):
         return None
@@ -228,7 +232,7 @@ def _undoes_a_division(trainer: Any, scale: float, steps: tuple[int, ...]) -> bo
 
 
 def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _DEPTH) -> tuple[str, float]:
-    """How what an autograd node has made was normalised, and what it was multiplied by besides; NaN if unknown."""
+    """How the result of an autograd node was normalised, and its other factor; NaN if unknown."""
     scale = 1.0
     is_divided = False
     for _ in range(depth):
@@ -275,7 +279,7 @@ def _kind_of_parts(parts: list[tuple[str, float]], scale: float) -> tuple[str, f
 
 
 def _scale_of(node: Any) -> float:
-    """What the numbers under a division have been multiplied by; NaN if that cannot be read."""
+    """The factor of a numerator; NaN if it cannot be read."""
     scale = 1.0
     for _ in range(_DEPTH):
         name = type(node).__name__
@@ -312,7 +316,7 @@ def _kind_inside(node: Any, number: Any, steps: tuple[int, ...]) -> str:
 
 
 def _constant_of(node: Any) -> tuple[Optional[Any], Any]:
-    """What a product or quotient was multiplied with or divided by, and the node of the other operand."""
+    """The constant operand of a product or quotient, and the node of the other operand."""
     (first, _), (second, _) = node.next_functions
     if second is None:
         return node._saved_other, first

@@ -1,4 +1,4 @@
-"""What the fixes of the Trainer's old overrides share: how a method of a subclass wants to be called."""
+"""Shared by the fixes of old overrides of the Trainer: how a method of a subclass can be called."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def takes(method: Any, positional: int = 0, name: str = "") -> bool:
     """
     try:
         parameters = list(_parameters_of(method))
-    except (TypeError, ValueError):  # no signature can be told
+    except (TypeError, ValueError):  # it has no signature
         return True
-    if name and not any(one.name == name or one.kind is one.VAR_KEYWORD for one in parameters):
+    if name and not any(parameter.name == name or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    many = any(one.kind is one.VAR_POSITIONAL for one in parameters)
-    return many or sum(one.kind in kinds for one in parameters) >= positional
+    many = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    return many or sum(parameter.kind in kinds for parameter in parameters) >= positional
 
 
 def lacks(method: Any, positional: int) -> bool:
@@ -52,7 +52,7 @@ def without_the_number(method: Any) -> bool:
 
 
 def loss(trainer: Any) -> Callable[..., Any]:
-    """What computes the loss of a batch with a Trainer whose ``compute_loss`` does not take the number of labels.
+    """A function for the loss of a batch, of a Trainer whose ``compute_loss`` does not take the number of labels.
 
     It is a mean over the micro-batch: from now on the Trainer divides by the micro-batches.
     """
@@ -61,10 +61,10 @@ def loss(trainer: Any) -> Callable[..., Any]:
 
 
 def step(trainer: Any) -> Callable[..., Any]:
-    """What trains on a batch with a Trainer whose ``training_step`` does not take the number of labels.
+    """A function that trains on a batch, of a Trainer whose ``training_step`` does not take the number of labels.
 
-    One that calls the backward pass itself divides by nothing, where the library of its time did it later: it is left
-    as it is, and raises, unless there is one micro-batch a step (`is_old_step`).
+    An override that calls the backward pass itself does not divide, since the library of its time did so afterwards. It
+    raises as in the release, unless a step has one micro-batch (`is_old_step`).
     """
     method = trainer.training_step
     if trainer.compute_loss_func is None:
@@ -134,7 +134,7 @@ _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def _parameters(function: Any, bound: bool) -> tuple[inspect.Parameter, ...]:
     parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
     inner = getattr(function, "__wrapped__", None)
-    kinds = {one.kind for one in parameters}
+    kinds = {parameter.kind for parameter in parameters}
     passes_on = set(_ANY_NUMBER) <= kinds
     # A decorator that names the number itself takes it; one that names nothing hands on what it is given.
     if inner is not None and passes_on and "num_items_in_batch" not in _words(function):

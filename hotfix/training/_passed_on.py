@@ -1,8 +1,8 @@
 """Does an override of a Trainer's or a model's method only pass on what the library's own method returns?
 
 Frameworks override ``compute_loss`` and ``forward`` to keep metrics, and return the library's loss as it is. A repair
-of the library's path holds for them as well. What an override does is read from its source, once for each function; an
-override without source counts as the user's own.
+of the library's path holds for them as well. The source of each override is read once; an override without source
+counts as the user's own.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NUMBER = "num_items_in_batch"
 _OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
 _OF_GRADIENTS = re.compile("^grad$")
 _EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
-# Packages that put a forward of theirs in place of the library's which does with labels and number what that does.
+# Packages whose forward takes the place of the library's, and treats labels and number in the same way.
 _LIKE_THE_LIBRARY = ("liger_kernel",)
 
 
 def is_library_path(fix: str, owner: Any, name: str) -> bool:
-    """Whether a method returns what the library's own method of this name has returned.
+    """Whether a method returns the result of the library's own method of this name.
 
     Args:
         fix: id of the fix that asks, for the report.
@@ -60,7 +60,7 @@ def _below_overrides(fix: str, owner: Any, name: str, passes: Any) -> bool:
         return True
     namespace = getattr(owner, "__dict__", {})
     holders = [namespace] if name in namespace else []
-    for holder in (*holders, *(vars(one) for one in type(owner).__mro__)):
+    for holder in (*holders, *(vars(kind) for kind in type(owner).__mro__)):
         if name not in holder:
             continue
         function = _function(holder[name])
@@ -102,12 +102,12 @@ def loss_function_of(model: Any) -> Any:
 def loss_type_of(model: Any) -> Optional[str]:
     """The name under which the library knows the loss of a model; None where it is not known by its name."""
     losses = sys.modules["transformers.loss.loss_utils"]
-    library = [one.__name__ for one in type(model).__mro__ if one.__module__.startswith("transformers.")]
+    library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
     name = next(iter(library), type(model).__name__)
-    told = getattr(model, "loss_type", None) or getattr(getattr(model, "config", None), "loss_type", None)
-    kind = told if isinstance(told, str) else name
-    found = [kind] if kind in losses.LOSS_MAPPING else re.findall("|".join(losses.LOSS_MAPPING), kind)
-    return found[0] if found else None
+    declared = getattr(model, "loss_type", None) or getattr(getattr(model, "config", None), "loss_type", None)
+    kind = declared if isinstance(declared, str) else name
+    known = [kind] if kind in losses.LOSS_MAPPING else re.findall("|".join(losses.LOSS_MAPPING), kind)
+    return known[0] if known else None
 
 
 def is_number_named(function: Any) -> bool:
@@ -117,7 +117,7 @@ def is_number_named(function: Any) -> bool:
 
 
 def is_output_passed_on(fix: str, model: Any) -> bool:
-    """Whether the hooks of a model leave what it is called with and what it returns as they are."""
+    """Whether the hooks of a model change neither its arguments nor its output."""
     hooks = [
         hook
         for kind in ("_forward_hooks", "_forward_pre_hooks")
@@ -177,7 +177,7 @@ def may_move_labels(function: Any, owner: Any = None) -> bool:
     """
     if function is None or not _reason(function, "", "transformers"):
         return False
-    return any(_code_moves_labels(code) for code in _codes(function, owner))
+    return any(_code_moves_labels(code) for code in _codes(function, type(owner)))
 
 
 def _code_moves_labels(code: types.CodeType) -> bool:
@@ -195,8 +195,9 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
     """
     if function is None or not _reason(function, "", "transformers"):
         return False
-    definitions = filter(None, map(_definition, _codes(function, owner)))
-    return any(_extends_labels(node) for definition in definitions for node in ast.walk(definition))
+    inner = _function(function)
+    check: Any = _extends if isinstance(inner, types.FunctionType) else _extends.__wrapped__  # others may have no hash
+    return bool(check(inner, type(owner)))
 
 
 def is_number_as_counted(fix: str, trainer: Any, name: str) -> bool:
@@ -222,31 +223,33 @@ def says(function: Any, pattern: re.Pattern[str]) -> bool:
     )
 
 
-def _codes(function: Any, owner: Any = None) -> Iterator[types.CodeType]:
-    """The code of a function, of those within it, those that it holds, those of its module, and methods of `owner`."""
+def _codes(function: Any, kind: Optional[type] = None) -> Iterator[types.CodeType]:
+    """The code of a function, of those within it, those that it holds, those of its module, and methods of `kind`."""
     functions, seen = [_function(function)], set()
     while functions:
-        found: Any = functions.pop()
-        while isinstance(found, functools.partial):
-            found = _function(found.func)
-        found = (
-            found if isinstance(found, types.FunctionType) else inspect.getattr_static(type(found), "__call__", None)
+        target: Any = functions.pop()
+        while isinstance(target, functools.partial):
+            target = _function(target.func)
+        target = (
+            target if isinstance(target, types.FunctionType) else inspect.getattr_static(type(target), "__call__", None)
         )
-        code = getattr(found, "__code__", None)
+        code = getattr(target, "__code__", None)
         if code is None or code in seen:
             continue
         seen.add(code)
-        held = [cell.cell_contents for cell in found.__closure__ or () if _is_full(cell)]
+        held = [cell.cell_contents for cell in target.__closure__ or () if _is_full(cell)]
         codes = [code]
-        for one in codes:
-            yield one
-            codes += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
-            held += [found.__globals__.get(name) for name in one.co_names]
-            if owner is not None:
-                methods = (inspect.getattr_static(type(owner), name, None) for name in one.co_names)
-                held += [one for one in map(_function, methods) if isinstance(one, types.FunctionType)]
-        here = found.__globals__.get("__name__")
-        functions += [_function(one) for one in held if getattr(_function(one), "__module__", None) == here]
+        for inner_code in codes:
+            yield inner_code
+            codes += [inner for inner in inner_code.co_consts if isinstance(inner, types.CodeType)]
+            held += [target.__globals__.get(name) for name in inner_code.co_names]
+            if kind is not None:
+                methods = (inspect.getattr_static(kind, name, None) for name in inner_code.co_names)
+                held += [method for method in map(_function, methods) if isinstance(method, types.FunctionType)]
+        here = target.__globals__.get("__name__")
+        functions += [
+            _function(function) for function in held if getattr(_function(function), "__module__", None) == here
+        ]
 
 
 def _is_full(cell: Any) -> bool:
@@ -275,6 +278,12 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+
+
+@functools.cache
+def _extends(function: Any, kind: type) -> bool:
+    definitions = filter(None, map(_definition, _codes(function, kind)))
+    return any(_extends_labels(node) for definition in definitions for node in ast.walk(definition))
 
 
 def _extends_labels(node: ast.AST) -> bool:
@@ -318,7 +327,7 @@ def _only_reads(hook: Any) -> bool:
     definition = _definition(function.__code__) if isinstance(function, types.FunctionType) else None
     if definition is None:
         return False
-    arguments = {one.arg for one in definition.args.args}
+    arguments = {argument.arg for argument in definition.args.args}
     return not any(
         (isinstance(node, ast.Return) and getattr(node.value, "value", node.value) is not None)
         or (isinstance(node, ast.Call) and _first_name(node.func) in arguments and _is_in_place(node.func))
@@ -364,7 +373,7 @@ def _only_passes_the_number(function: types.FunctionType, name: str, owner: Any)
         value
         for call in calls
         if _is_super(call, name) or _is_call_of_the_loss(call, name) or getattr(call.func, "id", "") == "model"
-        for value in (*call.args, *(one.value for one in call.keywords))
+        for value in (*call.args, *(keyword.value for keyword in call.keywords))
     ]
     if name == "training_step":  # whether there is a number decides who divides by what
         compared = [node for node in ast.walk(definition) if isinstance(node, ast.Compare)]
@@ -404,7 +413,7 @@ def _is_call_of_the_loss(call: ast.Call, name: str) -> bool:
 
 
 def _asks_for_none(node: ast.Compare) -> bool:
-    return all(getattr(one, "value", 0) is None for one in node.comparators)
+    return all(getattr(value, "value", 0) is None for value in node.comparators)
 
 
 def _results(definition: ast.FunctionDef, name: str) -> Iterator[str]:

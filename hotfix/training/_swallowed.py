@@ -1,4 +1,4 @@
-"""What the fixes share that are about a model which swallows the number of labels: the matcher and the cure."""
+"""Shared by the fixes of models that swallow the number of labels: the matcher and the cure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hotfix.patching import code
 from hotfix.training import _passed_on
 from hotfix.versions import source
 
-# How what computes a mean over the labels is called, in the forward of a model. CTC is a sum, unless configured so.
+# Names of functions that compute a mean over the labels, in the forward of a model. CTC is a sum by default.
 _LOSSES = {
     "BCEWithLogitsLoss",
     "CrossEntropyLoss",
@@ -37,9 +37,15 @@ def swallows(definition: ast.AST) -> bool:
 
     The Trainer takes every class for one that does whose forward has ``**kwargs``, unless the class says otherwise.
     """
-    if not isinstance(definition, ast.ClassDef) or any(_names(one) == _ATTRIBUTE for one in definition.body):
+    if not isinstance(definition, ast.ClassDef) or any(
+        _names(statement) == _ATTRIBUTE for statement in definition.body
+    ):
         return False
-    forwards = [one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "forward"]
+    forwards = [
+        statement
+        for statement in definition.body
+        if isinstance(statement, ast.FunctionDef) and statement.name == "forward"
+    ]
     return bool(forwards) and _forward_swallows(forwards[-1])
 
 
@@ -75,7 +81,7 @@ def take_back() -> None:
 class _Answer:
     """An attribute of a model that is False for the Trainer whose loss the model computes, and absent for all others.
 
-    What the user says of a model or of a subclass comes first.
+    An attribute that the user sets on a model or on a subclass takes precedence.
     """
 
     def __init__(self, owner: Any) -> None:
@@ -91,7 +97,7 @@ class _Answer:
         trainer, callbacks = _asking_trainer()
         if trainer is None or getattr(trainer, "compute_loss_func", None) is not None:
             return False
-        forward = next((one for one in type(model).__mro__ if "forward" in vars(one) and _is_of_library(one)), None)
+        forward = next((kind for kind in type(model).__mro__ if "forward" in vars(kind) and _is_of_library(kind)), None)
         return (
             forward is self.owner
             and _passed_on.is_library_path(_ID, model, "forward")
@@ -103,7 +109,7 @@ class _Answer:
 
 
 def divisor(trainer: Any, num_items_in_batch: Any) -> int:
-    """What the loss of a micro-batch has yet to be divided by before the backward pass.
+    """The number by which the loss of a micro-batch has to be divided before the backward pass.
 
     Args:
         trainer: a Trainer that leaves the division to a model which takes the number of labels.
@@ -150,8 +156,8 @@ def _asking_trainer() -> tuple[Any, Any]:
 
 @cache
 def _class_swallows(model: type) -> bool:
-    """As `swallows`, of a class that is loaded; one whose source cannot be read is given the benefit of the doubt."""
-    owner = next((one for one in model.__mro__ if "forward" in vars(one)), model)
+    """As `swallows`, of a class that is loaded; a class without source counts as correct."""
+    owner = next((kind for kind in model.__mro__ if "forward" in vars(kind)), model)
     try:
         text = textwrap.dedent(inspect.getsource(owner))
         return not hasattr(model, _ATTRIBUTE) and swallows(source.parse(text).body[0])
@@ -161,16 +167,18 @@ def _class_swallows(model: type) -> bool:
 
 def _forward_swallows(forward: ast.FunctionDef) -> bool:
     arguments = forward.args
-    if arguments.kwarg is None or "labels" not in [one.arg for one in (*arguments.args, *arguments.kwonlyargs)]:
+    if arguments.kwarg is None or "labels" not in [
+        argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)
+    ]:
         return False
     if any(_says_the_number(node) for node in ast.walk(forward)):
         return False
     losses = list(_calls_of_losses(forward))
     return bool(losses) and not any(
-        isinstance(one.value, ast.Name) and one.value.id == arguments.kwarg.arg
+        isinstance(keyword.value, ast.Name) and keyword.value.id == arguments.kwarg.arg
         for loss in losses
-        for one in loss.keywords
-        if one.arg is None
+        for keyword in loss.keywords
+        if keyword.arg is None
     )
 
 
@@ -185,10 +193,10 @@ def _calls_of_losses(forward: ast.FunctionDef) -> Iterator[ast.Call]:
 def _says_the_number(node: ast.AST) -> bool:
     """Whether a node names ``num_items_in_batch``: as a variable, a keyword or a string."""
     said = [getattr(node, name, None) for name in ("id", "arg", "value")]
-    return "num_items_in_batch" in [one for one in said if isinstance(one, str)]
+    return "num_items_in_batch" in [word for word in said if isinstance(word, str)]
 
 
 def _names(statement: ast.stmt) -> str:
-    """What a statement of a class body assigns to."""
+    """The names to which a statement of a class body assigns."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    return " ".join(one.id for one in targets if isinstance(one, ast.Name))
+    return " ".join(target.id for target in targets if isinstance(target, ast.Name))

@@ -3,11 +3,11 @@
 Symptom   Silent. With DeepSpeed and ``gradient_accumulation_steps=N`` gradients are N times too small: of models that
           take the number of labels from the Trainer (4.46.2, 4.46.3, 4.47.1), of models that do not (4.48.0), of all
           (4.48.1 to 4.48.3). The reported loss is right.
-Cause     DeepSpeed's engine divides every loss by N in its backward pass. What the Trainer or the model has normalised
-          over all micro-batches of the step must not be.
+Cause     DeepSpeed's engine divides every loss by N in its backward pass, also a loss that the Trainer or the model has
+          normalised over all micro-batches of the step.
 Releases  4.46.2 to 4.48.3, less 4.47.0, which keeps the number back from the models: their mean is divided once.
 Upstream  transformers#35808 (fixed in 4.49.0)
-Here      The engine is told ``scale_wrt_gas=False`` where the loss was divided by the number of labels in the step or
+Here      The engine gets ``scale_wrt_gas=False`` if the loss was divided by the number of labels in the step or
           by that of the micro-batches, by the model, the Trainer or the user. Gradients are equal to those of
           4.49.0 where all losses are (4.48.1 to 4.48.3), and elsewhere where this loss is. A
           mean that nobody has divided (label smoothing, a ``compute_loss`` of one's own) is left to the engine, whose
@@ -33,10 +33,10 @@ FIX = Fix(
 
 _NUMBER_OF_BATCHES = "self.args.gradient_accumulation_steps"
 
-# What stands before the backward pass, what stands behind it, and whether the Trainer has divided the loss by then.
+# The statements before and after the backward pass, and whether the Trainer has divided the loss before it.
 _FORMS = (
     ("", f"if num_items_in_batch is None: return loss.detach() / {_NUMBER_OF_BATCHES}", "False"),
-    ("", "return share.detach()", "False"),  # what trainer-ga-multiplied-loss makes of it
+    ("", "return share.detach()", "False"),  # as repaired by trainer-ga-multiplied-loss
     (f"if num_items_in_batch is None: loss = loss / {_NUMBER_OF_BATCHES}", "", "num_items_in_batch is None"),
     (
         f"if not self.model_accepts_loss_kwargs and self.compute_loss_func is None: loss = loss / {_NUMBER_OF_BATCHES}",
@@ -45,7 +45,7 @@ _FORMS = (
     ),
 )
 _BACKWARD = "self.accelerator.backward(loss, **kwargs)"
-_TOLD = """\
+_SCALED = """\
 if self.accelerator.distributed_type == DistributedType.DEEPSPEED:
     import hotfix.training._loss_path as _loss_path
     if _loss_path.is_normalised('deepspeed-double-gas-scaling', self, loss, num_items_in_batch, {is_divided}):
@@ -57,7 +57,8 @@ FIX.edits(
     alternatives=True,
     old=[f"{before}\n{_BACKWARD}\n{behind}" for before, behind, _ in _FORMS],
     new=[
-        f"{before}\n{_TOLD.format(is_divided=is_divided)}{_BACKWARD}\n{behind}" for before, behind, is_divided in _FORMS
+        f"{before}\n{_SCALED.format(is_divided=is_divided)}{_BACKWARD}\n{behind}"
+        for before, behind, is_divided in _FORMS
     ],
 )
 

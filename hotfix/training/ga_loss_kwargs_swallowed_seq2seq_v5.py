@@ -5,8 +5,8 @@ Symptom   Silent. With ``gradient_accumulation_steps=N`` loss and gradients of T
           reported loss is not.)
 Cause     That of ga-loss-kwargs-swallowed-vlm, in the classes that got their ``**kwargs`` in 5.0.0.
 Releases  5.0.0 and later
-Upstream  transformers#47688, transformers#47690: not repaired, so this is off unless it is asked for. The case is held
-          against 4.57.6.
+Upstream  transformers#47688, transformers#47690: not repaired, so this is off by default. The case is compared
+          with 4.57.6.
 Here      As there. Encoders (BERT and others, for classification and for masked tokens) have the bug in the same
           releases, and are left as they are.
 """

@@ -7,15 +7,15 @@ Cause     ``num_items_in_batch`` is the number of all labels that are not masked
           moves the labels by one: the first of each row has nothing before it that could predict it.
 Releases  4.46.2 to 5.9.0
 Upstream  transformers#46204 (fixed in 5.10.1)
-Here      The Trainer counts what the loss takes: all labels but the first of each row where the loss moves them, all
-          of them elsewhere, ``shift_labels`` where the batch brings them and the loss takes them. Equal to 5.10.1, with
-          three exceptions. Models whose class upstream does not know by its name (`GPT2LMHeadModel`) move their labels
-          as well, and are counted so. In encoder-decoders each label is predicted: 5.10.1 leaves their first ones out
-          (v5-num-items-undercount-seq2seq). A prompt that PEFT trains, or that a forward of the user's puts in front of the
-          labels, predicts the first label: all are counted. And where a model, a ``training_step``, a ``compute_loss``, a
-          ``compute_loss_func`` or a ``loss_function`` of the user's divides by the number, all labels are counted, as
-          in stock, unless it calls the library's loss or has a slice ``labels[..., 1:]``. The same holds where a
-          ``get_batch_samples`` of the user's changes the number.
+Here      The Trainer counts the labels that the loss takes: all but the first of each row where the loss moves them,
+          all of them elsewhere, ``shift_labels`` where the batch brings them and the loss takes them. Equal to 5.10.1,
+          with three exceptions. Models whose class upstream does not know by its name (`GPT2LMHeadModel`) move their
+          labels as well, and are counted so. In encoder-decoders each label is predicted: 5.10.1 leaves their first
+          ones out (v5-num-items-undercount-seq2seq). A prompt that PEFT trains, or that a forward of the user's puts in
+          front of the labels, predicts the first label: all are counted. And where a model, a ``training_step``, a
+          ``compute_loss``, a ``compute_loss_func`` or a ``loss_function`` of the user's divides by the number, all
+          labels are counted, as in stock, unless it calls the library's loss or has a slice ``labels[..., 1:]``. The
+          same holds where a ``get_batch_samples`` of the user's changes the number.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIX = Fix(
     upstream=("transformers#46204",),
     fixed_in="5.10.1",
     order=1,
-    everyone="only where what is divided by the number is seen to move the labels: the new code tests it itself",
+    everyone="only where the loss that the number divides is seen to move the labels: the new code tests it itself",
 )
 
 _COUNTED = "from hotfix.training.num_items_off_by_one import counted"
@@ -77,7 +77,7 @@ def counted(trainer: Any, batch: Mapping[str, Any]) -> Any:
 
 
 def _moves_labels(trainer: Any) -> Any:
-    """The loss of the Trainer's model if it moves the labels by one, and what is divided by the number is that loss."""
+    """The loss of the Trainer's model if it moves the labels by one and is the loss that the number divides."""
     # The model has imported both, if it is one of the library.
     losses = sys.modules.get("transformers.loss.loss_utils")
     mapping = sys.modules.get("transformers.models.auto.modeling_auto")
@@ -103,7 +103,7 @@ def _moves_labels(trainer: Any) -> Any:
 
 
 def _has_a_prefix(trainer: Any) -> bool:
-    """Whether something stands before the first label of each text that predicts it, such as a trained prompt."""
+    """Whether something before the first label of each text predicts it, such as a trained prompt."""
     adapted = trainer.accelerator.unwrap_model(trainer.model)
     settings = getattr(getattr(adapted, "_orig_mod", adapted), "active_peft_config", None)
     if getattr(settings, "is_prompt_learning", False):  # of PEFT
@@ -132,7 +132,7 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
         return calls_the_library or _passed_on.moves_labels(model.forward)
     if loss_function is not None and not scope.is_own(FIX.id, loss_function):
         return _passed_on.moves_labels(loss_function)
-    library = [one.__name__ for one in type(model).__mro__ if one.__module__.startswith("transformers.")]
+    library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
     name = next(iter(library), type(model).__name__)
     known = _passed_on.loss_type_of(model)
     if known:

@@ -2,8 +2,8 @@
 
 Symptom   Silent. Under context or sequence parallelism the loss leaves out one label in each part of a text, and
           is not that of the whole text.
-Cause     Who cuts up a text moves its labels first, and hands them on as ``shift_labels``, for the loss to take as they
-          are. The model does not pass them on, and the loss moves the ``labels`` of its part.
+Cause     Code that splits a text shifts its labels first, and passes them on as ``shift_labels``, which the loss takes
+          as they are. The model does not pass them on, and the loss moves the ``labels`` of its part.
 Releases  Qwen3-VL and Qwen3-VL MoE, 4.57.1 to 5.16.1
 Upstream  transformers#48491, transformers#48493 (fixed in 5.17.0)
 Here      ``shift_labels`` of the shape of ``labels`` are passed on to the library's loss, and nothing else. Equal to
@@ -46,7 +46,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#48491", "transformers#48493"),
     fixed_in="5.17.0",
-    everyone="only who hands shift_labels to the model, of the shape of the labels, is affected",
+    everyone="only calls with shift_labels of the shape of the labels are affected",
     exempt=dict.fromkeys(map(_forward, _WITHOUT_CASE), "It is broken; there is no case that shows it yet."),
 )
 

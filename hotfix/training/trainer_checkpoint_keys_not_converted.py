@@ -8,9 +8,9 @@ Cause     `save_pretrained` writes the names of the Hub, and `from_pretrained` t
 Upstream  transformers#43701, Qwen3-VL#1763; not fixed. 4.51.3 resumes vision-language models, 4.57.6 experts.
 Here      Weights that the file has under a name that the release translates are copied into the model, one after the
           other: no second model is made, nothing else is read again, and no random number is taken. Everything else is
-          loaded as in the release. What cannot be translated, or has another shape, stays missing, as the release
-          reports it. Left alone are classes and a ``load_state_dict`` of the user's, quantized models, and weights that
-          are no plain tensors (DTensor).
+          loaded as in the release. A weight that cannot be translated, or has another shape, stays missing, and the
+          release reports it. Left alone are classes and a ``load_state_dict`` of the user's, quantized models, and
+          weights that are no plain tensors (DTensor).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def completed(model: Any, folder: str, result: Any, file: Any = None) -> Any:
         file: the weights by name, where all of them are in one file.
 
     Returns:
-        The same for what is loaded now; `result` itself where nothing was to be translated.
+        The same after the translation; `result` itself without a name to translate.
     """
     missing, unexpected = set(getattr(result, "missing_keys", ())), getattr(result, "unexpected_keys", ())
     try:  # the release reports what is missing and goes on, and so does a run of which this cannot be repaired
@@ -121,13 +121,13 @@ def _sources(model: Any, names: Iterable[str]) -> Iterator[tuple[str, tuple[str,
     for name, (new, pattern) in plain.items():
         if (
             is_translated and new not in known
-        ):  # 5.4 and 5.5 leave the prefix of the model inside to what reads the file
+        ):  # in 5.4 and 5.5 the reader of the file adds the prefix of the inner model
             new, pattern = loading.rename_source_key(name, renamings, converters, model.base_model_prefix, known)
         yield new, (name, pattern or "", by_pattern.get(pattern))
 
 
 def _load(model: Any, missing: set[str], names: Iterable[str], read: Callable[[str], Any]) -> tuple[set[str], set[str]]:
-    """Copy what is missing into a model; the names of what was copied, and those that it has in the file."""
+    """Copy missing weights into a model; returns their names in the model, and those in the file."""
     import torch
 
     sources = defaultdict(list)
@@ -140,10 +140,14 @@ def _load(model: Any, missing: set[str], names: Iterable[str], read: Callable[[s
     for name in sorted(missing.intersection(sources)):
         try:
             values = _converted(model, name, sources[name], read)
-            fitting = {one: value for one, value in values.items() if one in missing and _fits(value, places.get(one))}
+            fitting = {
+                target: value
+                for target, value in values.items()
+                if target in missing and _fits(value, places.get(target))
+            }
             with torch.no_grad():
-                for one, value in fitting.items():
-                    places[one].copy_(value)
+                for target, value in fitting.items():
+                    places[target].copy_(value)
         except Exception as error:  # one that has another form is missing, as in the release
             scope.leave_alone(FIX.id, f"{name} cannot be converted ({type(error).__name__}: {error})")
             continue
@@ -165,7 +169,7 @@ def _converted(model: Any, name: str, sources: list[Any], read: Callable[[str], 
         step.add_tensor(name, source, pattern, read(source))
     made = step.convert(name, model=model, config=model.config)
     made = made[0] if isinstance(made, tuple) else made  # with its errors, in the first releases
-    return {one: value[0] if isinstance(value, list) else value for one, value in made.items()}
+    return {target: value[0] if isinstance(value, list) else value for target, value in made.items()}
 
 
 def _fits(value: Any, place: Any) -> bool:
@@ -181,7 +185,7 @@ def _fits(value: Any, place: Any) -> bool:
 
 
 def _reader(folder: Path, file: Any) -> Callable[[str], Any]:
-    """What reads a weight of a checkpoint by its name, without the others where the format can do that."""
+    """A function that reads a weight of a checkpoint by its name, without the others if the format allows it."""
     if file is not None:
         return file.__getitem__  # type: ignore[no-any-return]
     safe = folder / "model.safetensors.index.json"
@@ -208,6 +212,6 @@ def _reader(folder: Path, file: Any) -> Callable[[str], Any]:
 
 @FIX.recognises
 def is_broken(load: ast.FunctionDef, save: ast.AST) -> bool:
-    """What is saved has the names of the Hub, and the Trainer loads it without translating them."""
+    """`save_pretrained` writes the names of the Hub, and the Trainer loads them untranslated."""
     written = ast.unparse(save)
     return _WHOLE in ast.unparse(load) and ("_checkpoint_conversion_mapping" in written or "revert_weight" in written)

@@ -1,8 +1,8 @@
 """The Trainer switches the synchronisation of gradients between ranks off for the last micro-batch, and only for it.
 
 Symptom   Silent. Under DistributedDataParallel with one micro-batch a step, gradients are never averaged: each rank
-          trains a model of its own, and what is saved is that of rank 0. With more, the last micro-batch of each step
-          is left out of the average, and the ranks drift apart all the same. FSDP is told the same.
+          trains a model of its own, and rank 0 saves its own. With more, the last micro-batch of each step
+          is left out of the average, and the ranks drift apart all the same. FSDP is affected, too.
 Cause     The Trainer enters ``accelerator.no_sync`` if the micro-batch is the last one of the step, instead of if it is
           not.
 Releases  4.46.2

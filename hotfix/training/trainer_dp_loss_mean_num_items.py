@@ -2,8 +2,8 @@
 
 Symptom   With several visible GPUs and a script that is launched with plain ``python``, for models that take loss
           arguments. 4.46.1 and 4.47.1 to 4.49.0: silent, loss and gradients are n_gpu times too small. 4.51.0 to
-          4.56.2: silent, only the first GPU computes, the rows of the others are thrown away, and what is left is
-          divided by the labels of all; with label smoothing or a loss function of one's own, shapes do not match.
+          4.56.2: silent, only the first GPU computes, the rows of the others are discarded, and the rest is divided by
+          the labels of all; with label smoothing or a loss function of one's own, shapes do not match.
           4.46.2, 4.46.3 and 4.50: ``RuntimeError: chunk expects at least a 1-dimensional tensor`` in the first step.
 Cause     The Trainer hands ``num_items_in_batch``, counted over the whole step, to DataParallel as it is. A Python
           number goes to each replica, whose sums are divided by it and then averaged. A tensor is cut along its first
@@ -49,7 +49,7 @@ FIX.edits(
 
 
 def share(model: Any, inputs: Mapping[str, Any], number: Any) -> Any:
-    """What a model has to divide the sum over its rows by, so that the mean over all replicas is the loss of the step.
+    """The divisor of the sum over the rows of a replica, for which the mean of all replicas is the loss of the step.
 
     Args:
         model: what the Trainer calls.
@@ -67,8 +67,8 @@ def share(model: Any, inputs: Mapping[str, Any], number: Any) -> Any:
         return number
     if not torch.is_tensor(number) and not _passed_on.is_library_path(FIX.id, model.module, "forward"):
         return number
-    rows = [one for one in inputs.values() if torch.is_tensor(one) and one.dim() > 0]
-    replicas = min((len(one.chunk(devices)) for one in rows), default=devices)
+    rows = [tensor for tensor in inputs.values() if torch.is_tensor(tensor) and tensor.dim() > 0]
+    replicas = min((len(tensor.chunk(devices)) for tensor in rows), default=devices)
     if torch.is_tensor(number):
         return (number.float().reshape(1) / replicas).expand(replicas)
     return number / replicas

@@ -1,4 +1,4 @@
-"""What is left of an epoch once its micro-batches are in groups is not trained on, and training may end early.
+"""The last micro-batches of an epoch that do not fill an accumulation step are dropped; training may end early.
 
 Symptom   Silent. With ``gradient_accumulation_steps=N`` the last micro-batches of each epoch are dropped where they
           are fewer than N; the step is not made, and the gradient of those that were read stays for the next epoch. Of
@@ -8,12 +8,12 @@ Cause     How many micro-batches the last group has is taken from the number of 
           the steps of an epoch are rounded down. 4.46 makes no step at the end of an epoch, besides.
 Releases  4.46.1 to 4.51.3
 Upstream  transformers#37777, transformers#37923 (fixed in 4.52.1)
-Here      The last group has what is left, its step is made and counted. Bitwise equal to 4.52.1: a run that is given in
-          epochs has more steps than before, and its schedule is as much longer. With ``max_steps`` there are as many
-          steps as before. The loop has its own plan corrected, so that a copy of its source that somebody runs in its
-          place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which stock has planned, a
-          ``set_initial_training_values`` of one's own, a schedule of one's own that ends with stock's last step
-          (OneCycleLR), and data without a length.
+Here      The last group has the remaining micro-batches, and its step is made and counted. Bitwise equal to 4.52.1: a
+          run that is given in epochs has more steps than before, and its schedule is as much longer. With ``max_steps``
+          there are as many steps as before. The loop has its own plan corrected, so that a copy of its source that
+          somebody runs in its place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which
+          stock has planned, a ``set_initial_training_values`` of one's own, a schedule of one's own that ends with
+          stock's last step (OneCycleLR), and data without a length.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optiona
         The number of accumulation steps, rounded up; rounded down where the checkpoint was planned so, and where a
         learning rate schedule of the user's own has no more steps.
     """
-    stock, whole = (max(one, 1) for one in (batches // args.gradient_accumulation_steps, _rounded_up(batches, args)))
+    stock, whole = (
+        max(count, 1) for count in (batches // args.gradient_accumulation_steps, _rounded_up(batches, args))
+    )
     if whole != stock and args.max_steps <= 0 and _ends_before(trainer, math.ceil(args.num_train_epochs * whole)):
         scope.leave_alone(
             FIX.id, f"{type(trainer.lr_scheduler).__name__} has as many steps as this release has planned"
@@ -127,8 +129,8 @@ def with_whole_epochs(trainer: Any, args: Any, resumed_from: Optional[str], valu
 def _ends_before(trainer: Any, steps: int) -> bool:
     """Whether a schedule that the user has made raises an error before so many steps, as OneCycleLR of torch does."""
     schedules = [] if getattr(trainer, "_created_lr_scheduler", False) else [getattr(trainer, "lr_scheduler", None)]
-    for one in schedules:
-        inner = getattr(one, "scheduler", one)  # Accelerate's wrapper
+    for schedule in schedules:
+        inner = getattr(schedule, "scheduler", schedule)  # Accelerate's wrapper
         schedules += getattr(inner, "_schedulers", ())
         total = getattr(inner, "total_steps", None)
         if isinstance(total, int) and total < steps:
@@ -155,7 +157,7 @@ def _is_planned_by_stock(args: Any, batches: int, stock: int, whole: int, folder
 
     if not math.isclose(distance(stock), distance(whole), abs_tol=1e-6):
         return distance(stock) < distance(whole)
-    planned, would_be = (math.ceil(args.num_train_epochs * one) for one in (stock, whole))
+    planned, would_be = (math.ceil(args.num_train_epochs * count) for count in (stock, whole))
     return bool(args.max_steps <= 0 and planned != would_be and state.get("max_steps") == planned)
 
 

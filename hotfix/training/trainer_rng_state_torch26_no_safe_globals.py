@@ -1,15 +1,15 @@
-"""A run cannot be resumed with torch 2.6 or newer: what the Trainer has saved, it does not load.
+"""A run cannot be resumed with torch 2.6 or newer: the Trainer does not load its own file.
 
 Symptom   ``_pickle.UnpicklingError: Weights only load failed`` ... ``Unsupported global: GLOBAL
           numpy._core.multiarray._reconstruct was not an allowed global by default`` from
           ``trainer.train(resume_from_checkpoint=True)``.
-Cause     From 2.6 on ``torch.load`` takes tensors and little else, unless it is told what is allowed. The state of
+Cause     From 2.6 on ``torch.load`` takes tensors and little else, unless more is allowed. The state of
           numpy's random numbers, in ``rng_state.pth``, is an array.
 Releases  4.36.0 to 4.46.3, beside torch 2.6 or newer
 Upstream  transformers#34631 (fixed in 4.47.0)
-Here      Stock reads the file first. If torch refuses it, the file is read again, and what an array is made of is
-          allowed meanwhile, as in 4.47.0; by the names of numpy 1 and of numpy 2, whichever has written it. What the
-          program has allowed before stays allowed. (4.47.0 and later allow the names of the numpy that is installed:
+Here      Stock reads the file first. If torch refuses it, the file is read again, and the parts of an array are allowed
+          meanwhile, as in 4.47.0; by the names of numpy 1 and of numpy 2, whichever has written it. Globals that the
+          program has allowed before stay allowed. (4.47.0 and later allow the names of the numpy that is installed:
           trainer-rng-state-safe-globals-incomplete.)
 """
 
@@ -49,8 +49,8 @@ def allowed() -> Any:
     import torch
 
     make = numpy.empty(0).__reduce__()[0]  # whichever module this numpy has it in
-    both = [(make, f"numpy.{one}.multiarray._reconstruct") for one in ("core", "_core")]
+    both = [(make, f"numpy.{package}.multiarray._reconstruct") for package in ("core", "_core")]
     needed = [*both, numpy.ndarray, numpy.dtype, type(numpy.dtype(numpy.uint32))]
-    # What it enters it takes out again, also what the program has allowed itself.
+    # It removes its entries on exit, also those that the program has allowed itself.
     known = torch.serialization.get_safe_globals()
-    return torch.serialization.safe_globals([one for one in needed if one not in known])
+    return torch.serialization.safe_globals([name for name in needed if name not in known])

@@ -64,6 +64,6 @@ def tokenizer(trainer: Any) -> property:
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
     """A constructor of a Trainer that knows the new name alone."""
-    names = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
-    decorated = any("tokenizer" in ast.unparse(one) for one in function.decorator_list)
+    names = [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
+    decorated = any("tokenizer" in ast.unparse(decorator) for decorator in function.decorator_list)
     return {"processing_class", "train_dataset"} <= set(names) and "tokenizer" not in names and not decorated

@@ -7,11 +7,11 @@ Cause     They were renamed, or removed.
 Releases  ``evaluation_strategy``, ``dispatch_batches`` and ``split_batches`` from 4.51.0 on, most of the others from
           5.0.0 on, ``group_by_length`` from 5.2.0 on, ``warmup_ratio`` and ``logging_dir`` from 5.15.0 on
 Upstream  Whisper-Finetune#112, course#987, llm-book#56 and three more (not put back)
-Here      What has another name goes by it, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x to 5.14.1
-          as well, which take 1.0 for one step), and what says what is the case anyway is left out. What has no
-          successor raises as before, and so does what the release refuses. What was given can be read from the object
-          under its old name. `Seq2SeqTrainingArguments` as well; dataclasses that inherit from either have constructors
-          of their own, which are not changed, and neither is what a script parses from its command line.
+Here      Renamed arguments get their new names, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x to
+          5.14.1 as well, which take 1.0 for one step), and values without effect are left out. An argument without a
+          successor raises as before, as does a value that the release refuses. The given value can be read from the
+          object under its old name. `Seq2SeqTrainingArguments` as well; dataclasses that inherit from either have
+          constructors of their own, which are not changed, and neither is what a script parses from its command line.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ RENAMED = {
     "per_gpu_train_batch_size": "per_device_train_batch_size",
     "per_gpu_eval_batch_size": "per_device_eval_batch_size",
 }
-# What had no effect where it was one of these.
+# Values that had no effect.
 WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "adafactor": (False,),
     "dispatch_batches": (None,),
@@ -97,10 +97,12 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         # Where its default is None, the ratio is taken for a number of steps, 1.0 for one step, and wins over steps.
-        known = {one.name for one in fields(type(self)) if one.name != "warmup_ratio" or one.default is not None}
+        known = {
+            field.name for field in fields(type(self)) if field.name != "warmup_ratio" or field.default is not None
+        }
         old = {name: kwargs.pop(name) for name in list(kwargs) if name in WITHOUT_EFFECT and name not in known}
         for name, value in old.items():
-            if not any(value is one or value == one for one in WITHOUT_EFFECT[name]):
+            if not any(value is neutral or value == neutral for neutral in WITHOUT_EFFECT[name]):
                 _translate(name, value, kwargs)
         original(self, *args, **kwargs)
         for name, value in old.items():
@@ -114,7 +116,9 @@ def is_broken(definition: ast.AST) -> bool:
     """The class has lost the first of them."""
     if not isinstance(definition, ast.ClassDef) or definition.name != "TrainingArguments":
         return False
-    names = [one.target.id for one in definition.body if isinstance(one, ast.AnnAssign) and hasattr(one.target, "id")]
+    names = [
+        field.target.id for field in definition.body if isinstance(field, ast.AnnAssign) and hasattr(field.target, "id")
+    ]
     return "eval_strategy" in names and "evaluation_strategy" not in names
 
 
@@ -122,7 +126,7 @@ def is_broken(definition: ast.AST) -> bool:
 
 
 def _translate(name: str, value: Any, kwargs: dict[str, Any]) -> None:
-    """Say an old argument in the words of the release; one that cannot be said is handed on, and raises."""
+    """Translate an old argument into those of the release; without a translation it is passed on, and raises."""
     translated = _TRANSLATIONS.get(name, partial(_renamed, RENAMED[name]) if name in RENAMED else None)
     if translated is None or not translated(value, kwargs):
         kwargs[name] = value

@@ -3,13 +3,13 @@
 Symptom   Silent. Loss and gradients of encoder-decoders are too large by one label a text: 8/6 of the right ones for
           two texts of four labels. It matters for short ones: answers, classes that are written out, commands.
 Cause     Since 5.10.1 ``num_items_in_batch`` leaves out the first label of each row where the loss moves the labels.
-          Encoder-decoders have the same loss by name, and their labels stand below their logits.
+          Encoder-decoders have the same loss by name, and their labels are aligned with their logits.
 Releases  5.10.1 to 5.14.1
 Upstream  transformers#46903 (fixed in 5.15.0)
 Here      All labels of an encoder-decoder of the library are counted. Equal to 5.15.0. One with a forward of the
           user's may move its labels: it is counted as before, and so are a ``training_step``, a ``compute_loss``, a
           ``compute_loss_func`` and a ``loss_function`` that leave the first label out (``labels[..., 1:]``), or call
-          what does.
+          such a function.
 """
 
 from __future__ import annotations

@@ -2,16 +2,16 @@
 
 Symptom   Silent, but for a warning of torch's: ``None of the inputs have requires_grad=True. Gradients will be None``.
           LoRA with modules of the vision tower among its targets and ``gradient_checkpointing=True`` (reentrant, the
-          default of most releases) trains what is in the text model alone: Qwen2-VL, LLaVA, Gemma 3, InternVL.
+          default of most releases) trains the text model alone: Qwen2-VL, LLaVA, Gemma 3, InternVL.
 Cause     A checkpointed block passes a gradient on only where its input wants one. ``enable_input_require_grads`` sees
           to that for the embeddings of the text, and for nothing else.
 Releases  4.36.0 to 4.57.6. Idefics 2, Idefics 3 and SmolVLM see to it themselves.
 Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
-Here      What embeds the patches of each model inside is seen to as well, as in 5.0.0: ``get_input_embeddings`` tells
-          what that is, or, where a class does not, one of the names that 5.0.0 goes by. A tower in which nothing is
-          trained, or that is not checkpointed, is left as it is, and costs what it did. No number of a forward changes.
-          What the tower goes on with is a copy, so that it may be written into, as the depth decoder of CSM does, where
-          5.0.0 raises.
+Here      The patch embedding of each inner model gets a hook as well, as in 5.0.0: the result of
+          ``get_input_embeddings``, or, if a class has none, a module under one of the names that 5.0.0 knows. A tower
+          in which nothing is trained, or that is not checkpointed, is left as it is, and costs what it did. No number
+          of a forward changes. The tower gets a copy, which may be written into, as by the depth decoder of CSM, for
+          which 5.0.0 raises.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FIX = Fix(
     },
 )
 
-# Where the classes whose `get_input_embeddings` says nothing have them.
+# Names of the patch embedding in classes without `get_input_embeddings`.
 _PATCHES = ("patch_embed", "patch_embedding", "patch_embeddings", "patch_conv")
 
 
@@ -58,7 +58,7 @@ def of_all_parts(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
             if embeddings is not None and id(embeddings) not in seen:
                 seen.add(id(embeddings))
                 hooks.append(embeddings.register_forward_hook(_Wanting(part)))
-        # Upstream takes out what stands here, and whoever else asks for it does the same.
+        # Upstream and others remove the hook through this attribute.
         self._require_grads_hook = _Hooks(hooks) if len(hooks) > 1 else hooks[0]
         return result
 
@@ -74,7 +74,7 @@ def is_broken(method: Any) -> bool:
 
 
 class _Wanting:
-    """A hook: what a module returns wants a gradient, as long as a part is trained, under checkpointing."""
+    """A hook: the output of a module requires a gradient while a part is trained under checkpointing."""
 
     def __init__(self, part: Any) -> None:
         self.part = part
@@ -84,18 +84,18 @@ class _Wanting:
 
         if not torch.is_grad_enabled() or not self.part.training or not _is_checkpointed(self.part):
             return None
-        if not any(one.requires_grad for one in self.part.parameters()):
+        if not any(weight.requires_grad for weight in self.part.parameters()):
             return None
         if not isinstance(output, (tuple, list)):
             return _wanting(output)
-        wanting = [_wanting(one) for one in output]
+        wanting = [_wanting(value) for value in output]
         named = hasattr(output, "_fields")
         return type(output)(*wanting) if named else type(output)(wanting)
 
 
 def _is_checkpointed(part: Any) -> bool:
     """Whether a module of a part passes its input through a checkpoint."""
-    return any(getattr(one, "gradient_checkpointing", False) for one in part.modules())
+    return any(getattr(module, "gradient_checkpointing", False) for module in part.modules())
 
 
 def _wanting(value: Any) -> Any:
@@ -112,24 +112,26 @@ class _Hooks:
         self.hooks = hooks
 
     def remove(self) -> None:
-        for one in self.hooks:
-            one.remove()
+        for hook in self.hooks:
+            hook.remove()
 
 
 def parts_of(model: Any) -> list[Any]:
     """The models inside of a model."""
     from transformers.modeling_utils import PreTrainedModel
 
-    return [one for one in model.modules() if one is not model and isinstance(one, PreTrainedModel)]
+    return [module for module in model.modules() if module is not model and isinstance(module, PreTrainedModel)]
 
 
 def embeddings_of(part: Any) -> Any:
-    """The module that makes the input of a part what its blocks take, or None."""
+    """The module that embeds the input of a part, or None."""
     try:
-        found = part.get_input_embeddings()
+        embeddings = part.get_input_embeddings()
     except Exception:  # a class says so that it has none, or takes pixels there; the release does not ask it
-        found = None
+        embeddings = None
     places = [part, getattr(part, "embeddings", None)]
     named = (getattr(place, name, None) for place in places for name in _PATCHES)
-    found = found if found is not None else next((one for one in named if one is not None), None)
-    return found if hasattr(found, "register_forward_hook") else None
+    embeddings = (
+        embeddings if embeddings is not None else next((module for module in named if module is not None), None)
+    )
+    return embeddings if hasattr(embeddings, "register_forward_hook") else None

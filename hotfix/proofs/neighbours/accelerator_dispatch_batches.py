@@ -12,8 +12,8 @@ from hotfix.proofs.zoo import small_llama, texts
 
 @FIX.case(raises="TypeError: .*unexpected keyword argument '(dispatch|split|even)_batches'", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Loss and gradients of the step, and what Accelerate was told of the data loaders."""
-    told = {}
+    """Loss and gradients of the step, and the options of the data loaders that Accelerate received."""
+    results = {}
     for way, options in (("as it comes", {}), ("split", {"split_batches": True})):
         trainers: list[Any] = []
         step = one_step(
@@ -24,13 +24,13 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             **settings(options),
         )
         accelerator = trainers[0].accelerator
-        told.update({f"{way}: {name}": value for name, value in step.items()})
-        told[f"{way}: settings"] = torch.tensor([accelerator.split_batches, bool(accelerator.dispatch_batches)])
-    return told
+        results.update({f"{way}: {name}": value for name, value in step.items()})
+        results[f"{way}: settings"] = torch.tensor([accelerator.split_batches, bool(accelerator.dispatch_batches)])
+    return results
 
 
 def settings(options: dict[str, Any]) -> dict[str, Any]:
-    """What `TrainingArguments` of this release take for options of the data loaders."""
+    """The options of the data loaders that `TrainingArguments` of this release take."""
     from inspect import signature
 
     from transformers import TrainingArguments

@@ -26,7 +26,7 @@ def classes(model_type, name):
 
 @FIX.case(raises="ValueError: .* is already used by a Transformers", oracles={"*": ""})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is found under each name, and that what somebody has registered is refused still."""
+    """The class under each name; a type that other code has registered is still refused."""
     from transformers import AutoConfig, AutoModel
 
     namespace = remote(OLD)
@@ -36,7 +36,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     classes = namespace["classes"]
     of_models = target.qualname.startswith("_LazyAutoMapping")
 
-    def found(model_type: str, name: str, **how: Any) -> list[str]:
+    def known_as(model_type: str, name: str, **how: Any) -> list[str]:
         config, model = classes(model_type, name)
         AutoConfig.register(model_type, config, **({"exist_ok": True} if of_models else how))
         AutoModel.register(config, model, **how)
@@ -50,10 +50,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for model_type, name in (("bert", "BertOfOurs"), ("gpt2", "GPT2Config"), ("of-ours", "OurConfig")):
         if name == "GPT2Config" and not of_models:
             continue
-        plain = found(model_type, name)
+        plain = known_as(model_type, name)
         try:
             AutoConfig.register(model_type, classes(model_type, name)[0])
         except ValueError as error:
             plain.append(str(error))
-        said += [*plain, str(plain[:2] == found(model_type, name, exist_ok=True))]
+        said += [*plain, str(plain[:2] == known_as(model_type, name, exist_ok=True))]
     return {"told": words(*said)}

@@ -22,12 +22,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             self.config = {"zero_optimization": {"stage": 3, **dict.fromkeys(KEYS, value)}}
             self.mismatches: list[str] = []
 
-        # What accelerate's part of the class does, which is not there without deepspeed.
+        # Replaces accelerate's part of the class, which is absent without deepspeed.
         def find_config_node(self, long: str) -> Any:
             *path, key = long.split(".")
             node: Any = self.config
-            for one in path:
-                node = (node or {}).get(one)
+            for part in path:
+                node = (node or {}).get(part)
             return node, key
 
         def get_value(self, long: str) -> Any:
@@ -44,8 +44,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         arguments = SimpleNamespace(get_warmup_steps=lambda steps: 0)
         filled.trainer_config_finalize(arguments, model, 10)
         for key in KEYS:
-            found = filled.config["zero_optimization"][key]
-            if not isinstance(found, int):
-                raise TypeError(f"DeepSpeedZeroConfig: {key} Input should be a valid integer, not {found}")
-            results[f"{name} {key}"] = torch.tensor(found)
+            size = filled.config["zero_optimization"][key]
+            if not isinstance(size, int):
+                raise TypeError(f"DeepSpeedZeroConfig: {key} Input should be a valid integer, not {size}")
+            results[f"{name} {key}"] = torch.tensor(size)
     return results

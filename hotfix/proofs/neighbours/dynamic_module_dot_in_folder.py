@@ -19,7 +19,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     from transformers import dynamic_module_utils
 
-    found = {}
+    factors = {}
     with tempfile.TemporaryDirectory() as home:
         kept, dynamic_module_utils.HF_MODULES_CACHE = dynamic_module_utils.HF_MODULES_CACHE, f"{home}/modules"
         try:
@@ -29,7 +29,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
                 for file, text in FILES.items():
                     Path(folder, file).write_text(text, encoding="utf-8")
                 cls = dynamic_module_utils.get_class_from_dynamic_module("modeling_helped.Helped", str(folder))
-                found[name] = torch.tensor(cls.factor)
+                factors[name] = torch.tensor(cls.factor)
         finally:
             dynamic_module_utils.HF_MODULES_CACHE = kept
-    return found
+    return factors

@@ -46,6 +46,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         with tempfile.TemporaryDirectory() as folder:
             testbed.fill(model).save_pretrained(folder)
             again = AutoModelForCausalLM.from_pretrained(folder, config=model.config).to(testbed.device)
-        found = again(inputs)
-        results[name] = found if name == "remote" else found.logits
+        output = again(inputs)
+        results[name] = output if name == "remote" else output.logits
     return results

@@ -13,6 +13,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     table = ask(target)()
     return {
         "bytes": torch.tensor(list(table)),
-        "characters": torch.tensor([ord(one) for one in table.values()]),
+        "characters": torch.tensor([ord(character) for character in table.values()]),
         "listed": listed(target),
     }

@@ -14,7 +14,7 @@ from hotfix.proofs.testbed import Target, Testbed
     oracles={"*": "4.44.2"},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Train with torch's optimizer, and with one that wants to be told; evaluate with each."""
+    """Train with torch's optimizer and with one that has the methods; evaluate with each."""
     import tempfile
 
     from packaging.version import Version
@@ -38,7 +38,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         def eval(self) -> None:
             self.modes += ("eval",)
 
-    data = [{"x": testbed.randn(4, seed=one).cpu(), "labels": torch.ones(1)} for one in range(4)]
+    data = [{"x": testbed.randn(4, seed=seed).cpu(), "labels": torch.ones(1)} for seed in range(4)]
     results = {}
     for name, kind in (("plain", torch.optim.SGD), ("told", Told)):
         model = testbed.fill(Model())

@@ -21,19 +21,19 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, Trainer, default_data_collator
 
     class Processing:
-        """What a tokenizer is to a Trainer that does not train."""
+        """A tokenizer for a Trainer that does not train."""
 
         model_input_names = ("input_ids",)
 
-    def told(cls: Any, arguments: Any, **given: Any) -> list[str]:
+    def has(cls: Any, arguments: Any, **given: Any) -> list[str]:
         model = torch.nn.Linear(2, 2)
         trainer = cls(model=model, args=replace(arguments), data_collator=default_data_collator, **given)
-        return [str(getattr(trainer, "processing_class", None) is one) for one in (Processing, None)]
+        return [str(getattr(trainer, "processing_class", None) is expected) for expected in (Processing, None)]
 
     with tempfile.TemporaryDirectory() as folder:
         arguments = Seq2SeqTrainingArguments(output_dir=folder, use_cpu=True, report_to=[])
         said = []
         for cls in (Trainer, Seq2SeqTrainer):
-            said += told(cls, arguments, processing_class=Processing)
-            said += told(cls, arguments)
+            said += has(cls, arguments, processing_class=Processing)
+            said += has(cls, arguments)
     return {"told": words(*said)}

@@ -14,7 +14,7 @@ from hotfix.proofs.testbed import Target, Testbed
     packages={"accelerate": "0.33.0", "flash-attn": None},  # one for all of these releases
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What the arguments say when evaluation is due."""
+    """The evaluation strategy in the arguments."""
     from transformers import Seq2SeqTrainingArguments, TrainingArguments
 
     def said(cls: Any, **given: Any) -> list[str]:
@@ -23,10 +23,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         arguments.eval_strategy = type(before)("epoch")
         return [before.value, arguments.eval_strategy.value, str(arguments.eval_steps), str(arguments.do_eval)]
 
-    told = []
+    strategies = []
     for cls in (TrainingArguments, Seq2SeqTrainingArguments):
-        told += said(cls, eval_strategy="steps", logging_steps=7)
-        told += said(cls, evaluation_strategy="epoch")
-        told += said(cls, eval_strategy="no", evaluation_strategy="epoch")
-        told += said(cls)
-    return {"told": words(*told)}
+        strategies += said(cls, eval_strategy="steps", logging_steps=7)
+        strategies += said(cls, evaluation_strategy="epoch")
+        strategies += said(cls, eval_strategy="no", evaluation_strategy="epoch")
+        strategies += said(cls)
+    return {"told": words(*strategies)}

@@ -26,5 +26,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     given = Arguments(output_dir="unused", gradient_checkpointing_kwargs={"use_reentrant": False}, use_cpu=True)
     # Fields that came later are not in the list of releases that do not have them.
-    always = [one for one in Arguments._VALID_DICT_FIELDS if one in ("deepspeed", "fsdp_config", "more")]
+    always = [field for field in Arguments._VALID_DICT_FIELDS if field in ("deepspeed", "fsdp_config", "more")]
     return {"fields": words(*sorted(always)), "given": words(str(given.gradient_checkpointing_kwargs))}

@@ -10,6 +10,6 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(raises="ImportError: cannot import name 'isin_mps_friendly'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Ask for two, and for one."""
-    found = ask(target)
+    isin = ask(target)
     ids, ends = testbed.randint(0, 8, 3, 5), torch.tensor([2, 5], device=testbed.device)
-    return {"several": found(ids, ends), "one": found(ids, 3)}
+    return {"several": isin(ids, ends), "one": isin(ids, 3)}

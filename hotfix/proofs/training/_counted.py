@@ -49,12 +49,12 @@ def padded(samples: Sequence[dict[str, Any]], pads: str = "right") -> dict[str, 
         samples: as in `padded_ways`.
         pads: on which side.
     """
-    longest = max(len(one["input_ids"]) for one in samples)
+    longest = max(len(sample["input_ids"]) for sample in samples)
 
     def column(name: str, filled: int) -> torch.Tensor:
         rows = []
-        for one in samples:
-            value = one[name] if name in one else torch.ones_like(one["input_ids"])
+        for sample in samples:
+            value = sample[name] if name in sample else torch.ones_like(sample["input_ids"])
             missing = longest - len(value) if value.dim() else 0
             around = (missing, 0) if pads == "left" else (0, missing)
             rows.append(torch.nn.functional.pad(value, around, value=filled) if value.dim() else value)
@@ -66,4 +66,4 @@ def padded(samples: Sequence[dict[str, Any]], pads: str = "right") -> dict[str, 
 def whole_texts(testbed: Testbed, lengths: Sequence[int] = (10, 4, 7, 2)) -> list[dict[str, Any]]:
     """Texts of these many tokens; every token is a label, as in ``labels=input_ids.clone()``."""
     ids = [testbed.randint(0, 32, length, seed=length).cpu() for length in lengths]
-    return [{"input_ids": one, "labels": one.clone()} for one in ids]
+    return [{"input_ids": row, "labels": row.clone()} for row in ids]

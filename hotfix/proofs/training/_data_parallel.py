@@ -26,7 +26,7 @@ def replicas_for_devices() -> Iterator[None]:
         def forward(self, *inputs: Any, **kwargs: Any) -> Any:
             with patch.object(scatter_gather, "Scatter", _Scatter), patch.object(scatter_gather, "Gather", _Gather):
                 arguments, keywords = self.scatter(inputs, kwargs, self.device_ids)
-                outputs = [self.module(*one, **other) for one, other in zip(arguments, keywords)]
+                outputs = [self.module(*positional, **other) for positional, other in zip(arguments, keywords)]
                 return self.gather(outputs, self.output_device)
 
     with patch.object(torch.nn, "DataParallel", TwoReplicas):
@@ -52,4 +52,4 @@ class _Gather:
 
     @staticmethod
     def apply(device: int, dim: int, *tensors: torch.Tensor) -> torch.Tensor:
-        return torch.cat([one.reshape(1) if one.dim() == 0 else one for one in tensors], dim)
+        return torch.cat([tensor.reshape(1) if tensor.dim() == 0 else tensor for tensor in tensors], dim)

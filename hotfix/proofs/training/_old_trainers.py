@@ -1,4 +1,4 @@
-"""What the cases of old overrides share: training with a subclass of the Trainer."""
+"""Shared by the cases of old overrides: training with a subclass of the Trainer."""
 
 from __future__ import annotations
 

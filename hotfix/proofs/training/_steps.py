@@ -1,4 +1,4 @@
-"""What the cases of the Trainer share: one optimizer step, in all its shapes."""
+"""Shared by the cases of the Trainer: one optimizer step, in all its shapes."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ import torch
 
 from hotfix.proofs.testbed import Testbed
 
-# What the matrix runs the Trainer with: the Accelerate of the day of transformers 4.46 and 4.47.
+# The matrix runs the Trainer with the Accelerate of the time of transformers 4.46 and 4.47.
 PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.1.1", "flash-attn": None}
 LATER_PACKAGES: dict[str, Optional[str]] = {"accelerate": "1.15.0", "flash-attn": None}
 
@@ -53,8 +53,8 @@ def compared(make_model: Callable[[], Any], samples: Sequence[dict[str, Any]]) -
         one_step(make_model(), samples, prepare=_without_accelerate, **steps)
         for steps in ({"gradient_accumulation_steps": len(samples)}, {"per_device_train_batch_size": len(samples)})
     ]
-    losses = [one.pop("loss").double() for one in results]
-    micro, whole = (torch.cat([one[name].double().flatten() for name in sorted(one)]) for one in results)
+    losses = [result.pop("loss").double() for result in results]
+    micro, whole = (torch.cat([result[name].double().flatten() for name in sorted(result)]) for result in results)
     length = whole.norm()
     return {
         "loss": losses[0] / losses[1],
@@ -112,20 +112,20 @@ def one_step(
 
 
 def on_two_ranks(work: Callable[[int], dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """Run `work` in two forks of this process, the ranks of a job on the CPU; what is armed here is armed there.
+    """Run `work` in two forks of this process, the ranks of a job on the CPU, with the same repairs.
 
     Args:
         work: takes its rank.
 
     Returns:
-        What both have returned together.
+        The results of both.
 
     Raises:
         torch.multiprocessing.ProcessRaisedException: one of them has failed; with its traceback.
     """
     from torch.multiprocessing import start_processes
 
-    import_module("transformers.trainer")  # once for both; and this process is the one that is asked what was done
+    import_module("transformers.trainer")  # once for both; the report is that of this process
     with tempfile.TemporaryDirectory() as folder:
         start_processes(_rank, (work, folder, free_port()), nprocs=2, start_method="fork")
         results: dict[str, torch.Tensor] = {}
@@ -144,7 +144,7 @@ def _rank(rank: int, work: Callable[[int], dict[str, torch.Tensor]], folder: str
 
 def free_port() -> int:
     """A port of this machine that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
     return port

@@ -158,7 +158,7 @@ def _encoder_and_decoder() -> Any:
     from transformers import TrOCRConfig, VisionEncoderDecoderConfig, ViTConfig
 
     decoder = TrOCRConfig(
-        **{one: value for one, value in _BART.items() if one.partition("_")[0] != "encoder"},
+        **{key: value for key, value in _BART.items() if key.partition("_")[0] != "encoder"},
         cross_attention_hidden_size=16,
     )
     config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(ViTConfig(**_PIXELS, **_STILL), decoder)

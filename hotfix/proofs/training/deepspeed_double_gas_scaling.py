@@ -44,12 +44,12 @@ def _length_of_gradients(model: Any, samples: Sequence[dict[str, Any]], **steps:
         ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"), "auto"
     )
     engine.update(zero_optimization={"stage": 0}, zero_allow_untested_optimizer=True)
-    before = [one.detach().clone() for one in model.parameters()]
+    before = [weight.detach().clone() for weight in model.parameters()]
     with tempfile.TemporaryDirectory() as folder:
         defaults: dict[str, Any] = {"per_device_train_batch_size": 1, "max_steps": 1, "max_grad_norm": 0.0}
         descent: dict[str, Any] = {"optim": "sgd", "learning_rate": 1.0, "lr_scheduler_type": "constant"}
         quiet: dict[str, Any] = {"report_to": [], "save_strategy": "no", "disable_tqdm": True, "use_cpu": True}
         arguments = TrainingArguments(folder, deepspeed=engine, **{**defaults, **descent, **quiet, **steps})
         Trainer(model=model, args=arguments, train_dataset=list(samples)).train()
-    moved = [(one - other.detach()).double().flatten() for one, other in zip(before, model.parameters())]
+    moved = [(old - new.detach()).double().flatten() for old, new in zip(before, model.parameters())]
     return torch.cat(moved).norm()

@@ -17,8 +17,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     model, inputs = writer(testbed, class_of(target))
     output = model(**inputs)
     output.loss.backward()
-    told = {"loss": output.loss, "logits": output.logits, "gradient": model.get_output_embeddings().weight.grad}
+    results = {"loss": output.loss, "logits": output.logits, "gradient": model.get_output_embeddings().weight.grad}
     labels = inputs.pop("labels")
     if model.config.is_encoder_decoder:
         inputs["decoder_input_ids"] = labels.clamp(min=0)
-    return {**told, "logits without labels": model(**inputs).logits}
+    return {**results, "logits without labels": model(**inputs).logits}

@@ -14,16 +14,16 @@ from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.proofs.zoo import classified, small_bert, small_llama
 from hotfix.training.num_items_off_by_one import FIX
 
-# What else the micro-batches meet in some of the releases: each of these is wrong by a factor of four.
+# Other bugs that the micro-batches meet in some releases: each is wrong by a factor of four.
 _OTHERS = ("trainer-ga-multiplied-loss", "trainer-ga-num-items-dropped", "v5-trainer-ga-double-division")
 
 
 @FIX.case(packages=LATER_PACKAGES, with_fixes=_OTHERS)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Loss and gradients of one optimizer step, both ways, of both models."""
-    told = padded_ways(partial(small_llama, testbed), whole_texts(testbed))
+    results = padded_ways(partial(small_llama, testbed), whole_texts(testbed))
     unmoved = padded_ways(partial(small_bert, testbed), classified(testbed), loss_function=summed)
-    return {**told, **{f"of an encoder: {name}": value for name, value in unmoved.items()}}
+    return {**results, **{f"of an encoder: {name}": value for name, value in unmoved.items()}}
 
 
 def summed(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:

@@ -49,15 +49,15 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     labels = ids.clone()
     labels[:, :2] = -100
     moved = torch.cat([labels[:, 1:], labels.new_full((1, 1), -100)], dim=1)
-    told: dict[str, torch.Tensor] = {}
+    results: dict[str, torch.Tensor] = {}
     for part in (slice(0, 6), slice(6, 12)):
         output = model(ids[:, part], labels=labels[:, part], shift_labels=moved[:, part])
         right = torch.nn.functional.cross_entropy(output.logits.flatten(0, 1).float(), moved[:, part].flatten())
         given, wanted = (_of_head(testbed, model, loss) for loss in (output.loss, right))
         # As multiples, since the mixture of 4.57 computes another model: 1 where it is right.
-        told[f"loss, from {part.start} on"] = output.loss / right
-        told[f"gradient, from {part.start} on"] = 1 + (given - wanted).norm() / wanted.norm()
-    return told
+        results[f"loss, from {part.start} on"] = output.loss / right
+        results[f"gradient, from {part.start} on"] = 1 + (given - wanted).norm() / wanted.norm()
+    return results
 
 
 def _of_head(testbed: Testbed, model: Any, loss: Any) -> Any:
@@ -65,7 +65,7 @@ def _of_head(testbed: Testbed, model: Any, loss: Any) -> Any:
     model.zero_grad()
     loss.backward(retain_graph=True)
     gradients = testbed.gradients(model, vectors=False)
-    return next(one for name, one in gradients.items() if "lm_head" in name).clone()
+    return next(gradient for name, gradient in gradients.items() if "lm_head" in name).clone()
 
 
 def _model(testbed: Testbed, cls: Any) -> Any:

@@ -29,10 +29,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     results = {}
     for whose, firsts, prepare in (("Trainer", (1, 1, 1, 1), two_devices), ("own", (7, 4, 2, 1), own_step)):
         samples = texts(testbed, firsts)
-        one = one_step(small_llama(testbed), samples, per_device_train_batch_size=4)
+        whole = one_step(small_llama(testbed), samples, per_device_train_batch_size=4)
         with replicas_for_devices():
             two = one_step(small_llama(testbed), samples, prepare=prepare, per_device_train_batch_size=2)
-        results.update({f"{whose}, one batch {name}": value for name, value in one.items()})
+        results.update({f"{whose}, one batch {name}": value for name, value in whole.items()})
         results.update({f"{whose}, replicas {name}": value for name, value in two.items()})
     return results
 

@@ -11,7 +11,7 @@ from hotfix.proofs.zoo import small_llama
 from hotfix.training.trainer_ga_num_items_dropped import FIX
 
 
-# What comes first in a text is counted in these releases, and in those which are the first to be right again.
+# These releases, and the first that are right again, count the first label of each text.
 @FIX.case(packages=LATER_PACKAGES, with_fixes=("num-items-off-by-one",), oracles={"*": "5.10.1"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Loss and gradients of one optimizer step, both ways."""

@@ -17,11 +17,11 @@ from hotfix.training.trainer_last_accumulation_remainder import FIX
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Two epochs of each: the micro-batches and steps that were made, and the gradients of the last step."""
     ways = {"a rest": (13, 4), "one sample a batch": (7, 4), "none left": (8, 4), "no accumulation": (5, 1)}
-    told = {}
+    results = {}
     for way, (samples, steps) in ways.items():
         made = two_epochs(testbed, samples, 1 if way == "one sample a batch" else 2, steps)
-        told.update({f"{way}: {name}": value for name, value in made.items()})
-    return told
+        results.update({f"{way}: {name}": value for name, value in made.items()})
+    return results
 
 
 def two_epochs(testbed: Testbed, samples: int, batch: int, steps: int) -> dict[str, torch.Tensor]:
@@ -38,9 +38,9 @@ def two_epochs(testbed: Testbed, samples: int, batch: int, steps: int) -> dict[s
     seen: list[int] = []
     model.register_forward_pre_hook(lambda *call: seen.append(1))
     labels = testbed.randint(0, 32, samples, 9, seed=3).cpu()
-    told = one_step(
+    values = one_step(
         model,
-        [{"input_ids": one, "labels": torch.cat([one.new_full((1,), -100), one[1:]])} for one in labels],
+        [{"input_ids": row, "labels": torch.cat([row.new_full((1,), -100), row[1:]])} for row in labels],
         prepare=trainers.append,
         max_steps=-1,
         num_train_epochs=2,
@@ -48,7 +48,7 @@ def two_epochs(testbed: Testbed, samples: int, batch: int, steps: int) -> dict[s
         gradient_accumulation_steps=steps,
     )
     return {
-        **told,
+        **values,
         "micro-batches": torch.tensor(len(seen)),
         "steps": torch.tensor(trainers[0].state.global_step),
         "epochs": torch.tensor(trainers[0].state.epoch),

@@ -13,7 +13,7 @@ from hotfix.training.trainer_log_arity import FIX
 
 @FIX.case(raises="TypeError: .*log\\(\\) takes 2 positional arguments but 3 were given", packages=LATER_PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What was logged, and that another override gets the time where the release has it."""
+    """The logged values; another override gets the time if the release has it."""
     logged: list[dict[str, float]] = []
 
     def old(trainer: Any) -> type:

@@ -22,16 +22,16 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import numpy
     from transformers import Trainer, TrainingArguments
 
-    told = {}
+    results = {}
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(folder, use_cpu=True, report_to=[], seed=7)
         trainer = Trainer(model=small_llama(testbed), args=arguments)
         trainer._save_rng_state(folder)
         for way in ("saved", "read"):
-            told[f"{way}: python"] = torch.tensor(random.random())
-            told[f"{way}: numpy"] = torch.tensor(numpy.random.rand())
-            told[f"{way}: torch"] = torch.rand(())
+            results[f"{way}: python"] = torch.tensor(random.random())
+            results[f"{way}: numpy"] = torch.tensor(numpy.random.rand())
+            results[f"{way}: torch"] = torch.rand(())
             if way == "saved":
                 trainer._load_rng_state(folder)
         assert Path(folder, "rng_state.pth").is_file()
-    return told
+    return results

@@ -1,6 +1,6 @@
 """Two processes over gloo save a checkpoint: on one machine, on two machines with one disk, and with two.
 
-What is renamed takes a moment, as on a shared disk, so that the one process meets the other.
+Renaming takes a moment, as on a shared disk, so that the processes meet.
 """
 
 import os
@@ -22,12 +22,12 @@ from hotfix.training.trainer_tmp_checkpoint_rename_race import FIX
 @FIX.case(packages={"accelerate": "0.33.0", "flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """How many of the files that belong into the checkpoint are there, for each machine, and how many are elsewhere."""
-    told = {}
+    results = {}
     for way, machines, disks in (("one machine", 1, 1), ("two machines, one disk", 2, 1), ("two disks", 2, 2)):
         with tempfile.TemporaryDirectory() as folder:
             work = partial(saved, testbed, folder, machines, disks)
-            told.update({f"{way}, {name}": value for name, value in on_two_ranks(work).items()})
-    return told
+            results.update({f"{way}, {name}": value for name, value in on_two_ranks(work).items()})
+    return results
 
 
 def saved(testbed: Testbed, folder: str, machines: int, disks: int, rank: int) -> dict[str, torch.Tensor]:
@@ -52,8 +52,8 @@ def saved(testbed: Testbed, folder: str, machines: int, disks: int, rank: int) -
     with patch.object(os, "rename", slowly(os.rename)):
         trainer.train()
     torch.distributed.barrier()
-    there = {one.name for one in own.glob("checkpoint-1/*")}
-    states = [f"rng_state_{one}.pth" for one in range(2) if disks == 1 or one == rank]
+    there = {file.name for file in own.glob("checkpoint-1/*")}
+    states = [f"rng_state_{other}.pth" for other in range(2) if disks == 1 or other == rank]
     wanted = {*states, *(("model.safetensors", "optimizer.pt") if rank == 0 else ())}
     return {
         f"rank {rank}: missing": torch.tensor(len(wanted - there)),

@@ -40,7 +40,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     return {
         "evaluation": torch.tensor([arguments.eval_strategy == "steps", arguments.eval_steps == 7]),
         "rows": torch.tensor(arguments.train_batch_size),
-        "warmup": torch.tensor([one.get_warmup_steps(33) for one in (arguments, whole, both)]),
+        "warmup": torch.tensor([settings.get_warmup_steps(33) for settings in (arguments, whole, both)]),
         "by length": torch.tensor(True in by_length or "group_by_length" in by_length),
         "split": torch.tensor(arguments.accelerator_config.split_batches),
         "cpu": torch.tensor(arguments.device.type == "cpu"),

@@ -24,13 +24,13 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     data = samples_for(testbed, T5ForConditionalGeneration)
     for sample in data:  # the Trainer keeps the labels from the model where the loss is a function of the user's
         sample["decoder_input_ids"] = sample["labels"].roll(1).index_fill(0, sample["labels"].new_zeros(1), 0)
-    told: dict[str, torch.Tensor] = {}
+    results: dict[str, torch.Tensor] = {}
     for argument in ("gradient_accumulation_steps", "per_device_train_batch_size"):
         arguments: dict[str, Any] = {argument: len(data)}
         values = one_step(trained(testbed, T5ForConditionalGeneration), data, _summed, **arguments)
-        told.update({f"T5, {argument}: {name}": value for name, value in values.items()})
+        results.update({f"T5, {argument}: {name}": value for name, value in values.items()})
     causal = padded_ways(partial(small_llama, testbed), whole_texts(testbed))
-    return {**told, **{f"Llama: {name}": value for name, value in causal.items()}}
+    return {**results, **{f"Llama: {name}": value for name, value in causal.items()}}
 
 
 def _summed(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:

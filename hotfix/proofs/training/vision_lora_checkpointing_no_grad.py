@@ -15,13 +15,13 @@ _IMAGE = 60  # the token of an image
 
 @FIX.case(packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits, and the gradients of what is trained: zeros where there is none."""
+    """Logits, and the gradients of the adapters: zeros if there is none."""
     return trained(*llava(testbed))
 
 
 def trained(model: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
     """A step of training in each way, without the optimizer's part."""
-    told = {}
+    results = {}
     model.train().enable_input_require_grads()
     for way, checkpointed, tower in (
         ("checkpointed", True, True),
@@ -33,18 +33,20 @@ def trained(model: Any, inputs: dict[str, Any]) -> dict[str, torch.Tensor]:
         else:
             model.gradient_checkpointing_disable()
         adapters = []
-        for place, one in model.named_parameters():
+        for place, weight in model.named_parameters():
             in_tower = "vision" in place or "visual" in place
-            one.grad = None
-            one.requires_grad_(place.endswith(("q_proj.weight", "qkv.weight")) and (tower or not in_tower))
-            adapters += [one] if one.requires_grad else []
+            weight.grad = None
+            weight.requires_grad_(place.endswith(("q_proj.weight", "qkv.weight")) and (tower or not in_tower))
+            adapters += [weight] if weight.requires_grad else []
         logits = model(**inputs, use_cache=False).logits
         logits.float().logsumexp(-1).mean().backward()
-        told[f"{way}: logits"] = logits
-        for number, one in enumerate(sorted(adapters, key=lambda one: tuple(one.shape))):
-            told[f"{way}: gradient {number}"] = torch.zeros_like(one) if one.grad is None else one.grad.clone()
+        results[f"{way}: logits"] = logits
+        for number, weight in enumerate(sorted(adapters, key=lambda weight: tuple(weight.shape))):
+            results[f"{way}: gradient {number}"] = (
+                torch.zeros_like(weight) if weight.grad is None else weight.grad.clone()
+            )
     model.disable_input_require_grads()
-    return told
+    return results
 
 
 def llava(testbed: Testbed) -> tuple[Any, dict[str, Any]]:
@@ -56,16 +58,16 @@ def llava(testbed: Testbed) -> tuple[Any, dict[str, Any]]:
     sizes = {"intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}
     vision = CLIPVisionConfig(image_size=28, patch_size=14, hidden_size=16, **sizes)
     text = LlamaConfig(vocab_size=64, hidden_size=32, **sizes)
-    # In earlier releases one token stands for the four patches; 4.45 to 4.47 go by what the configuration says.
-    told = "image_seq_length" in inspect.signature(LlavaConfig.__init__).parameters
-    each = 4 if told else 1
+    # In earlier releases one token is expanded to the four patches; 4.45 to 4.47 follow the configuration.
+    is_expanded = "image_seq_length" in inspect.signature(LlavaConfig.__init__).parameters
+    each = 4 if is_expanded else 1
     config = LlavaConfig(
         vision_config=vision,
         text_config=text,
         image_token_index=_IMAGE,
         vision_feature_layer=-1,
         pad_token_id=0,
-        **({"image_seq_length": each} if told else {}),
+        **({"image_seq_length": each} if is_expanded else {}),
     )
     model = testbed.fill(LlavaForConditionalGeneration(config)).to(testbed.device)
     words = testbed.randint(3, 50, 2, 6, seed=1)
