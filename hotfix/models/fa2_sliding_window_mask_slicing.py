@@ -34,7 +34,6 @@ FIX = Fix(
         "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
     ),
     when="""
-import sys as _sys
 import hotfix.patching.scope as _scope
 import transformers.cache_utils as _caches
 (
@@ -43,10 +42,7 @@ import transformers.cache_utils as _caches
         attention_mask is None
         or attention_mask.shape[-1] == past_key_value.get_seq_length(self.layer_idx) + hidden_states.shape[1]
     )
-    and _scope.is_own(
-        "fa2-sliding-window-mask-slicing",
-        getattr(_sys.modules.get(__name__), "_flash_attention_forward", None),  # torch.compile cannot trace globals()
-    )
+    and _scope.is_own("fa2-sliding-window-mask-slicing", globals().get("_flash_attention_forward"))
 )
 """,
     own=("past_key_value.update", "self._flash_attention_forward"),

@@ -126,7 +126,9 @@ def _foreign(thing: Any, library: str) -> str:
         return ""
     for _ in range(20):
         function = _function_of(thing)
-        inner = getattr(function, "__wrapped__", None) if function is not thing else thing.__dict__.get("__wrapped__")
+        inner = (
+            getattr(function, "__wrapped__", None) if function is not thing else _namespace(thing).get("__wrapped__")
+        )
         if inner is None and not isinstance(thing, type):
             inner = _inner(thing)
         if inner is None or inner is thing:
@@ -144,6 +146,14 @@ def _foreign(thing: Any, library: str) -> str:
     return "" if _root(type(thing).__module__) in {library, *_PASS_THROUGH} else f"{type(thing).__qualname__} is yours"
 
 
+def _namespace(thing: Any) -> Any:
+    """The ``__dict__`` of an object, empty if it has none: builtins, ``__slots__``, and while torch.compile traces."""
+    try:
+        return thing.__dict__
+    except AttributeError:
+        return {}
+
+
 def _inner(thing: Any) -> Any:
     """The function inside a partial object, a bound method or a descriptor."""
     if isinstance(thing, (staticmethod, classmethod, types.MethodType)):
@@ -159,7 +169,10 @@ def _function_of(thing: Any) -> Any:
 
 def _is_from(function: types.FunctionType, packages: Any) -> bool:
     """Whether a function was defined by a module of these packages, in that module's file or by a repair of hotfix."""
-    namespace = function.__globals__
+    try:
+        namespace = function.__globals__
+    except AttributeError:  # torch.compile gives none for a function in a wrapper such as functools.cache
+        return False
     if _root(str(namespace.get("__name__"))) not in packages:
         return False
     file = function.__code__.co_filename  # a copy executed elsewhere has another file

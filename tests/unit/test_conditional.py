@@ -431,6 +431,22 @@ def test_an_absent_participant_is_nobodys(library):
     assert scope.is_class_of("toy", None)
 
 
+class Slots:
+    """A callable without a ``__dict__``."""
+
+    __slots__ = ()
+
+    def __call__(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("participant", "is_own"), [(len, True), (functools.partial(len), True), (Slots(), False), (Slots, False)]
+)
+def test_a_participant_without_a_namespace_is_judged_without_an_error(participant, is_own):
+    assert scope.is_own("a-fix", participant) is is_own
+
+
 def test_a_subclass_is_not_the_librarys_own_class(library):
     repaired(library, silent(library, own=("self",)))
     assert is_repaired(library.Layer())

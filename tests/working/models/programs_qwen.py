@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -168,6 +169,39 @@ def compiled_without_breaks(testbed, target):
             embeddings = testbed.randn(1, 11, 64, seed=1)
             output = compiled(inputs_embeds=embeddings, position_ids=positions, use_cache=False)
             results[name] = output.last_hidden_state
+    return results
+
+
+class Slots:
+    """An attention that is an object without a ``__dict__``."""
+
+    __slots__ = ("attention",)
+
+    def __init__(self, attention):
+        self.attention = attention
+
+    def __call__(self, *args, **kwargs):
+        return self.attention(*args, **kwargs)
+
+
+def attentions_that_are_objects(testbed, target):
+    """Registered attentions that are no functions, as they are and under `torch.compile(fullgraph=True)`."""
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    sdpa = ALL_ATTENTION_FUNCTIONS["sdpa"]
+
+    def own(*args, **kwargs):
+        return sdpa(*args, **kwargs)
+
+    model, results = _decoder(testbed, _for_this_release()).eval(), {}
+    given = {"inputs_embeds": testbed.randn(1, 11, 64, seed=1), "position_ids": _text_positions(6, 5)}
+    for name, attention in (("partial", functools.partial(own)), ("slots", Slots(sdpa))):
+        ALL_ATTENTION_FUNCTIONS[name] = attention
+        model.config._attn_implementation = name
+        for way, run in (("eager", model), ("compiled", torch.compile(model, fullgraph=True, backend="eager"))):
+            with torch.no_grad():
+                results[f"{name}, {way}"] = run(**given, use_cache=False).last_hidden_state
+        torch._dynamo.reset()
     return results
 
 

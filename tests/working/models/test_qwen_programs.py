@@ -69,6 +69,11 @@ def test_positions_in_the_text_break_no_graph(release):
     assert differences("compiled_without_breaks", release, TEXT_POSITIONS) == ["image"]
 
 
+def test_attentions_that_are_no_functions_run_as_before():
+    """They were asked for their ``__dict__``: an AttributeError, and no graph for a partial function."""
+    assert differences("attentions_that_are_objects", "4.56.2", TEXT_POSITIONS) == []
+
+
 def test_deltas_of_ones_own_are_added_to_the_positions_of_the_release():
     assert differences("deltas_of_ones_own", "4.56.2", "qwen2vl-decode-delta-left-padding") == []
 
