@@ -67,8 +67,8 @@ WAYS = (
         "4.51.3",
         "5.5.4 5.9.0 5.23.0",
     ),
-    ("v5-conversion-reverse", "gemma3n", "4.57.6", "5.0.0", "4.57.6 5.5.2"),
-    ("v5-conversion-reverse", "gemma3n", "4.57.6", "5.5.1", "4.57.6 5.5.2"),
+    ("v5-conversion-reverse", "gemma3n", "5.5.2", "5.0.0", "4.57.6 5.5.2"),
+    ("v5-conversion-reverse", "gemma3n", "5.5.2", "5.5.1", "4.57.6 5.5.2"),
     ("processor-config-nested", "speech", "5.23.0", "4.55.4", "4.56.0 5.23.0"),
     ("tokenizer-local-config-dict", "large tokenizer", "4.57.1", "4.57.2", "4.57.1 4.57.3"),
     (
