@@ -70,7 +70,7 @@ def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
     return False
 
 
-def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any], pipeline_class: Any) -> Any:
+def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any], pipeline_class: Any = None) -> Any:
     """The dtype that a model is loaded in, or None to leave it to the release.
 
     Args:

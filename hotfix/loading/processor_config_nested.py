@@ -138,7 +138,7 @@ def _path(name: Any, kwargs: dict[str, Any]) -> Optional[str]:
 
     known = {key: kwargs[key] for key in _LOOKS if kwargs.get(key) is not None}
     try:
-        path: Optional[str] = cached_file(str(name), FILE, **known)
+        cached: Optional[str] = cached_file(str(name), FILE, **known)
     except (OSError, ValueError):  # no such file, or a name that the Hub cannot have
         return None
-    return path
+    return cached

@@ -58,7 +58,7 @@ FIX.edits(
     new=f"""
         local_kwargs['vocab'] = vocab
         from {__name__} import carry
-        carry(cls, local_kwargs, fast_tokenizer_file)
+        carry(cls, local_kwargs, fast_tokenizer_file, tokenizer_json)
     """,
 )
 FIX.edits(
@@ -74,22 +74,21 @@ FIX.edits(
 _KEY = "_declared_tokenizer"
 
 
-def carry(cls: type, arguments: dict[str, Any], file: str) -> None:
+def carry(cls: type, arguments: dict[str, Any], file: str, content: Mapping[str, Any]) -> None:
     """Pass the whole tokenizer.json on, if it splits text at the byte level.
 
     Args:
         cls: the tokenizer's class; one with a constructor from outside of transformers gets nothing.
         arguments: arguments of the constructor.
         file: path of tokenizer.json.
+        content: content of the file.
     """
     constructor = inspect.getattr_static(cls, "__init__", None)
     if not scope.is_own(FIX.id, constructor):
         return
-    before = json.loads(Path(file).read_text(encoding="utf-8")).get("pre_tokenizer")
+    before = content.get("pre_tokenizer")
     if before is not None and "ByteLevel" in _types(before):
-        from tokenizers import Tokenizer
-
-        arguments[_KEY] = Tokenizer.from_file(str(file)), _is_asked_for_a_blank(arguments, file)
+        arguments[_KEY] = str(file), _cuts(content), _is_asked_for_a_blank(arguments, file)
 
 
 def declared(arguments: dict[str, Any], built: Any, given: Any = None) -> Any:
@@ -100,10 +99,18 @@ def declared(arguments: dict[str, Any], built: Any, given: Any = None) -> Any:
         built: the `tokenizers.Tokenizer` that the class has built, or None.
         given: the caller's tokenizer, which takes precedence, or None.
     """
-    read, is_asked_for_a_blank = arguments.pop(_KEY, (None, False))
-    if given is not None or read is None or built is None or _cuts(read) == _cuts(built):
+    file, cuts, is_asked_for_a_blank = arguments.pop(_KEY, ("", None, False))
+    if given is not None or not file or built is None:
         return given
-    if is_asked_for_a_blank and "ByteLevel" in _types(json.loads(built.to_str())["pre_tokenizer"] or {"type": ""}):
+    own = _cuts(_content(built))
+    if cuts == own:
+        return None
+    from tokenizers import Tokenizer
+
+    read: Any = Tokenizer.from_file(file)
+    if _cuts(_content(read)) == own:  # the file leaves out defaults
+        return None
+    if is_asked_for_a_blank and "ByteLevel" in _types(_content(built).get("pre_tokenizer") or {"type": ""}):
         scope.leave_alone(FIX.id, "add_prefix_space is your own, which tokenizer.json does not have")
         return None
     blank, before = arguments.get("add_prefix_space"), read.pre_tokenizer
@@ -124,18 +131,25 @@ def _is_asked_for_a_blank(arguments: Mapping[str, Any], file: str) -> bool:
     return settings.get("add_prefix_space") is not True
 
 
-def _cuts(tokenizer: Any) -> Any:
+def _content(tokenizer: Any) -> Mapping[str, Any]:
+    """The content of a file of a tokenizer, for BPE without its vocabulary, which takes seconds to write."""
+    model, parts = tokenizer.model, (tokenizer.pre_tokenizer, tokenizer.normalizer)
+    if type(model).__name__ != "BPE":
+        content: Mapping[str, Any] = json.loads(tokenizer.to_str())
+        return content
+    before, normalizer = (None if part is None else json.loads(part.__getstate__()) for part in parts)
+    flags = {"type": "BPE", "byte_fallback": model.byte_fallback, "ignore_merges": model.ignore_merges}
+    return {"pre_tokenizer": before, "normalizer": normalizer, "model": flags}
+
+
+def _cuts(content: Mapping[str, Any]) -> Any:
     """How a tokenizer splits text, apart from options such as a space in front of each text."""
-    content = json.loads(tokenizer.to_str())
-    before = content["pre_tokenizer"]
+    before = content.get("pre_tokenizer")
     pieces = before["pretokenizers"] if before and before["type"] == "Sequence" else [before]
     chosen = ("add_prefix_space", "trim_offsets", "prepend_scheme")
     model = {name: content["model"].get(name) or None for name in ("type", "byte_fallback", "ignore_merges")}
-    return (
-        [{k: v for k, v in (piece or {}).items() if k not in chosen} for piece in pieces],
-        content["normalizer"],
-        model,
-    )
+    shown = [{key: value for key, value in (piece or {}).items() if key not in chosen} for piece in pieces]
+    return shown, content.get("normalizer"), model
 
 
 def _types(before: dict[str, Any]) -> list[str]:

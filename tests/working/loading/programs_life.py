@@ -123,13 +123,13 @@ def life(testbed: Any, target: Any) -> Any:
             if (third / "config.json").exists()
             else OwnTokenizer.from_pretrained(third)
         )
-        for name, one in (("tokenizer", tokenizer), ("tokenizer again", again)):
+        for name, words in (("tokenizer", tokenizer), ("tokenizer again", again)):
             results[name] = [
-                type(one).__name__,
-                getattr(one, "extra_words", None),
-                one(TEXT)["input_ids"],
-                sorted(one.all_special_ids),
-                one.apply_chat_template(CHAT, tokenize=False),
+                type(words).__name__,
+                getattr(words, "extra_words", None),
+                words(TEXT)["input_ids"],
+                sorted(words.all_special_ids),
+                words.apply_chat_template(CHAT, tokenize=False),
             ]
     results["release"] = transformers.__version__
     return values(**results)

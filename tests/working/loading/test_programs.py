@@ -98,3 +98,11 @@ def test_a_handler_that_asks_again_gets_the_repair():
     assert stock.error is not None
     armed = run(name, transformers="4.57.6", flash_attn=None, env={"HOTFIX_ONLY": fix}).require()
     assert read(armed.tensors["pad"]) == '"<unk>"'
+
+
+@pytest.mark.parametrize("release", ["4.44.2", "4.52.3", "4.57.6", "5.13.0"])
+def test_a_model_of_its_own_lives_as_in_stock(release):
+    name = "tests.working.loading.programs_life:life"
+    stock = run(name, transformers=release, flash_attn=None, hotfix=False).require().tensors
+    armed = run(name, transformers=release, flash_attn=None).require().tensors
+    assert {key: read(value) for key, value in stock.items()} == {key: read(value) for key, value in armed.items()}

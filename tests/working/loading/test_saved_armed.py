@@ -59,7 +59,7 @@ WAYS = (
     ("v5-custom-weights-initialised-again", "model of one's own", "4.57.6", "5.12.1", "4.57.6 5.13.0"),
     ("v5-missing-bias-not-initialised", "llama that gets biases", "5.1.0", "5.2.0", "5.1.0 5.3.0"),
     ("v5-t5-tied-keys-order", "t5 without shared", "4.57.6", "5.0.0", "5.18.0"),
-    ("v5-t5-tied-keys-order", "t5 without shared", "4.57.6", "5.17.0", "4.57.6 5.18.0"),
+    ("v5-t5-tied-keys-order", "t5 without shared", "4.57.6", "5.17.0", "5.18.0"),
     (
         "gemma3-two-layouts-into-base,vlm-checkpoint-key-layout-new-to-old",
         "gemma3",
@@ -67,8 +67,8 @@ WAYS = (
         "4.51.3",
         "5.5.4 5.9.0 5.23.0",
     ),
-    ("v5-conversion-reverse", "gemma3n", "4.57.6", "5.0.0", "4.57.6 5.5.2"),
-    ("v5-conversion-reverse", "gemma3n", "4.57.6", "5.5.1", "4.57.6 5.5.2"),
+    ("v5-conversion-reverse", "gemma3n", "5.5.2", "5.0.0", "4.57.6 5.5.2"),
+    ("v5-conversion-reverse", "gemma3n", "5.5.2", "5.5.1", "4.57.6 5.5.2"),
     ("processor-config-nested", "speech", "5.23.0", "4.55.4", "4.56.0 5.23.0"),
     ("tokenizer-local-config-dict", "large tokenizer", "4.57.1", "4.57.2", "4.57.1 4.57.3"),
     (
