@@ -12,12 +12,9 @@ Here      A TypedDict with the one key, total as little as it was, and in Llama,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from hotfix.fix import Fix
-
-if TYPE_CHECKING:
-    import torch
 
 FIX = Fix(
     title="ImportError: cannot import name 'LossKwargs' from 'transformers.utils'",
@@ -36,7 +33,9 @@ def loss_kwargs(generic: Any) -> Any:
     import typing
 
     make: Any = typing.TypedDict  # not as a class: its annotations would be read among the names of the other module
-    return make("LossKwargs", {"num_items_in_batch": Optional["torch.Tensor"]}, total=False)
+    reference: Any = typing.ForwardRef  # torch is not imported for an annotation
+    tensor = reference("torch.Tensor") if hasattr(generic, "torch") else reference("Tensor", module="torch")
+    return make("LossKwargs", {"num_items_in_batch": Optional[tensor]}, total=False)
 
 
 @FIX.adds_made(*((f"transformers.models.{model}.modeling_{model}:KwargsForCausalLM", LACKING) for model in MODELS))
