@@ -86,12 +86,12 @@ class Removed:
         with path.open(encoding="utf-8") as file:
             groups = (group.split() for group in file.readline().split(";"))
             self.modules = frozenset(
-                f"{PACKAGE}.{one}".rstrip(".")
+                f"{PACKAGE}.{name}".rstrip(".")
                 for first, *names in filter(None, groups)
                 if numbers(first) <= release
-                for one in names
+                for name in names
             )
-        if "alias" in fixes and any(one.endswith(GONE) for one in self.modules):
+        if "alias" in fixes and any(name.endswith(GONE) for name in self.modules):
             asked.MODULES.listen(self.module, fixes["alias"])
 
     def put(self, module: types.ModuleType) -> None:
@@ -152,7 +152,7 @@ class Removed:
 
             made = types.ModuleType(name, "Restored by hotfix: each name stands for what became of it.")
             made.__spec__ = ModuleSpec(name, None, origin="hotfix")
-            if any(one.startswith(f"{name}.") for one in self.modules):
+            if any(module.startswith(f"{name}.") for module in self.modules):
                 made.__path__ = []
             made.__package__ = name if hasattr(made, "__path__") else name.rpartition(".")[0]
             kind = self._classes.get(types.ModuleType)
@@ -193,10 +193,10 @@ class Removed:
         where, _, what = row.value.rpartition(":") if row.kind == "alias" else (module, "", row.value)
         try:
             home = import_module(where)
-            found: Any = getattr(home, what) if what else home
+            value: Any = getattr(home, what) if what else home
         except Exception as error:  # whatever the import raises, the program gets the release's own error
             raise LookupError(row.value) from error
-        return hollow(name, module, found) if row.kind == "hollow" else found
+        return hollow(name, module, value) if row.kind == "hollow" else value
 
 
 def kinds(module: str, name: str, releases: Iterable[str], path: Path = FILE) -> dict[str, str]:
@@ -215,12 +215,12 @@ def kinds(module: str, name: str, releases: Iterable[str], path: Path = FILE) ->
         groups = (group.split() for group in text.partition("\n")[0].split(";"))
         short = f"{module.partition('.')[2]}{GONE}"
         spans = [(numbers(first), "alias") for first, *names in filter(None, groups) if short in names]
-    found = {}
+    by_release = {}
     for release in releases:
         held = [kind for first, kind in spans if first <= numbers(release)]
         if held and held[-1] != NOTHING:
-            found[release] = held[-1]
-    return found
+            by_release[release] = held[-1]
+    return by_release
 
 
 @lru_cache(maxsize=1)

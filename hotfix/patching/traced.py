@@ -51,10 +51,10 @@ def asking(module: str) -> Any:
         tracers.append(tracer)
         tracer = getattr(tracer, "parent", None)
     back: Any = frame
-    for one in reversed(tracers):
-        if _tracer(one) is None:
+    for tracer in reversed(tracers):
+        if _tracer(tracer) is None:
             return None
-        back = Frame(one, back)
+        back = Frame(tracer, back)
     return _outside(back, module)
 
 
