@@ -111,8 +111,8 @@ def facts_of(text: str) -> Facts:
             twice = earlier is not None and earlier.kind not in ("import", "def", "class")
             if earlier is not None and earlier.kind == "import" and binding.detail == _around(name, binding):
                 continue  # ``class GenerationMixin(GenerationMixin)``, which warns
-            is_import = earlier is not None and earlier.kind == binding.kind == "import"
-            if is_import and earlier.detail != binding.detail and (conditional or earlier.conditional):
+            is_second = earlier is not None and earlier.kind == binding.kind == "import"
+            if is_second and bound[name].detail != binding.detail and (conditional or bound[name].conditional):
                 bound[name] = Bound("made", conditional=True)  # one for each device, as of flash-attn and of NPUs
                 continue
             if earlier is not None and binding.kind in ("value", "made", "same"):

@@ -1,14 +1,13 @@
 """``AdamW`` is gone from transformers.
 
 Symptom   ``ImportError: cannot import name 'AdamW' from 'transformers'``.
-Cause     The class was removed, and torch's own recommended. That one is another optimizer where nothing is said: its
-          weight decay is 0.01 and not 0, its epsilon 1e-8 and not 1e-6, it decays before the step and not after it, it
-          adds epsilon to the square root after the bias correction and not before, and it knows no ``correct_bias``.
+Cause     The class was removed in favor of torch's. That one is another optimizer by default: weight decay 0.01 (here
+          0), epsilon 1e-8 (here 1e-6). It decays before the step, adds epsilon after the bias correction, and has no
+          ``correct_bias``.
 Releases  4.50.0 and later
 Upstream  transformers#36954 (not put back)
-Here      A class of its own, with the defaults, the order of operations and the state of that of 4.49.0: what it
-          computes is bitwise equal, and a state that was saved by one is loaded by the other. It does not warn that it
-          is deprecated; ``no_deprecation_warning`` is taken and has nothing to do.
+Here      A class with the defaults, the order of operations and the state of 4.49.0. Results are bitwise equal, and
+          each loads the other's saved state. There is no deprecation warning; ``no_deprecation_warning`` is ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FIX = Fix(
     only_needed=True,  # programs that do without it choose another optimizer, with other defaults
 )
 def adamw(optimization: Any) -> type:
-    """The class; made here so that nothing imports torch before."""
+    """The class; built here, so that nothing imports torch earlier."""
     import torch
 
     class AdamW(torch.optim.Optimizer):  # type: ignore[misc,name-defined,unused-ignore]
@@ -41,11 +40,11 @@ def adamw(optimization: Any) -> type:
         Args:
             params: the parameters, or groups of them.
             lr: the learning rate.
-            betas: how much of the first and second moment is kept in a step.
-            eps: what is added to the root of the second moment.
-            weight_decay: what part of a weight is taken off in a step, times the learning rate.
-            correct_bias: whether the moments are corrected for having started at zero.
-            no_deprecation_warning: nothing; there is no warning.
+            betas: the decay rates of the first and second moment.
+            eps: added to the root of the second moment.
+            weight_decay: the part of a weight, times the learning rate, that a step removes.
+            correct_bias: whether to correct the moments for starting at zero.
+            no_deprecation_warning: ignored.
         """
 
         def __init__(
@@ -69,7 +68,7 @@ def adamw(optimization: Any) -> type:
 
         @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
         def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override,unused-ignore]
-            """Change the parameters once; returns what the closure does."""
+            """Change the parameters once; returns the result of the closure."""
             loss = closure() if closure is not None else None
             for group in self.param_groups:
                 for weight in group["params"]:
@@ -84,7 +83,7 @@ def adamw(optimization: Any) -> type:
                 weight.add_(weight, alpha=-group["lr"] * group["weight_decay"])
 
         def _moments(self, weight: torch.Tensor, keep_first: float, keep_second: float) -> tuple[Any, Any, int]:
-            """Both moments with this step in them, each of the weight's shape, and the number of steps."""
+            """Both moments after this step, each of the weight's shape, and the number of steps."""
             gradient = weight.grad
             assert gradient is not None
             if gradient.is_sparse:

@@ -1,8 +1,8 @@
 """The helpers of BERT-like models are gone from ``transformers.modeling_utils``.
 
 Symptom   ``ImportError: cannot import name 'apply_chunking_to_forward' from 'transformers.modeling_utils'``, or
-          ``'find_pruneable_heads_and_indices'`` or ``'prune_linear_layer'``, from research code with a copy of BERT,
-          BLIP or a Q-Former in it.
+          ``'find_pruneable_heads_and_indices'`` or ``'prune_linear_layer'``, from research code that contains
+          a copy of BERT, BLIP or a Q-Former.
 Cause     ``modeling_utils`` no longer imports what it did not use itself; 5.0.0 removed the pruning of heads.
 Releases  4.56.0 and later; from ``transformers.pytorch_utils`` 5.0.0 and later
 Upstream  not put back
@@ -27,7 +27,7 @@ MOVED, REMOVED = ">=4.56.0", ">=5.0.0"
 
 
 def _moved(name: str) -> None:
-    """A name that `modeling_utils` had of `pytorch_utils`."""
+    """A name that `modeling_utils` had imported from `pytorch_utils`."""
 
     @FIX.adds_made((f"{MODELING}:{name}", MOVED))
     def original(modeling_utils: Any) -> Any:
@@ -42,21 +42,21 @@ for _name in ("apply_chunking_to_forward", "prune_linear_layer", "Conv1D"):
 
 @FIX.adds_made((f"{HOME}:find_pruneable_heads_and_indices", REMOVED), exported_by=((MODELING, MOVED),))
 def find_pruneable_heads_and_indices(pytorch_utils: Any) -> Callable[..., Any]:
-    """Which heads are still to be pruned, and which outputs of the projections stay."""
+    """The heads that remain to be pruned, and the outputs of the projections that stay."""
 
     def find_pruneable_heads_and_indices(
         heads: Iterable[int], n_heads: int, head_size: int, already_pruned_heads: set[int]
     ) -> tuple[set[int], Any]:
-        """Reckon with the heads that a layer has now, numbered as it had them at first.
+        """Translate original head numbers to the heads that the layer has now.
 
         Args:
-            heads: those to prune, by their first numbers.
-            n_heads: how many there are now.
-            head_size: how many outputs each has.
-            already_pruned_heads: those that are gone, by their first numbers.
+            heads: those to prune, by their original numbers.
+            n_heads: the number of heads now.
+            head_size: the number of outputs of each.
+            already_pruned_heads: those pruned earlier, by their original numbers.
 
         Returns:
-            The heads that are not gone yet, and the indices of the outputs of all others: int64, ascending.
+            The heads not yet pruned, and the indices of the outputs of all others: int64, ascending.
         """
         torch = pytorch_utils.torch
         going = set(heads) - already_pruned_heads

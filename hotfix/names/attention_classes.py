@@ -1,4 +1,4 @@
-"""Classes of attention that are gone: nothing in the release is an instance of one."""
+"""Attention classes that were removed: nothing in the release is an instance of one."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _OF_THE_CLASS = ("__module__", "__qualname__", "__doc__")
 
 
 def attention_class(name: str, module: str, base: type, instead: str) -> type:
-    """A class that can be asked for and inherited from, and neither built nor changed.
+    """A class to name and inherit from, which can be neither built nor changed.
 
-    Projects exchange the ``forward`` of such a class for their own, for sequence parallelism or a smaller cache. With
-    nothing in the release that is one, the model would go on as if they had not.
+    Projects replace the ``forward`` of such a class, for sequence parallelism or a smaller cache. No layer of the
+    release has the class, so the model would silently ignore the replacement.
 
     Args:
-        name: of the class.
-        module: that it belongs to.
-        base: what it inherits from, as the old class did.
-        instead: what to do where one is wanted, as a sentence.
+        name: the name of the class.
+        module: its module.
+        base: the class that it inherits from, as the old class did.
+        instead: a sentence that names the alternative.
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
         raise Gone(f"{name} is gone from this release of transformers, and hotfix gives its name only. {instead}")
 
-    class Unpatched(type(base)):  # type: ignore[misc]  # the kind is known when it runs
-        """The kind of such a class; a class that inherits from it may be changed."""
+    class Unpatched(type(base)):  # type: ignore[misc]  # the metaclass is known at run time only
+        """The metaclass; classes that inherit from the made class may be changed."""
 
         def __setattr__(cls, attribute: str, value: Any) -> None:
             if cls is made and attribute not in _OF_THE_CLASS:

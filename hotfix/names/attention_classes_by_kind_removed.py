@@ -1,12 +1,12 @@
-"""Classes of attention for one implementation are gone: those for FlashAttention 2 and for sdpa, of 70 models.
+"""The attention classes for FlashAttention-2 and for sdpa are gone, of 70 models.
 
 Symptom   ``ImportError: cannot import name 'WhisperSdpaAttention' from 'transformers.models.whisper.modeling_whisper'``
-Cause     There is one class for all kinds of attention.
+Cause     One class serves every attention implementation.
 Upstream  not put back
-Here      Classes that inherit from that one, for imports, `isinstance` and tables of classes. Building one raises a
-          sentence, and so does setting a method of one: no layer of the release is one. The rows are in
-          ``removed.txt``, written by ``tools/names.py`` from the wheels; see `hotfix.patching.tabled`. The target
-          stands for them: it is one of them, and its case is run as every fix's.
+Here      Classes that inherit from that one, for imports, `isinstance` and tables of classes. No layer of the release
+          is an instance, so building one or setting a method of one is an error with an explanation. The rows are in
+          ``removed.txt``, written by ``tools/names.py`` from the wheels; see `hotfix.patching.tabled`. The target is
+          one of the rows, and its case runs like that of any fix.
 """
 
 from __future__ import annotations

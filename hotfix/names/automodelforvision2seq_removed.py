@@ -1,13 +1,14 @@
 """``AutoModelForVision2Seq`` and its mappings are gone.
 
 Symptom   ``ImportError: cannot import name 'AutoModelForVision2Seq' from 'transformers'`` from older releases of
-          LLaMA-Factory, trl, verl and VLMEvalKit; trl asks for ``MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES``, too.
+          LLaMA-Factory, trl, verl and VLMEvalKit; trl also imports
+          ``MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES``.
 Cause     The class and its mappings were removed in favour of ``AutoModelForImageTextToText``.
 Releases  5.0.0 and later
 Upstream  transformers#45278 (not put back)
-Here      A class of its own over a mapping of its own: for the 26 types of model that it knew in 4.57.6, the class
-          that ``AutoModelForImageTextToText`` has for them; all of them are there in 5.x. A type that came later, or
-          that was not among them, is refused as it would have been. It does not warn that it is deprecated.
+Here      A class with a mapping of its own: the 26 model types of 4.57.6, each with the class that
+          ``AutoModelForImageTextToText`` has for it in 5.x. Other types are refused, as in 4.57.6. There is no
+          deprecation warning.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ AUTO = "transformers.models.auto.modeling_auto"
 
 @FIX.adds_made((f"{AUTO}:MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES", LACKING))
 def names(auto: Any) -> Any:
-    """The name of the class for each type of model, in the order that they had."""
+    """The name of the class for each model type, in the old order."""
     present = auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-    return type(present)((one, present[one]) for one in TYPES.split() if one in present)
+    return type(present)((kind, present[kind]) for kind in TYPES.split() if kind in present)
 
 
 @FIX.adds_made((f"{AUTO}:MODEL_FOR_VISION_2_SEQ_MAPPING", LACKING), exported_by=("transformers",))
 def mapping(auto: Any) -> Any:
-    """The class for each class of configurations; it imports them when it is asked."""
+    """The class for each configuration class, imported on first use."""
     return type(auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING)(
         auto.CONFIG_MAPPING_NAMES, auto.MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES
     )
@@ -49,7 +50,7 @@ def mapping(auto: Any) -> Any:
 
 @FIX.adds_made((f"{AUTO}:AutoModelForVision2Seq", LACKING), exported_by=("transformers", "transformers.models.auto"))
 def auto_class(auto: Any) -> type:
-    """The class, made as those beside it are."""
+    """The class, built like its neighbors."""
     members = {"_model_mapping": auto.MODEL_FOR_VISION_2_SEQ_MAPPING, "__module__": AUTO}
     made: type = auto.auto_class_update(
         type("AutoModelForVision2Seq", (auto._BaseAutoModelClass,), members), head_doc="vision-to-text modeling"

@@ -7,9 +7,9 @@ Cause     Beam search was rewritten without scorers. 4.57.1 took ``BeamSearchSco
           ``transformers.generation``; 5.0.0 removed the modules ``beam_search`` and ``beam_constraints``.
 Releases  4.57.1 and later; the other names 5.0.0 and later
 Upstream  open_clip#1129, transformers-stream-generator#15 (not put back)
-Here      Up to 4.57.6 the class is there and gets its names back. In 5.x both modules are there again, with their
-          classes: they can be imported, asked for and inherited from. ``BeamScorer``, which has no code, is what it
-          was; building another one raises a sentence, since nothing would call it.
+Here      Up to 4.57.6 the class still exists, and its names are restored. In 5.x both modules are restored, with
+          classes to import, compare with and inherit from. ``BeamScorer``, which has no code, is complete; building
+          another class is an error with an explanation, since nothing would call it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def beam_search(generation: Any) -> Any:
     made = _module("beam_search")
 
     class BeamScorer(ABC):
-        """What a scorer of beams has to have."""
+        """The interface of a beam scorer."""
 
         @abstractmethod
         def process(self, input_ids: Any, next_scores: Any, next_tokens: Any, next_indices: Any, **kwargs: Any) -> Any:
@@ -67,14 +67,14 @@ def beam_search(generation: Any) -> Any:
         def finalize(
             self, input_ids: Any, next_scores: Any, next_tokens: Any, next_indices: Any, max_length: int, **kwargs: Any
         ) -> Any:
-            """Return what was found."""
+            """Return the finished hypotheses."""
             raise NotImplementedError
 
     BeamScorer.__module__, BeamScorer.__qualname__ = made.__name__, "BeamScorer"
     made.BeamScorer = BeamScorer
     for name, instead in (("BeamSearchScorer", GENERATE), ("ConstrainedBeamSearchScorer", CONSTRAINED)):
         scorer: Any = hollow(name, made.__name__, BeamScorer, instead)
-        scorer.__abstractmethods__ = frozenset()  # so that it is the sentence that one reads
+        scorer.__abstractmethods__ = frozenset()  # so that the explanation is the error
         setattr(made, name, scorer)
     made.BeamHypotheses = hollow("BeamHypotheses", made.__name__, object, GENERATE)
     return made
@@ -85,11 +85,13 @@ SCORERS = ("BeamScorer", "ConstrainedBeamSearchScorer")
 CONSTRAINTS = ("Constraint", "ConstraintListState", "DisjunctiveConstraint", "PhrasalConstraint")
 
 FIX.exports(
-    *((f"{one}:BeamSearchScorer", ">=4.57.1") for one in PACKAGES), leaf=f"{HOME}.beam_search", only_needed=True
+    *((f"{package}:BeamSearchScorer", ">=4.57.1") for package in PACKAGES), leaf=f"{HOME}.beam_search", only_needed=True
 )
 for _names, _leaf in ((SCORERS, "beam_search"), (CONSTRAINTS, "beam_constraints")):
     FIX.exports(
-        *((f"{one}:{name}", ">=5.0.0") for one in PACKAGES for name in _names), leaf=f"{HOME}.{_leaf}", only_needed=True
+        *((f"{package}:{name}", ">=5.0.0") for package in PACKAGES for name in _names),
+        leaf=f"{HOME}.{_leaf}",
+        only_needed=True,
     )
 
 

@@ -1,14 +1,13 @@
-"""Layers of BERT cannot be built with a configuration of one's own.
+"""BERT layers cannot be built with a configuration class of your own.
 
 Symptom   ``AttributeError: '_Pseudo_Bert_Config' object has no attribute '_attn_implementation'`` from code that
           builds ``BertLayer`` or ``BertEncoder`` itself: alphapeptdeep; ``AttributeError: type object 'obj' has no
           attribute '_attn_implementation'`` from MONAI, ``AttributeError: 'ConfigDict' object has no attribute
           '_attn_implementation'`` from modelscope.
-Cause     The layer asks the configuration what attention it is to have, and only those of the library know.
-Releases  4.41.0 to 4.57.6. From 5.0.0 on a layer asks when it is called, and what it takes and returns is another
-          thing, too.
+Cause     The layer reads the attention implementation from the configuration, and only the library's have one.
+Releases  4.41.0 to 4.57.6. From 5.0.0 on a layer reads it when it is called, and has another signature.
 Upstream  alphapeptdeep#172, MONAI#7781, modelscope#1010 (not repaired)
-Here      Where a configuration does not say, it is the attention that 4.40.2 had.
+Here      A configuration without the attribute gets the attention of 4.40.2.
 """
 
 from __future__ import annotations

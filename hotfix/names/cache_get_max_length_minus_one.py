@@ -1,14 +1,15 @@
-"""A cache without a maximum says -1 where it said None, and old code drops a column of the attention mask.
+"""A cache without a maximum returns -1 instead of None, and old code drops a column of the mask.
 
-Symptom   Silent, or a mask that does not fit. Remote code of the manner of Phi-3 and DeepSeek-V2 asks whether the
-          maximum is None, takes -1 for one, and cuts ``attention_mask[:, -max_length:]``: all but the first column.
-Cause     The answer for "no maximum" became -1: of ``get_max_cache_shape`` in 4.54.0, and of ``get_max_length``, which
+Symptom   Silent, or a mask that does not fit. Remote code such as that of Phi-3 and DeepSeek-V2 checks whether the
+          maximum is None, takes -1 for a maximum, and cuts ``attention_mask[:, -max_length:]``: all but the first
+          column.
+Cause     The value for "no maximum" became -1: of ``get_max_cache_shape`` in 4.54.0, and of ``get_max_length``, which
           came back under its old name, in 5.13.0.
 Releases  4.54.0 and later
 Upstream  by design
-Here      Who asks the old way gets None, or the number of tokens, as in 4.48.3 and 4.53.3: remote code, and functions
-          that use other names of these releases as well, which ask without an argument. Everybody else, the library
-          included, and what torch.compile traces, gets what the release gives.
+Here      Callers that expect the old value get None, or the number of tokens, as in 4.48.3 and 4.53.3: remote code, and
+          functions that also use other names of these releases, when they call without an argument. All other callers,
+          the library and traced code included, get the release's value.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hotfix.names import caches
 MODULE = "transformers.cache_utils"
 
 FIX = Fix(
-    title="A cache without a maximum says -1, and remote code drops the first column of the attention mask",
+    title="get_max_length() of a cache returns -1 instead of None, and remote code drops a column of the mask",
     kind="silent",
     optin="it changes the answer that a running program gets",
     group="removed-names",
@@ -38,7 +39,7 @@ FIX = Fix(
     (f"{MODULE}:EncoderDecoderCache.get_max_cache_shape", ">=5.13.0,<5.20.0"),
 )
 def none_for_no_maximum(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The maximum, None where there is none, for those who expect that."""
+    """The maximum, or None, for callers that expect None."""
     import torch
 
     def ask(*args: Any, **kwargs: Any) -> Any:
@@ -52,5 +53,5 @@ def none_for_no_maximum(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """It answers for one layer, and so with what a layer says that has no maximum."""
-    return function.name.startswith("get_max_") and "layer_idx" in [one.arg for one in function.args.args]
+    """It returns the value of one layer, which is -1 for a layer without a maximum."""
+    return function.name.startswith("get_max_") and "layer_idx" in [argument.arg for argument in function.args.args]

@@ -1,13 +1,13 @@
-"""Caches have no lists ``key_cache`` and ``value_cache`` any more.
+"""Caches no longer have the lists ``key_cache`` and ``value_cache``.
 
 Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'key_cache'`` from code that compresses caches
           (MInference, KVPress), VibeVoice, peft 0.17 with prefix tuning, and older decoders.
 Cause     The tensors moved into layers.
-Releases  4.56.0 and later; in 4.54.0 to 4.55.4 a stand-in for each list went by these names.
+Releases  4.56.0 and later; 4.54.0 to 4.55.4 have a substitute for each list under these names.
 Upstream  peft#2821 (not put back)
-Here      A view that is used as the list was: by index and slice, in loops, with ``len`` and ``append``; what is set is
-          set in the layer, and so is a list that is assigned. Layers that hold nothing yet are not in it, as in 4.53.3.
-          A cache that has dropped tokens (a sliding window, a quantized rest) is refused with a sentence.
+Here      A view that works like the list: index and slice, loops, ``len`` and ``append``. Assignments reach the layers,
+          also that of a whole list. Empty layers are not in it, as in 4.53.3. A cache that has dropped tokens (sliding
+          window, quantized rest) raises an error with an explanation.
 """
 
 from __future__ import annotations

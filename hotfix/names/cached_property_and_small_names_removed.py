@@ -3,15 +3,16 @@
 Symptom   ``ImportError: cannot import name 'no_init_weights' from 'transformers.modeling_utils'`` (AutoGPTQ), or
           ``'SequenceSummary'`` (IndexTTS), ``'cached_property'``, ``'send_example_telemetry'``, ``'dtype_byte_size'``,
           ``'get_file_from_repo'``, ``'OutputRecorder'`` and others.
-Cause     Each was removed or moved when the library itself had no use for it any more.
+Cause     Each was removed or moved when the library stopped using it.
 Releases  ``get_file_from_repo`` 4.52.1 and later, from ``transformers.utils`` 4.50.0 and later; ``dtype_byte_size``
           from 4.51.0; ``is_torch_tpu_available`` 4.51.0 to 5.8.1; ``SequenceSummary`` from 4.53.0; ``cached_property``
           and ``send_example_telemetry`` from 4.57.1; ``no_init_weights``, ``load_sharded_checkpoint``,
           ``get_parameter_dtype`` and ``get_parameter_device`` from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0
-Upstream  not put back. ``is_torch_tpu_available`` of 5.9.0 asks another question, for another kind of torch.
-Here      Other names of what moved, and the rest in its old meaning: ``is_torch_tpu_available`` tells whether torch_xla
-          has a device, as until 4.50.3; ``no_init_weights`` takes ``_enable`` as until 4.48; ``send_example_telemetry``
-          sends nothing; ``get_parameter_dtype`` does not know the variables that torch_xla had for bfloat16.
+Upstream  not put back. ``is_torch_tpu_available`` of 5.9.0 is about something else.
+Here      Aliases of the names that moved, and the rest with its old meaning: ``is_torch_tpu_available`` returns whether
+          torch_xla has a device, as until 4.50.3; ``no_init_weights`` takes ``_enable`` as until 4.48;
+          ``send_example_telemetry`` sends nothing; ``get_parameter_dtype`` does not know the variables that torch_xla
+          had for bfloat16.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ V5 = ">=5.0.0"
 
 @FIX.adds((f"{GENERIC}:cached_property", ">=4.57.1"), exported_by=(UTILS,))
 class cached_property(property):  # noqa: N801 - its name
-    """A property that is computed once for each object; what is None is computed again."""
+    """A property that is computed once for each object, and again while it is None."""
 
     def __get__(self, obj: Any, objtype: Optional[type] = None) -> Any:
         if obj is None or self.fget is None:
@@ -53,25 +54,25 @@ class cached_property(property):  # noqa: N801 - its name
 
 @FIX.adds((f"{HUB}:send_example_telemetry", ">=4.57.1"), exported_by=(UTILS,))
 def send_example_telemetry(example_name: str, *example_args: Any, framework: str = "pytorch") -> None:
-    """Nothing is sent: an example that counts itself is all that depended on it."""
+    """Send nothing: only statistics of example scripts depended on it."""
 
 
 @FIX.adds_made((f"{HUB}:get_file_from_repo", ">=4.52.1"), exported_by=((UTILS, ">=4.50.0"),))
 def get_file_from_repo(hub: Any) -> Callable[..., Optional[str]]:
-    """`cached_file`, with None for a file that is not there."""
+    """`cached_file`, with None for a missing file."""
 
     def get_file_from_repo(*args: Any, **kwargs: Any) -> Optional[str]:
         quiet = dict.fromkeys(("gated_repo", "missing_entries", "connection_errors"), False)
         quiet = {f"_raise_exceptions_for_{name}": value for name, value in quiet.items()}
-        found: Optional[str] = hub.cached_file(*args, **quiet, **kwargs)
-        return found
+        path: Optional[str] = hub.cached_file(*args, **quiet, **kwargs)
+        return path
 
     return get_file_from_repo
 
 
 @FIX.adds_made((f"{IMPORTS}:is_torch_tpu_available", ">=4.51.0,<=5.8.1"), exported_by=(UTILS,))
 def is_torch_tpu_available(import_utils: Any) -> Callable[..., bool]:
-    """Whether there is torch_xla, and, if asked, a device of it."""
+    """Whether torch_xla is installed, and has a device if `check_device` is true."""
 
     def is_torch_tpu_available(check_device: bool = True) -> bool:
         from importlib import import_module
@@ -91,7 +92,7 @@ def is_torch_tpu_available(import_utils: Any) -> Callable[..., bool]:
 
 @FIX.adds_made((f"{GENERIC}:OutputRecorder", ">=5.2.0"))
 def output_recorder(generic: Any) -> Any:
-    """The class under its new address, so that what looks for one finds it."""
+    """The class from its new module."""
     from importlib import import_module
 
     return import_module("transformers.utils.output_capturing").OutputRecorder
@@ -102,7 +103,7 @@ def output_recorder(generic: Any) -> Any:
 
 @FIX.adds_made((f"{MODELING}:no_init_weights", V5))
 def no_init_weights(modeling_utils: Any) -> Callable[..., Any]:
-    """That of `transformers.initialization`; nothing, where it is switched off."""
+    """The one of `transformers.initialization`; does nothing if it is disabled."""
     from contextlib import contextmanager
 
     @contextmanager
@@ -120,7 +121,7 @@ def no_init_weights(modeling_utils: Any) -> Callable[..., Any]:
 
 @FIX.adds_made((f"{MODELING}:load_sharded_checkpoint", V5))
 def load_sharded_checkpoint(modeling_utils: Any) -> Callable[..., Any]:
-    """That of `transformers.trainer_utils`, imported when it is called: it is heavy."""
+    """The one of `transformers.trainer_utils`, imported when called, since it is heavy."""
 
     def load_sharded_checkpoint(model: Any, folder: Any, strict: bool = True, prefer_safe: bool = True) -> Any:
         from importlib import import_module
@@ -133,7 +134,7 @@ def load_sharded_checkpoint(modeling_utils: Any) -> Callable[..., Any]:
 
 @FIX.adds((f"{MODELING}:get_parameter_device", V5))
 def get_parameter_device(parameter: Any) -> Any:
-    """The device of the first parameter of a module; of the first tensor that it holds, if it has none."""
+    """The device of the first parameter of a module; of its first tensor, if it has none."""
     return next(_tensors(parameter)).device
 
 
@@ -141,7 +142,7 @@ def get_parameter_device(parameter: Any) -> Any:
 def get_parameter_dtype(parameter: Any) -> Any:
     """The first floating dtype among the parameters of a module, else their last dtype.
 
-    Where it has no parameters, the same of the tensors that it holds, and where it has none, of its buffers.
+    Without parameters, the same of its tensors, and without tensors, of its buffers.
     """
     last = None
     for tensor in _tensors(parameter):
@@ -158,7 +159,7 @@ def get_parameter_dtype(parameter: Any) -> Any:
 
 @FIX.adds((f"{MODELING}:dtype_byte_size", ">=4.51.0"))
 def dtype_byte_size(dtype: Any) -> float:
-    """How many bytes a number of this dtype takes: an eighth for a bool."""
+    """The bytes of a number of this dtype: an eighth for a bool."""
     import re
 
     name = str(dtype)
@@ -173,11 +174,11 @@ def dtype_byte_size(dtype: Any) -> float:
 
 @FIX.adds_made((f"{MODELING}:SequenceSummary", ">=4.53.0"))
 def sequence_summary(modeling_utils: Any) -> type:
-    """The module that made one vector of a sequence; GPT-2, XLM and XLNet have copies of it since."""
+    """The module that reduces a sequence to one vector; GPT-2, XLM and XLNet have copies of it."""
     nn = modeling_utils.nn
 
     class SequenceSummary(nn.Module):  # type: ignore[misc, name-defined]
-        """One vector for a sequence of hidden states, by `summary_type` and its like in a configuration."""
+        """One vector for a sequence of hidden states, by `summary_type` and the like in a configuration."""
 
         def __init__(self, config: Any) -> None:
             from importlib import import_module
@@ -197,8 +198,8 @@ def sequence_summary(modeling_utils: Any) -> type:
             """Hidden states (batch, length, size) to (batch, size), or to one number for each label.
 
             Args:
-                hidden_states: of the last layer.
-                cls_index: with "cls_index" the position to take, int64, (batch,) or (batch, choices); else the last.
+                hidden_states: those of the last layer.
+                cls_index: the position to take with "cls_index", int64, (batch,) or (batch, choices); else the last.
             """
             if self.summary_type == "last":
                 vector = hidden_states[:, -1]
@@ -216,19 +217,19 @@ def sequence_summary(modeling_utils: Any) -> type:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: how.
+# Below: helpers.
 
 
 def _tensors(module: Any) -> Iterator[Any]:
     """The parameters of a module; of the replicas of `DataParallel`, which have none, the tensors that they hold."""
-    found = False
+    is_empty = True
     for tensor in module.parameters():
-        found = True
+        is_empty = False
         yield tensor
-    if not found:
+    if is_empty:
         from torch import is_tensor
 
-        held = module._named_members(lambda one: [pair for pair in vars(one).items() if is_tensor(pair[1])])
+        held = module._named_members(lambda part: [pair for pair in vars(part).items() if is_tensor(pair[1])])
         yield from (tensor for _, tensor in held)
 
 
@@ -240,7 +241,7 @@ _SUMMARY: dict[str, Any] = {
     "first_dropout": 0,
     "last_dropout": 0,
 }
-"""What a configuration may say of a `SequenceSummary`, each name after ``summary_``, and what counts otherwise."""
+"""The options of a `SequenceSummary` in a configuration, without ``summary_``, and their defaults."""
 
 
 def _projection(nn: Any, config: Any, to_labels: bool) -> Any:

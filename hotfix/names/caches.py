@@ -1,7 +1,7 @@
-"""What the fixes of old cache names share: what a cache holds, and who is asking.
+"""Helpers of the fixes for old cache names: the content of a cache, and whether its caller is old code.
 
 Until 4.53.3 a growing cache held every token that it had seen, in two lists of tensors; its maximum was None. Since
-4.54.0 a cache is a list of layers, and since 4.56.0 some of these keep a window only.
+4.54.0 a cache is a list of layers, and since 4.56.0 some layers keep only a window.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Callable, Optional
 
 from hotfix.names.refusing import Gone
 
-# A function that uses one of these was written before 4.54.0, wherever it stands.
+# A function that uses one of these was written before 4.54.0, in whatever module.
 _OLD_NAMES = {"seen_tokens", "_seen_tokens", "get_usable_length"}
 
 
 def maximum(cache: Any) -> Optional[int]:
-    """How many tokens a cache can hold, as before 4.49.0: None where it grows.
+    """The number of tokens that a cache can hold, as before 4.49.0: None if it grows.
 
     Args:
-        cache: any `Cache`; of an `EncoderDecoderCache` the one for self-attention is meant.
+        cache: any `Cache`; for an `EncoderDecoderCache`, its self-attention cache counts.
     """
     cache = getattr(cache, "self_attention_cache", cache)
-    if not hasattr(cache, "layers"):  # to 4.53.3, and caches of remote code
+    if not hasattr(cache, "layers"):  # up to 4.53.3, and caches of remote code
         shape: Optional[int] = cache.get_max_cache_shape()
         return shape
     lengths = [layer.max_cache_len for layer in cache.layers if hasattr(layer, "max_cache_len")]
@@ -31,15 +31,15 @@ def maximum(cache: Any) -> Optional[int]:
 
 
 def usable_length(cache: Any, new_seq_length: int, layer_idx: Optional[int] = 0) -> Any:
-    """How many tokens of a layer stay when new ones come.
+    """The number of tokens that a layer keeps when new ones are added.
 
     Args:
         cache: any `Cache`.
-        new_seq_length: how many come.
-        layer_idx: number of the layer.
+        new_seq_length: the number of new tokens.
+        layer_idx: the number of the layer.
 
     Raises:
-        Gone: the layer has dropped tokens already.
+        Gone: the layer has already dropped tokens.
     """
     refuse_a_window(cache, layer_idx or 0)
     limit, length = maximum(cache), cache.get_seq_length(layer_idx)
@@ -47,9 +47,9 @@ def usable_length(cache: Any, new_seq_length: int, layer_idx: Optional[int] = 0)
 
 
 def filled(cache: Any) -> list[Any]:
-    """The layers of a cache up to the last that holds something: what was in its lists before 4.54.0.
+    """The layers of a cache up to the last one with content, as its lists were before 4.54.0.
 
-    Layers that were made before the first token came are not among them.
+    Layers that were created before the first token are left out.
     """
     layers = list(cache.layers)
     while layers and getattr(layers[-1], "keys", None) is None:
@@ -58,11 +58,11 @@ def filled(cache: Any) -> list[Any]:
 
 
 def refuse_a_window(cache: Any, layer_idx: Optional[int] = None) -> None:
-    """Raise `Gone` where a layer has dropped tokens: old code takes what is left for all of them.
+    """Raise `Gone` if a layer has dropped tokens: old code would take the rest for all tokens.
 
     Args:
         cache: any `Cache`.
-        layer_idx: number of the layer; None for all.
+        layer_idx: the number of the layer; None for all.
     """
     layers = getattr(getattr(cache, "self_attention_cache", cache), "layers", [])
     chosen = layers if layer_idx is None else layers[layer_idx : layer_idx + 1]
@@ -75,19 +75,19 @@ def refuse_a_window(cache: Any, layer_idx: Optional[int] = None) -> None:
 
 
 def is_asked_the_old_way(caller: types.FrameType) -> bool:
-    """Whether who calls expects what a cache answered before 4.54.0: remote code, or code that uses older names too.
+    """Whether a caller expects the results of before 4.54.0: remote code, or code that also uses older names.
 
     Args:
-        caller: its frame.
+        caller: the frame of the caller.
     """
     module = str(caller.f_globals.get("__name__", ""))
     return module.startswith("transformers_modules.") or not _OLD_NAMES.isdisjoint(caller.f_code.co_names)
 
 
 class ReadOnly:
-    """An attribute that is computed, and gives way to one of the instance that has its name.
+    """A computed attribute; an attribute of the instance with the same name takes precedence.
 
-    A property would not: classes that set the attribute themselves would fail where they did not.
+    A property would break classes that set the attribute themselves.
     """
 
     def __init__(self, read: Callable[[Any], Any]) -> None:
@@ -95,18 +95,18 @@ class ReadOnly:
         self.__doc__ = read.__doc__
 
     def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
-        """The value; of the class this descriptor."""
+        """The value; for the class, this descriptor."""
         return self if instance is None else self.read(instance)
 
 
 class Lists:
-    """The attribute ``key_cache`` or ``value_cache``: what is assigned to it reaches the layers.
+    """The attribute ``key_cache`` or ``value_cache``: assignments reach the layers.
 
-    A class outside of transformers that assigns it before it holds anything has an attribute of its own, and keeps it.
+    A class outside of transformers that assigns it while the cache is empty creates an attribute of its own.
 
     Args:
-        name: of the attribute.
-        member: of a layer: ``keys`` or ``values``.
+        name: the name of the attribute.
+        member: the attribute of a layer: ``keys`` or ``values``.
     """
 
     takes_assignments = True
@@ -117,7 +117,7 @@ class Lists:
         self.__doc__ = f"The {member} of all layers."
 
     def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
-        """The list; of the class this descriptor."""
+        """The list; for the class, this descriptor."""
         if instance is None:
             return self
         own = vars(instance)
@@ -127,7 +127,7 @@ class Lists:
         """Put tensors into the layers.
 
         Raises:
-            AttributeError: there are fewer than the cache holds.
+            AttributeError: there are fewer tensors than layers.
         """
         held = Tensors(instance, self.member) if hasattr(instance, "layers") else ()
         of_the_library = type(instance).__module__.startswith("transformers.")
@@ -145,17 +145,17 @@ class Lists:
             tensors.append(tensor)
 
     def __delete__(self, instance: Any) -> None:
-        """Forget what a class outside of transformers has assigned."""
+        """Delete the attribute of a class outside of transformers."""
         if self.name not in vars(instance):
             raise AttributeError(self.name)
         del vars(instance)[self.name]
 
 
 class Tensors(Sequence[Any]):
-    """The keys or the values of a cache as the list that they were before 4.54.0: what is set is set in the layer.
+    """The keys or values of a cache as a list, as before 4.54.0; assignments reach the layers.
 
     Args:
-        cache: whose.
+        cache: the cache.
         name: ``keys`` or ``values``.
     """
 
@@ -164,11 +164,11 @@ class Tensors(Sequence[Any]):
         self._cache, self._name = cache, name
 
     def __len__(self) -> int:
-        """How many layers hold something."""
+        """The number of layers with content."""
         return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[Any]:
-        """The tensors, of shape ``(batch, heads, tokens, head_dim)``; an empty one for a layer that was skipped."""
+        """The tensors, of shape ``(batch, heads, tokens, head_dim)``; an empty tensor for a skipped layer."""
         import torch
 
         for layer in filled(self._cache):
@@ -176,19 +176,19 @@ class Tensors(Sequence[Any]):
             yield torch.tensor([]) if tensor is None else tensor
 
     def __getitem__(self, index: Any) -> Any:
-        """One of them, or a list for a slice."""
+        """A tensor, or a list for a slice."""
         return list(self)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Put another tensor, or those of a slice, in the place of what is there."""
+        """Replace a tensor, or those of a slice."""
         layers = filled(self._cache)[index]
         for layer, tensor in zip(layers, value) if isinstance(index, slice) else [(layers, value)]:
             setattr(layer, self._name, tensor)
 
     def append(self, tensor: Any) -> None:
-        """Hold a tensor for one layer more."""
+        """Add the tensor of one more layer."""
         layers = self._cache.layers
-        number = next((n for n, one in enumerate(layers) if getattr(one, self._name, None) is None), len(layers))
+        number = next((n for n, layer in enumerate(layers) if getattr(layer, self._name, None) is None), len(layers))
         if number == len(layers):
             layers.append(self._cache.layer_class_to_replicate())
         layer = layers[number]

@@ -2,12 +2,12 @@
 
 Symptom   ``ImportError: cannot import name 'check_model_inputs' from 'transformers.utils.generic'`` from remote code of
           Solar-Open and others that was written for 4.54.0 to 5.1.0.
-Cause     The decorator was divided into two and its name given up.
+Cause     The decorator was split in two, and its name was removed.
 Releases  5.2.0 and 5.3.0
-Upstream  put back in 5.4.0, as a deprecated name of the first of the two
-Here      What it was in 5.1.0, with and without brackets: ``merge_with_config_defaults`` around ``capture_outputs`` of
-          ``transformers.utils.output_capturing``, which collects hidden states and attentions on the way. 5.4.0 leaves
-          the second out.
+Upstream  restored in 5.4.0, as a deprecated name of the first of the two
+Here      The decorator of 5.1.0, with and without brackets: ``merge_with_config_defaults`` around ``capture_outputs``
+          of ``transformers.utils.output_capturing``, which collects hidden states and attentions. 5.4.0 omits the
+          second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FIX = Fix(
 
 @FIX.adds_made(("transformers.utils.generic:check_model_inputs", ">=5.2.0,<=5.3.0"))
 def check_model_inputs(generic: Any) -> Callable[..., Any]:
-    """A decorator of a forward."""
+    """The decorator of a forward."""
 
     def check_model_inputs(func: Any = None, *, tie_last_hidden_states: bool = True) -> Any:
         from importlib import import_module

@@ -4,9 +4,8 @@ Symptom   ``AttributeError: InternLM2Tokenizer has no attribute clean_up_tokeniz
           tokenizers that call it themselves.
 Cause     The static method was removed from ``PreTrainedTokenizerBase``.
 Releases  5.0.0 to 5.2.0
-Upstream  vllm#30566; put back in 5.3.0
-Here      The static method, which removes the blanks before marks and in English contractions, one kind after the
-          other.
+Upstream  vllm#30566; restored in 5.3.0
+Here      The static method, which removes blanks before punctuation and in English contractions.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ FIX = Fix(
 
 LEAF = "transformers.tokenization_utils_base"
 NAME = "PreTrainedTokenizerBase.clean_up_tokenization"
-# What stands after the blank, in the order in which it is replaced: what one leaves, the next may find.
+# The text after the blank, in the order of replacement: one replacement can create the match of the next.
 ENDINGS = (".", "?", "!", ",", "' ", "n't", "'m", "'s", "'ve", "'re")
 
 

@@ -1,15 +1,14 @@
-"""The towers of CLIP and its relatives have no model inside of them any more.
+"""The towers of CLIP and related models no longer contain a model.
 
 Symptom   ``AttributeError: 'CLIPTextModel' object has no attribute 'text_model'`` from pipelines of diffusers
           (``clip_skip``), trainers and ComfyUI nodes; ``'CLIPVisionModel' object has no attribute 'vision_model'``.
-Cause     What the inner model had (embeddings, encoder, norms) and did stands in the outer one since 5.6.0.
+Cause     Since 5.6.0 the outer model contains the parts of the inner one (embeddings, encoder, norms).
 Releases  5.6.0 and later, fifteen classes of nine models
 Upstream  transformers#46285, diffusers#13833, diffusers#14124 (not put back)
-Here      Code that reads the attribute gets the tower: it has the same parts under the same names, is called with the
-          same arguments and returns the same. Code that asks whether there is one (``hasattr``, ``getattr``) knows both
-          layouts, and hears that there is none, as without the fix: by that diffusers tells how to name the weights of
-          single files and LoRAs. ``load_state_dict`` takes the names that weights had. A tower whose weights are still
-          to come (device "meta") has no such attribute, since loaders put them by its names. To be read, not set.
+Here      Code that reads the attribute gets the tower, which has the same parts, arguments and results. Code that
+          probes for it (``hasattr``, ``getattr``) knows both layouts and finds none, as without the fix: diffusers
+          chooses the names of weights by this. ``load_state_dict`` accepts the old names of weights. A tower on the
+          device "meta" has no such attribute, since loaders assign weights by name. It cannot be set.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ VISION = (
 @FIX.recognises
 def has_none_inside(definition: ast.AST) -> bool:
     """A tower, which makes its parts itself."""
-    towers = (one.rpartition(":")[2] for one in (*TEXT, *VISION))
+    towers = (tower.rpartition(":")[2] for tower in (*TEXT, *VISION))
     if not isinstance(definition, ast.ClassDef) or definition.name not in towers:
         return False
     text = ast.unparse(definition)
@@ -110,7 +109,7 @@ def _equip(cls: type, name: str) -> None:
         return
     members: dict[str, Any] = {name: inner(name)}
     if not any(
-        "_load_from_state_dict" in vars(one) for one in cls.__mro__ if one.__module__ != "torch.nn.modules.module"
+        "_load_from_state_dict" in vars(base) for base in cls.__mro__ if base.__module__ != "torch.nn.modules.module"
     ):
         members["_load_from_state_dict"] = loading(name)
     for member, value in members.items():
@@ -129,10 +128,10 @@ def restore() -> None:
 
 
 def inner(name: str) -> property:
-    """The tower itself for who reads it, and what somebody has put in its place for everybody.
+    """The tower itself for code that reads the attribute; a module that was set there, for everybody.
 
     Args:
-        name: of the attribute.
+        name: the name of the attribute.
     """
 
     def read(tower: Any) -> Any:
@@ -140,7 +139,7 @@ def inner(name: str) -> property:
             return tower._modules[name]
         caller = sys._getframe(1)
         if not _reads(caller.f_code, caller.f_lasti, name) or _is_to_be_loaded(tower):
-            raise AttributeError(name)  # then the class of modules is asked, which says what it has always said
+            raise AttributeError(name)  # then `nn.Module` raises its own error
         return tower
 
     return property(read)
@@ -150,13 +149,13 @@ def loading(name: str) -> Callable[..., None]:
     """A method by which a tower takes its weights under the old names as well.
 
     Args:
-        name: of the inner model.
+        name: the name of the inner model.
     """
 
     def load(self: Any, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         old = f"{prefix}{name}."
         if name not in self._modules:
-            for key in [one for one in state_dict if one.startswith(old)]:
+            for key in [key for key in state_dict if key.startswith(old)]:
                 state_dict.setdefault(prefix + key[len(old) :], state_dict.pop(key))
         from torch import nn
 
@@ -169,11 +168,11 @@ def loading(name: str) -> Callable[..., None]:
 def _reads(code: types.CodeType, at: int, name: str) -> bool:
     """Whether code reads an attribute by name there; calls of `hasattr` and `getattr` are calls."""
     # 3.12 points at the end of what it keeps behind an instruction, once that is specialised.
-    here = max((one for one in dis.get_instructions(code) if one.offset <= at), key=lambda one: one.offset)
+    here = max((each for each in dis.get_instructions(code) if each.offset <= at), key=lambda each: each.offset)
     return here.opname in ("LOAD_ATTR", "LOAD_METHOD") and here.argval == name
 
 
 def _is_to_be_loaded(tower: Any) -> bool:
-    return any(one.is_meta for one in tower.parameters()) and not any(
-        "_hf_hook" in vars(one) for one in tower.modules()
+    return any(weight.is_meta for weight in tower.parameters()) and not any(
+        "_hf_hook" in vars(module) for module in tower.modules()
     )

@@ -1,13 +1,13 @@
-"""Constants that stood in modules are gone: names of configurations and checkpoints, lists of both, texts.
+"""Constants of modules are gone: names and lists of configurations and checkpoints, docstring texts.
 
 Symptom   ``ImportError: cannot import name '_CONFIG_FOR_DOC' from 'transformers.models.bert.modeling_bert'``,
           ``'BERT_START_DOCSTRING'``, ``'BERT_PRETRAINED_MODEL_ARCHIVE_LIST'``, ``'TF2_WEIGHTS_NAME'`` and others.
-Cause     Docstrings are put together by a decorator since 4.52, lists of checkpoints went in 4.41, and what served
-          other frameworks in 5.0.
+Cause     A decorator builds docstrings since 4.52; lists of checkpoints were removed in 4.41, constants of other
+          frameworks in 5.0.
 Upstream  not put back
-Here      The literal of the last release that had it. Texts of documentation are empty strings: they are not carried
-          over. The rows are in ``removed.txt``, written by ``tools/names.py`` from the wheels; see
-          `hotfix.patching.tabled`. The target stands for them: it is one of them, and its case is run as every fix's.
+Here      The literal of the last release that had it; docstring texts are empty strings. The rows are in
+          ``removed.txt``, written by ``tools/names.py`` from the wheels; see `hotfix.patching.tabled`. The target is
+          one of the rows, and its case runs like that of any fix.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Newer peft cannot be imported: ``EncoderDecoderCache`` and ``HybridCache`` are missing from ``transformers``.
 
 Symptom   ``ImportError: cannot import name 'EncoderDecoderCache' from 'transformers'`` from peft 0.14 and later, and so
-          from diffusers and ComfyUI; peft 0.15 to 0.17 want ``HybridCache``, too.
-Cause     peft imports the classes of later releases, to ask of a cache whether it is one.
+          from diffusers and ComfyUI; peft 0.15 to 0.17 also import ``HybridCache``.
+Cause     peft imports the classes of later releases for `isinstance` checks.
 Releases  ``EncoderDecoderCache`` before 4.43.0; ``HybridCache`` before 4.42.0, at top level before 4.44.0
 Upstream  peft#2292; the classes came with 4.42.0 and 4.43.0
 Here      Classes that inherit from `Cache`, for ``import`` and ``isinstance``: no cache of these releases is an
-          instance of one. Building one raises a sentence. Where `transformers.cache_utils` has the class already, the
-          package gets that one.
+          instance. Building one is an error with an explanation. If `transformers.cache_utils` already has the class,
+          the package exports it.
 """
 
 from __future__ import annotations
@@ -37,5 +37,5 @@ def encoder_decoder_cache(cache_utils: Any) -> type:
 
 @FIX.adds_made((f"{LEAF}:HybridCache", "<=4.41.2"), exported_by=(("transformers", "<=4.43.4"),))
 def hybrid_cache(cache_utils: Any) -> type:
-    """A cache some layers of which hold a window only."""
+    """A cache with some layers that keep only a window."""
     return hollow("HybridCache", LEAF, cache_utils.Cache, INSTEAD.format("4.42.0"))

@@ -1,13 +1,12 @@
 """The modules of the fast tokenizers are gone.
 
 Symptom   ``ModuleNotFoundError: No module named 'transformers.models.qwen2.tokenization_qwen2_fast'`` (VibeVoice), and
-          the same of ``llama``, ``bert`` and others, from code that takes a class from where it was written.
-Cause     Fast and slow tokenizers became one class in 5.0.0. The package still offers it by both names, but the module
-          of the fast one was removed.
+          the same of ``llama``, ``bert`` and others, from code that imports a class from its defining module.
+Cause     Fast and slow tokenizers became one class in 5.0.0. The package still exports both names, but the module of
+          the fast one was removed.
 Releases  5.0.0 and later
 Upstream  not put back
-Here      The modules of the twenty that are used most. The class in one is what ``transformers`` itself gives by that
-          name.
+Here      The modules of the twenty most used tokenizers, each with the class that ``transformers`` exports by the name.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ NAMES = {
 
 @FIX.adds_modules(*[(f"transformers.models.{model}:tokenization_{model}_fast", ">=5.0.0") for model in NAMES])
 def module_of(package: Any) -> ModuleType:
-    """The module with the class, which imports nothing until it is asked."""
+    """The module with the class; it imports nothing before first use."""
     model = package.__name__.rpartition(".")[2]
 
     def find(name: str) -> Any:

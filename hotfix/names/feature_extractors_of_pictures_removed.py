@@ -1,4 +1,4 @@
-"""``CLIPFeatureExtractor`` and its like, the feature extractors of pictures, are gone.
+"""``CLIPFeatureExtractor`` and other feature extractors for images are gone.
 
 Symptom   ``AttributeError: module transformers has no attribute CLIPFeatureExtractor`` from diffusers, where
           ``model_index.json`` of a Stable Diffusion names it; ``ImportError: cannot import name 'CLIPFeatureExtractor'
@@ -6,9 +6,9 @@ Symptom   ``AttributeError: module transformers has no attribute CLIPFeatureExtr
 Cause     They were deprecated names of the image processors, in modules of their own, and 5.0.0 removed them.
 Releases  5.0.0 and later
 Upstream  transformers#41174 (not put back)
-Here      Ten that are used much, and their modules. Each is the image processor that computes with pillow, as it was:
-          what goes by that name since 5.4.0 computes with torchvision, and gives slightly other pixels. It warns when
-          one is made, as it did. Not those of BEiT and Donut, which make something else of a picture since 5.4.0.
+Here      The ten most used, and their modules. Each is the image processor based on pillow, as before: the class of
+          that name computes with torchvision since 5.4.0, with slightly different pixels. Building one warns, as
+          before. Those of BEiT and Donut are left out, since their results have changed in 5.4.0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ V5 = ">=5.0.0"
 
 @FIX.adds_modules(*[(f"transformers.models.{model}:feature_extraction_{model}", V5) for model in NAMES])
 def module_of(package: Any) -> ModuleType:
-    """The module with the class, which imports nothing until it is asked."""
+    """The module with the class; it imports nothing before first use."""
     model = package.__name__.rpartition(".")[2]
     name = f"{package.__name__}.feature_extraction_{model}"
     processor = f"{NAMES[model]}ImageProcessor"

@@ -1,17 +1,15 @@
-"""``Qwen2_5_VLFlashAttention2``, ``Gemma2FlashAttention2`` and their sdpa sisters are gone.
+"""``Qwen2_5_VLFlashAttention2``, ``Gemma2FlashAttention2`` and their sdpa counterparts are gone.
 
 Symptom   ``ImportError: cannot import name 'Qwen2_5_VLFlashAttention2' from
           'transformers.models.qwen2_5_vl.modeling_qwen2_5_vl'`` (copies of verl), ``ImportError: cannot import name
           'Gemma2FlashAttention2' from 'transformers.models.gemma2.modeling_gemma2'`` (FlagEmbedding, deepcompressor).
-Cause     There is one class for all kinds of attention, which is called in another way and returns another number of
-          values.
+Cause     One class serves every attention implementation, with another signature and another number of results.
 Releases  Gemma 2 4.48.0 and later, Qwen2.5-VL 4.53.0 and later
 Upstream  verl#2213, DeepEyes#119, deepcompressor#62, FlagEmbedding#1356 (not put back)
-Here      Classes that inherit from that one, as they did, so that imports and `isinstance` work; building one raises a
-          sentence, and so does setting a method of one, which is what verl and its copies do for sequence parallelism:
-          no layer of the release has it, and the model would go on without it. Those of Llama are
-          llama-flash-attention2-removed, the tables model-attention-classes-removed. Some hundred classes of other
-          models went in the same way.
+Here      Classes that inherit from that one, as before, for imports and `isinstance`. Building one is an error with an
+          explanation, and so is setting a method of one, as verl and its copies do for sequence parallelism: no layer
+          of the release has the class, so the model would ignore it. Llama: llama-flash-attention2-removed; tables:
+          model-attention-classes-removed; other models: attention-classes-by-kind-removed.
 """
 
 from __future__ import annotations

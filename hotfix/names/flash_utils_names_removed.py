@@ -1,15 +1,15 @@
-"""What frameworks took of flash-attn from ``transformers.modeling_flash_attention_utils`` is gone.
+"""Functions of flash-attn can no longer be imported from ``transformers.modeling_flash_attention_utils``.
 
 Symptom   ``ImportError: cannot import name 'index_first_axis' from 'transformers.modeling_flash_attention_utils'``, or
           ``'unpad_input'``, ``'prepare_fa2_from_position_ids'`` or another, from EasyR1, MM-UPT, verl 0.5,
           ring-flash-attention and axolotl 0.8.
-Cause     The module finds the functions of flash-attn 2 and 3 by tables since, and has helpers of its own.
+Cause     The module now looks up the functions of flash-attn 2 and 3 in tables, and has helpers of its own.
 Releases  ``index_first_axis`` 4.53.0 and later; ``pad_input``, ``unpad_input``, ``flash_attn_func``,
           ``flash_attn_varlen_func`` and ``prepare_fa2_from_position_ids`` from 4.54.0,
           ``is_flash_attn_greater_or_equal`` from 4.55.1, ``is_flash_attn_greater_or_equal_2_10`` from 5.4.0
 Upstream  ring-flash-attention#88 (not put back)
-Here      The functions of flash-attn 2 themselves, which they were; without it they were not there either. The longest
-          sequence that ``prepare_fa2_from_position_ids`` names is one more than the highest position, a tensor, as in
+Here      The functions of flash-attn 2 themselves, as before; without flash-attn the names are missing, as before. The
+          longest sequence in ``prepare_fa2_from_position_ids`` is the highest position plus one, a tensor, as in
           4.53.3.
 """
 
@@ -55,7 +55,7 @@ for _name, (_home, _lacking) in OF_FLASH_ATTN.items():
 
 @FIX.adds_made((f"{FLASH}:prepare_fa2_from_position_ids", ">=4.54.0"))
 def prepare_fa2_from_position_ids(flash: Any) -> Callable[..., Any]:
-    """Packed sequences, told apart by where their positions begin anew."""
+    """Packed sequences; each begins where the positions restart."""
 
     def prepare_fa2_from_position_ids(query: Any, key: Any, value: Any, position_ids: Any) -> tuple[Any, ...]:
         """Make one row of a batch.
@@ -71,7 +71,7 @@ def prepare_fa2_from_position_ids(flash: Any) -> Callable[..., Any]:
             queries and keys, int32, and twice the length of the longest one.
         """
         torch = flash.torch
-        flat = [one.contiguous().view(-1, *one.shape[-2:]) for one in (query, key, value)]
+        flat = [states.contiguous().view(-1, *states.shape[-2:]) for states in (query, key, value)]
         positions = position_ids.flatten()
         indices = torch.arange(len(positions), dtype=torch.int32, device=positions.device)
         end = torch.tensor([len(positions)], dtype=torch.int32, device=positions.device)
@@ -84,7 +84,7 @@ def prepare_fa2_from_position_ids(flash: Any) -> Callable[..., Any]:
 
 @FIX.adds_made((f"{FLASH}:is_flash_attn_greater_or_equal", ">=4.55.1"))
 def is_flash_attn_greater_or_equal(flash: Any) -> Any:
-    """That of `transformers.utils`."""
+    """The function of `transformers.utils`."""
     from importlib import import_module
 
     return import_module("transformers.utils").is_flash_attn_greater_or_equal

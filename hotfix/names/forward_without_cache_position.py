@@ -1,4 +1,4 @@
-"""``generate()`` hands ``cache_position`` to models that do not take it.
+"""``generate()`` passes ``cache_position`` to models that do not accept it.
 
 Symptom   ``TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'`` in the
           first step: LLaVA and the many models that were made from it, MiniGPT4-video; ``TypeError:
@@ -8,8 +8,8 @@ Cause     A class with a ``forward`` of its own inherits ``prepare_inputs_for_ge
 Releases  4.38.0 to 5.3.0
 Upstream  transformers#29426, LLaVA#1218, LLaVA#1448 and some twenty more; since 5.4.0 the key is left out where
           ``forward`` does not take it
-Here      It is left out, as in 5.4.0, of models whose ``forward`` was not written in transformers and takes neither it
-          nor everything; not of one that has a ``__call__`` or a hook of its own, which may take it away.
+Here      It is omitted, as in 5.4.0, for models whose ``forward`` is not the library's and accepts neither it nor
+          ``**kwargs``. A model with a ``__call__`` or a hook of its own, which may remove it, is left alone.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MIXIN = "transformers.generation.utils:GenerationMixin"
 LLAMA = "transformers.models.llama.modeling_llama:LlamaForCausalLM.prepare_inputs_for_generation"
 
 
-# Both are called by every `generate()`. Up to 4.45.2 each model prepared its inputs by itself, Llama first; what is
-# changed is the class of the user, from whichever of them it inherits.
+# Every `generate()` calls both. Up to 4.45.2 each model prepared its own inputs; the change is made in the user's
+# class, whichever model it inherits.
 @FIX.wraps(
     (f"{MIXIN}._validate_model_class", ">=4.38.0,<=4.45.2"),
     fingerprint_of=("GenerationMixin._validate_model_class", LLAMA),
@@ -47,7 +47,7 @@ LLAMA = "transformers.models.llama.modeling_llama:LlamaForCausalLM.prepare_input
     fingerprint_of=("GenerationMixin._validate_model_kwargs", "GenerationMixin.prepare_inputs_for_generation"),
 )
 def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Before the first step it is seen whether the model takes it."""
+    """Check before the first step whether the model accepts it."""
 
     @wraps(original)
     def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any
 
 
 def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The inputs of a step, as far as the model takes them.
+    """The inputs of a step that the model accepts.
 
     Args:
         model: the model; another one of its class may have a ``forward`` of the library.
@@ -75,7 +75,7 @@ def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwa
 
 
 def _takes_none(model: Any) -> bool:
-    """Whether a model refuses the key: its forward does, and nothing that runs before that can take it away."""
+    """Whether a model refuses the key: its forward does, and nothing before it can remove the key."""
     if overrides.is_of_the_library(model.forward) or overrides.takes(model.forward, "cache_position"):
         return False
     called = vars(next(cls for cls in type(model).__mro__ if "__call__" in vars(cls)))["__call__"]
@@ -84,13 +84,13 @@ def _takes_none(model: Any) -> bool:
 
 @FIX.cleans_up
 def restore() -> None:
-    """Take it from the classes again."""
+    """Restore the classes."""
     overrides.forget(FIX.id)
 
 
 @FIX.recognises
 def hands_it_over(*definitions: ast.AST) -> bool:
-    """What prepares the inputs, the second of them, puts the key into what it returns, whoever is to get that."""
+    """The second function, which prepares the inputs, always returns the key."""
     text = ast.unparse(definitions[-1]) if len(definitions) == 2 else ""
     puts = "'cache_position': cache_position" in text or "model_inputs['cache_position'] = cache_position" in text
     return puts and "past_seen_tokens" not in text  # as 5.4.0 has it

@@ -2,11 +2,11 @@
 
 Symptom   ``ImportError: cannot import name 'is_flash_attn_greater_or_equal_2_10' from 'transformers.utils'`` from
           remote code that uses FlashAttention-2 itself.
-Cause     The function was removed in favour of the general one, and missed.
+Cause     The function was removed in favor of the general one.
 Releases  5.4.0
-Upstream  transformers#28200, put back in 5.5.0
-Here      What it says from 5.5.0 on, without the warning that it is deprecated: whether flash-attn 2.1.0 or later is
-          installed. Where `transformers.modeling_flash_attention_utils` had it, too, upstream has not put it back:
+Upstream  transformers#28200, restored in 5.5.0
+Here      The result from 5.5.0 on, without the deprecation warning: whether flash-attn 2.1.0 or later is installed. For
+          `transformers.modeling_flash_attention_utils`, where upstream has not restored it, see
           `flash-utils-names-removed`.
 """
 

@@ -3,12 +3,12 @@
 Symptom   ``ImportError: cannot import name 'is_tf_available' from 'transformers.utils'``, or ``'is_flax_available'``,
           ``'is_safetensors_available'``, ``'is_remote_url'``, ``'TRANSFORMERS_CACHE'`` and others, from older optimum,
           diffusers, lmdeploy and remote code.
-Cause     TensorFlow and Flax are not supported any more, and what only they or nobody used was removed with them.
+Cause     TensorFlow and Flax are no longer supported; the names that only they used were removed with them.
 Releases  5.0.0 and later
 Upstream  lmdeploy#4304 (not put back)
-Here      ``is_tf_available`` and ``is_flax_available`` answer no: the release has no models for either, and code that
-          is told yes imports them next. The others say what they said in 4.57.6, of the environment as it is. Names of
-          files and re-exports are what they were.
+Here      ``is_tf_available`` and ``is_flax_available`` return False: the release has no models for either, and code
+          that gets True imports them next. The other functions describe the environment as in 4.57.6. Names of files
+          and re-exports are unchanged.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def is_torchdynamo_available(import_utils: Any) -> Callable[[], bool]:
 
 @FIX.adds_made((f"{IMPORTS}:is_torch_bf16_available", LACKING), exported_by=(UTILS,))
 def is_torch_bf16_available(import_utils: Any) -> Callable[[], bool]:
-    """The device has bfloat16; deprecated then already."""
+    """Whether the device has bfloat16; already deprecated in 4.x."""
 
     def is_torch_bf16_available() -> bool:
         import warnings
@@ -110,7 +110,7 @@ def is_auto_gptq_available(import_utils: Any) -> Callable[[], bool]:
 
 @FIX.adds_made((f"{IMPORTS}:is_auto_awq_available", LACKING), exported_by=(UTILS,))
 def is_auto_awq_available(import_utils: Any) -> Callable[[], bool]:
-    """A module ``awq``, whoever has installed it."""
+    """A module ``awq`` from any distribution."""
 
     def is_auto_awq_available() -> bool:
         from importlib.util import find_spec
@@ -125,7 +125,7 @@ def is_auto_awq_available(import_utils: Any) -> Callable[[], bool]:
 
 @FIX.adds_made((f"{HUB}:is_remote_url", LACKING), exported_by=(UTILS,))
 def is_remote_url(hub: Any) -> Callable[[Any], bool]:
-    """Whether something is an address."""
+    """Whether a value is a URL."""
 
     def is_remote_url(url_or_filename: Any) -> bool:
         from urllib.parse import urlparse
@@ -137,7 +137,7 @@ def is_remote_url(hub: Any) -> Callable[[Any], bool]:
 
 @FIX.adds_made((f"{HUB}:TRANSFORMERS_CACHE", LACKING), exported_by=(UTILS,))
 def transformers_cache(hub: Any) -> str:
-    """The folder of downloads, as three variables of the environment have it."""
+    """The folder of downloads, from one of three environment variables or the default."""
     from os import environ
 
     for name in ("TRANSFORMERS_CACHE", "PYTORCH_TRANSFORMERS_CACHE", "PYTORCH_PRETRAINED_BERT_CACHE"):
@@ -148,7 +148,7 @@ def transformers_cache(hub: Any) -> str:
 
 @FIX.adds_made((f"{UTILS}:is_offline_mode", LACKING))
 def is_offline_mode(utils: Any) -> Any:
-    """That of the hub."""
+    """The function of huggingface_hub."""
     from importlib import import_module
 
     return import_module("huggingface_hub").is_offline_mode
@@ -156,7 +156,7 @@ def is_offline_mode(utils: Any) -> Any:
 
 @FIX.adds_made((f"{UTILS}:get_full_repo_name", LACKING))
 def get_full_repo_name(utils: Any) -> Any:
-    """That of the hub."""
+    """The function of huggingface_hub."""
     from importlib import import_module
 
     return import_module("huggingface_hub").get_full_repo_name
@@ -164,7 +164,7 @@ def get_full_repo_name(utils: Any) -> Any:
 
 @FIX.adds_made((f"{GENERIC}:working_or_temp_dir", LACKING), exported_by=(UTILS,))
 def working_or_temp_dir(generic: Any) -> Callable[..., Any]:
-    """A context manager that gives a folder."""
+    """A context manager that returns a folder."""
     from contextlib import contextmanager
 
     @contextmanager
@@ -191,11 +191,11 @@ for _name in FILES:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: what an environment has.
+# Below: installed packages.
 
 
 def _has(package: str) -> bool:
-    """A module that can be found, of a distribution of its name."""
+    """Whether a module exists, with a distribution of the same name."""
     from importlib.util import find_spec
 
     return find_spec(package) is not None and _version(package) is not None

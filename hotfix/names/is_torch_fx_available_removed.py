@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'is_torch_fx_available' from 'transf
 Cause     The function was removed.
 Releases  5.0.0 and later
 Upstream  transformers#44561, transformers#44615 (not put back)
-Here      What it said in 4.57.6: whether there is a torch that transformers can use; every torch that 5.x takes has fx.
+Here      The result of 4.57.6: whether a supported torch is installed; each of them has fx.
 """
 
 from __future__ import annotations

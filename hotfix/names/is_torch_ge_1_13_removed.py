@@ -2,10 +2,10 @@
 
 Symptom   ``ImportError: cannot import name 'is_torch_greater_or_equal_than_1_13' from 'transformers.pytorch_utils'``
           from remote code of DeepSeek-V2 and V3, MiniCPM and Hymba.
-Cause     The flag was dropped with the support of older versions of torch, and ``..._than_2_0`` with it.
+Cause     The flag was dropped with the support for older versions of torch, and so was ``..._than_2_0``.
 Releases  4.48.0 and 4.48.1
-Upstream  transformers#35734, put back in 4.48.2
-Here      What both say from 4.48.2 on: the version of torch, without what follows its numbers, compared.
+Upstream  transformers#35734, restored in 4.48.2
+Here      The values from 4.48.2 on: the numbers of the version of torch, compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LACKING = ">=4.48.0,<=4.48.1"
 
 @FIX.adds_made(("transformers.pytorch_utils:is_torch_greater_or_equal_than_1_13", LACKING))
 def is_torch_greater_or_equal_than_1_13(pytorch_utils: Any) -> bool:
-    """A flag, like those for later versions that stand there."""
+    """The flag, like the existing ones for later versions."""
     return _is_at_least(pytorch_utils, "1.13")
 
 

@@ -2,10 +2,10 @@
 
 Symptom   ``ImportError: cannot import name 'is_valid_list_of_images' from
           'transformers.models.mllama.image_processing_mllama'`` from sglang before 0.4.4.
-Cause     It moved to ``transformers.image_utils``, and the image processor does not use it any more.
+Cause     It moved to ``transformers.image_utils``, and the image processor no longer uses it.
 Releases  4.49.0 and later
 Upstream  transformers#34182 (not put back)
-Here      What it was in 4.48.3: whether there are images, and each can be one.
+Here      The function of 4.48.3: whether there are images and all of them are valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIX = Fix(
 
 @FIX.adds_made(("transformers.models.mllama.image_processing_mllama:is_valid_list_of_images", ">=4.49.0"))
 def made(processing: Any) -> Callable[[Sequence[Any]], Any]:
-    """A function of a list that says whether all of it are images, and of an empty one returns the list."""
+    """A function that returns whether all items of a list are images; an empty list is returned itself."""
     from importlib import import_module
 
     images_module: Any = import_module("transformers.image_utils")

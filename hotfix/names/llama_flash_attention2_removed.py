@@ -2,15 +2,14 @@
 
 Symptom   ``ImportError: cannot import name 'LlamaFlashAttention2' from 'transformers.models.llama.modeling_llama'``
           from the remote code of DeepSeek-VL2, DeepSeek-OCR and others, which put it into a table of their own and
-          mostly never use it.
-Cause     There is one class for all kinds of attention, which is called in another way and returns another number of
-          values.
+          rarely use it.
+Cause     One class serves every attention implementation, with another signature and another number of results.
 Releases  4.48.0 and later
 Upstream  transformers#35235 (not put back)
-Here      Classes that inherit from ``LlamaAttention``, as they did, so that the import and the table work; building
-          one raises a sentence: what called them hands over position ids and a mask of its own, expects three values,
-          and would be wrong without a word where these mean something else now. So does setting a method of one, since
-          no layer of the release has it. ``LLAMA_ATTENTION_CLASSES`` is model-attention-classes-removed.
+Here      Classes that inherit from ``LlamaAttention``, as before, for the import and the table. Building one is an
+          error with an explanation: its callers pass position ids and a mask and expect three results, so they would
+          silently be wrong. Setting a method of one is an error, too, since no layer of the release has the class.
+          ``LLAMA_ATTENTION_CLASSES`` is model-attention-classes-removed.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ INSTEAD = (
 
 @FIX.adds_made((f"{LEAF}:LlamaFlashAttention2", LACKING), only_needed=True)
 def flash_attention(llama: Any) -> type:
-    """The one for FlashAttention-2."""
+    """The class for FlashAttention-2."""
     return attention_class("LlamaFlashAttention2", LEAF, llama.LlamaAttention, INSTEAD)
 
 
 @FIX.adds_made((f"{LEAF}:LlamaSdpaAttention", LACKING), only_needed=True)
 def sdpa_attention(llama: Any) -> type:
-    """The one for torch's attention."""
+    """The class for torch's attention."""
     return attention_class("LlamaSdpaAttention", LEAF, llama.LlamaAttention, INSTEAD)

@@ -3,21 +3,18 @@
 Symptom   ``ImportError: cannot import name 'LossKwargs' from 'transformers.utils'`` from remote code of
           Phi-4-multimodal, Phi-3.5, Kimi-VL and Baichuan-M, which annotate ``**kwargs`` with a class that inherits from
           it.
-Cause     ``TransformersKwargs``, with more keys, took the place of both.
+Cause     ``TransformersKwargs``, with more keys, replaced both.
 Releases  4.54.0 and later
 Upstream  not put back
-Here      A TypedDict with the one key, total as little as it was, and in Llama, Mistral, Phi-3, Qwen2 and Qwen3 the
-          class that has its key and those of the release's ``FlashAttentionKwargs``.
+Here      A TypedDict with the one key (``total=False``), and in Llama, Mistral, Phi-3, Qwen2 and Qwen3 the class with
+          this key and those of the release's ``FlashAttentionKwargs``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from hotfix.fix import Fix
-
-if TYPE_CHECKING:
-    import torch
 
 FIX = Fix(
     title="ImportError: cannot import name 'LossKwargs' from 'transformers.utils'",
@@ -32,16 +29,18 @@ MODELS = ("llama", "mistral", "phi3", "qwen2", "qwen3")
 
 @FIX.adds_made((f"{GENERIC}:LossKwargs", LACKING), exported_by=("transformers.utils",))
 def loss_kwargs(generic: Any) -> Any:
-    """What a loss function may be given."""
+    """The keyword arguments of a loss function."""
     import typing
 
     make: Any = typing.TypedDict  # not as a class: its annotations would be read among the names of the other module
-    return make("LossKwargs", {"num_items_in_batch": Optional["torch.Tensor"]}, total=False)
+    reference: Any = typing.ForwardRef  # torch is not imported for an annotation
+    tensor = reference("torch.Tensor") if hasattr(generic, "torch") else reference("Tensor", module="torch")
+    return make("LossKwargs", {"num_items_in_batch": Optional[tensor]}, total=False)
 
 
 @FIX.adds_made(*((f"transformers.models.{model}.modeling_{model}:KwargsForCausalLM", LACKING) for model in MODELS))
 def kwargs_for_causal_lm(modeling: Any) -> Any:
-    """What the forward of a language model may be given besides."""
+    """The additional keyword arguments of a language model's forward."""
     from importlib import import_module
 
     flash = import_module("transformers.modeling_flash_attention_utils").FlashAttentionKwargs

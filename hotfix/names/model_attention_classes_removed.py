@@ -1,16 +1,15 @@
-"""Tables of attention classes are gone, and so are the texts of docstrings beside them.
+"""Tables of attention classes are gone, and so are the docstring constants of the same modules.
 
 Symptom   ``ImportError: cannot import name 'GEMMA2_ATTENTION_CLASSES' from
           'transformers.models.gemma2.modeling_gemma2'`` (FlagEmbedding), ``AttributeError: module
           'transformers.models.llama.modeling_llama' has no attribute 'LLAMA_ATTENTION_CLASSES'`` (fsdp_qlora, qai_hub);
           the same of ``QWEN2_START_DOCSTRING`` (BiLLM).
-Cause     There is one class for all kinds of attention, and docstrings are put together by a decorator.
+Cause     One class serves every attention implementation, and a decorator builds docstrings.
 Releases  tables: Gemma 2 4.47.0 and later, Gemma, Llama, Mistral, Mixtral, Phi-3 and Qwen2 4.48.0 and later; texts of
           Gemma 2, Llama, Mistral and Qwen2 4.52.1 and later
 Upstream  transformers#35235, transformers#35910 (not put back)
-Here      The import works. A table has the keys that it had; a class of it cannot be had, nor put into it, and asking
-          raises a sentence: nothing in the library reads it any more. The texts are empty: documentation is not
-          carried over.
+Here      The import works. A table has its old keys; reading or setting a class is an error with an explanation, since
+          the library no longer reads the table. The docstring constants are empty.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ TEXTS = ("gemma2", "llama", "mistral", "qwen2")
 
 
 class Table(dict[str, None]):
-    """The keys of a table that is gone.
+    """The keys of a removed table.
 
     Args:
-        name: of the table.
-        now: name of the class that is there for all kinds of attention.
+        name: the name of the table.
+        now: the name of the class for every implementation.
     """
 
     def __init__(self, name: str, now: str) -> None:
@@ -63,7 +62,7 @@ class Table(dict[str, None]):
         )
 
     def __iter__(self) -> Iterator[str]:
-        """The keys; with a method of its own, a copy of it asks for what is behind them, and hears of it."""
+        """The keys. With this method a copy of the table reads its values, and gets the error."""
         return super().__iter__()
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -83,7 +82,7 @@ def _add(package: str, lacking: str) -> None:
     @FIX.adds_made((f"{_module(package)}:{name}", lacking))
     def table(module: Any) -> Table:
         """The keys of the table of a model."""
-        now = next(one for one in vars(module) if one.lower() == f"{package}attention")
+        now = next(key for key in vars(module) if key.lower() == f"{package}attention")
         return Table(name, now)
 
 
@@ -99,5 +98,5 @@ for _package, _lacking in TABLES.items():
     )
 )
 def text(module: Any) -> str:
-    """What was written there is not carried over."""
+    """An empty text."""
     return ""

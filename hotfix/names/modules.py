@@ -1,4 +1,4 @@
-"""Modules that are gone: another one stands for them, and looks for each of its names when it is asked for it."""
+"""Modules that replace removed ones and look up their names on first use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Callable
 
 
 def given_back(name: str, names: Collection[str], instead: str, find: Callable[[str], Any]) -> ModuleType:
-    """A module that is empty until it is asked; the first time it warns.
+    """A module that is empty before first use, when it warns.
 
     Args:
-        name: the full name that it had.
-        names: what it offers.
-        instead: where to import from, for the warning.
-        find: takes one of the names, and returns what it stands for.
+        name: its full name.
+        names: the names in it.
+        instead: the module to import from, for the warning.
+        find: takes a name, and returns the object.
     """
     from importlib.machinery import ModuleSpec
 
@@ -32,7 +32,7 @@ def given_back(name: str, names: Collection[str], instead: str, find: Callable[[
             FutureWarning,
             stacklevel=2,
         )
-        vars(module).update({one: find(one) for one in names})
+        vars(module).update({offered: find(offered) for offered in names})
         return vars(module)[asked]
 
     vars(module).update(__getattr__=ask, __dir__=lambda: sorted(names), __all__=list(names))

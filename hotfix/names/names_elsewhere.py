@@ -1,13 +1,13 @@
-"""Names that a module had imported, and names whose definition has moved, are asked for where they were.
+"""Code imports a name from a module that no longer imports it, or whose definition has moved.
 
 Symptom   ``ImportError: cannot import name 'PretrainedConfig' from 'transformers.modeling_utils'``, ``'shape_list'``,
           ``'_expand_mask'`` and hundreds more; ``ModuleNotFoundError`` for modules that only passed names on.
-Cause     A module that stops using a name stops having it; definitions move when files are split.
+Cause     A module loses a name when it stops using it; definitions move when files are split.
 Upstream  not put back
-Here      Another name of what is there still: where the name came from, if that is defined there still; else where
-          the same definition (by digest) stood in the first release that lacks it, and what has become of it there.
-          The rows are in ``removed.txt``, written by ``tools/names.py`` from the wheels; see `hotfix.patching.tabled`.
-          The target stands for them: it is one of them, and its case is run as every fix's.
+Here      An alias of the existing definition: where the name was imported from, or else where the same definition (by
+          digest) is in the first release without the name. The rows are in ``removed.txt``, written by
+          ``tools/names.py`` from the wheels; see `hotfix.patching.tabled`. The target is one of the rows, and its case
+          runs like that of any fix.
 """
 
 from __future__ import annotations

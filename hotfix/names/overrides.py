@@ -1,7 +1,7 @@
-"""What classes outside of the library hand to their ``forward``, changed by fixes that can each be taken out again.
+"""Changes to ``prepare_inputs_for_generation`` of classes outside of the library, and checks of their signatures.
 
-Several fixes act around one method of one class. It is changed once, and goes back to what it was when the last of them
-is taken out, in whatever order.
+Several fixes can change the method of a class. It is wrapped once, and restored when the last fix is reverted, in any
+order.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _NAME = "prepare_inputs_for_generation"
 _MISSING = object()
 
 Behaviour = Callable[..., Any]
-"""Takes the model, what prepares the inputs without it, and the arguments of that; returns the inputs of a step."""
+"""Takes the model, the wrapped method and its arguments; returns the inputs of a step."""
 
 
 class _Changed:
-    """One class: what it had itself under the name, and what acts around it, by the id of its fix."""
+    """A class: its own method, if it has any, and the behaviours around it by fix id."""
 
     def __init__(self, cls: type) -> None:
         self.own = vars(cls).get(_NAME, _MISSING)
@@ -33,22 +33,22 @@ _CLASSES: weakref.WeakKeyDictionary[type, _Changed] = weakref.WeakKeyDictionary(
 
 
 def around(cls: Any, fix: str, behaviour: Behaviour) -> None:
-    """Let something act around the preparation of inputs of a class.
+    """Add a behaviour around the method of a class.
 
     Args:
-        cls: class of a model.
-        fix: id of the fix that asks.
-        behaviour: what is to act.
+        cls: the class of a model.
+        fix: the id of the fix.
+        behaviour: the behaviour.
     """
     if cls not in _CLASSES:
         changed, original = _Changed(cls), getattr(cls, _NAME)
 
-        # Its signature is read by `generate()`, and stays that of the original.
+        # `generate()` reads its signature, which stays that of the original.
         @functools.wraps(original)
         def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
             call = functools.partial(original, self)
-            for one in list(changed.behaviours.values()):
-                call = functools.partial(one, self, call)
+            for behaviour in list(changed.behaviours.values()):
+                call = functools.partial(behaviour, self, call)
             return call(*args, **kwargs)
 
         setattr(cls, _NAME, prepare)
@@ -57,7 +57,7 @@ def around(cls: Any, fix: str, behaviour: Behaviour) -> None:
 
 
 def forget(fix: str) -> None:
-    """Take what a fix has asked for out of all classes again."""
+    """Remove the behaviours of a fix from all classes."""
     for cls, changed in list(_CLASSES.items()):
         changed.behaviours.pop(fix, None)
         if changed.behaviours:
@@ -99,7 +99,7 @@ def takes(function: Any, name: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _takes(function: Any, name: str) -> bool:
     parameters = inspect.signature(_below_wrappers(function), follow_wrapped=False).parameters
-    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
 _PASSING_ON = {"torch", "transformers", "accelerate", "peft", "deepspeed"}

@@ -1,4 +1,4 @@
-"""What the fixes of ``_extract_past_from_model_output`` share: who wants a pair, and what is in an output."""
+"""Helpers of the fixes for ``_extract_past_from_model_output``: what a caller expects, and the cache of an output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES = ("past_key_values", "mems", "past_buckets_states", "cache_params")
 
 
 def wants_a_pair(caller: types.FrameType) -> bool:
-    """Whether who calls takes what it gets apart at once, as in ``name, cache = ...``.
+    """Whether a caller unpacks the result at once, as in ``name, cache = ...``.
 
     Args:
         caller: its frame, at the call.
@@ -20,12 +20,12 @@ def wants_a_pair(caller: types.FrameType) -> bool:
 
 
 def pair(outputs: Any) -> tuple[str, Any]:
-    """The name under which a model gets its cache, and the cache; None where an output has none.
+    """The keyword under which a model gets its cache, and the cache; None if an output has none.
 
     Args:
-        outputs: of a model.
+        outputs: the outputs of a model.
     """
-    name = next((one for one in _NAMES if one in outputs), "past_key_values")
+    name = next((key for key in _NAMES if key in outputs), "past_key_values")
     called = name if name == "cache_params" else "past_key_values"
     return called, getattr(outputs, name) if name in outputs else None
 
@@ -34,9 +34,9 @@ def alone(model: Any, outputs: Any, standardize_cache_format: bool) -> Any:
     """The cache, as in 4.41.2.
 
     Args:
-        model: where it has a ``_convert_to_standard_cache``, that is used if asked for.
-        outputs: of the model.
-        standardize_cache_format: whether that is asked for.
+        model: the model; it may have a ``_convert_to_standard_cache``.
+        outputs: the outputs of the model.
+        standardize_cache_format: whether to use that method.
     """
     _, cache = pair(outputs)
     if standardize_cache_format and hasattr(model, "_convert_to_standard_cache"):
@@ -46,5 +46,6 @@ def alone(model: Any, outputs: Any, standardize_cache_format: bool) -> Any:
 
 @cache
 def _takes_apart(code: types.CodeType, at: int) -> bool:
-    following = (one for one in dis.get_instructions(code) if one.offset > at and one.opname not in ("CACHE", "NOP"))
-    return next((one.opname == "UNPACK_SEQUENCE" for one in following), False)
+    instructions = dis.get_instructions(code)
+    following = (each for each in instructions if each.offset > at and each.opname not in ("CACHE", "NOP"))
+    return next((each.opname == "UNPACK_SEQUENCE" for each in following), False)

@@ -1,4 +1,4 @@
-"""What the pipeline does that finds the answer to a question in a text."""
+"""The pipeline that finds the answer to a question in a text."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class QuestionAnswering:
                 "is_last": number == pieces - 1,
                 "context": texts[1],
                 "encoding": tokens[number],
-                "none": ids.index(none) if none in ids else 0,  # the token that stands for "there is no answer"
+                "none": ids.index(none) if none in ids else 0,  # the token for "there is no answer"
                 "p_mask": ~torch.tensor([kept]),  # as what pads a batch calls it
                 **given,
             }

@@ -1,4 +1,4 @@
-"""What the pipelines do that read one text and write another: summarize, translate, answer."""
+"""The pipelines that read one text and write another: summarize, translate, answer."""
 
 from __future__ import annotations
 

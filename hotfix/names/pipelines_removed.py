@@ -10,8 +10,8 @@ Releases  5.0.0 and later; question answering 5.3.0 and later
 Upstream  transformers#43256, transformers#43325 (not put back)
 Here      The four tasks and their classes, which return what 4.57.6 returns, by its defaults (4 beams, 256 new tokens)
           and by what the configuration of a T5 or BART says of a task. A ``max_length`` of the caller or of the
-          configuration is obeyed; 4.57.6 preferred its own 256. Nothing is said about lengths; a model that assists in
-          generating is given as one, not by its name. Question answering wants a fast tokenizer.
+          configuration is obeyed; 4.57.6 preferred its own 256. There are no warnings about lengths; an assistant model
+          is passed as a model, not by its name. Question answering wants a fast tokenizer.
 """
 
 from __future__ import annotations
@@ -69,25 +69,25 @@ def question_answering(pipelines: Any) -> type:
 
 @FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['text2text-generation']", V5))
 def task_of_text2text_generation(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("text2text-generation")`` loads."""
+    """The task of ``pipeline("text2text-generation")``."""
     return _task(pipelines.Text2TextGenerationPipeline, {"model": T5_BASE})
 
 
 @FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['summarization']", V5))
 def task_of_summarization(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("summarization")`` loads."""
+    """The task of ``pipeline("summarization")``."""
     return _task(pipelines.SummarizationPipeline, {"model": ("sshleifer/distilbart-cnn-12-6", "a4f8f3e")})
 
 
 @FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['translation']", V5))
 def task_of_translation(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("translation_en_to_fr")`` loads; there is no default for other languages than T5's."""
+    """The task of ``pipeline("translation_en_to_fr")``; only the languages of T5 have a default."""
     return _task(pipelines.TranslationPipeline, {("en", to): {"model": T5_BASE} for to in ("fr", "de", "ro")})
 
 
 @FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['question-answering']", V53))
 def task_of_question_answering(pipelines: Any) -> dict[str, Any]:
-    """What ``pipeline("question-answering")`` loads."""
+    """The task of ``pipeline("question-answering")``."""
     default = {"model": ("distilbert/distilbert-base-cased-distilled-squad", "564e9b5")}
     return _task(pipelines.QuestionAnsweringPipeline, default, "AutoModelForQuestionAnswering")
 

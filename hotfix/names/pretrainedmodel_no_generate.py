@@ -1,8 +1,8 @@
 """Models outside of transformers have lost ``generate``.
 
 Symptom   ``AttributeError: 'InternLM2ForCausalLM' object has no attribute 'generate'``: InternVL, moondream, Tag2Text,
-          XTTS, tortoise, IndexTTS and others. What ``AutoModel`` loads itself is spared, the models inside of it and
-          classes of one's own are not.
+          XTTS, tortoise, IndexTTS and others. Models that ``AutoModel`` loads are not affected; inner models and
+          classes of your own are.
 Cause     ``PreTrainedModel`` does not inherit from ``GenerationMixin`` any more. When an instance of a class is made
           that would need it, because it has a ``prepare_inputs_for_generation``, a warning says so.
 Releases  4.52.1 and later

@@ -36,7 +36,7 @@ KNOWN = ("chat_template", "audio_tokenizer")
 
 @FIX.recognises
 def goes_by_the_signature(node: ast.AST) -> bool:
-    """Whether it sets what the signature of the class names, and nothing that the class calls optional."""
+    """Whether it sets the arguments in the signature of the class, but not its optional attributes."""
     text = ast.unparse(node)
     return (
         isinstance(node, ast.FunctionDef)
@@ -49,7 +49,7 @@ def goes_by_the_signature(node: ast.AST) -> bool:
 
 @FIX.wraps((f"{LEAF}:ProcessorMixin.__init__", ">=5.0.0"))
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
-    """Set them first; the original takes the rest."""
+    """Set the optional attributes first; the original gets the rest."""
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -63,13 +63,13 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 
 @FIX.adds_made((f"{LEAF}:CommonKwargs", ">=5.0.0"))
 def common(processing_utils: Any) -> Any:
-    """What all processors take."""
+    """The arguments of all processors."""
     return _typed_dict("CommonKwargs", {"return_tensors": Optional[Union[str, processing_utils.TensorType]]})
 
 
 @FIX.adds_made((f"{LEAF}:ChatTemplateLoadKwargs", ">=5.1.0"))
 def loading(processing_utils: Any) -> Any:
-    """How what a chat shows is loaded; the defaults are attributes of the class."""
+    """The options for loading media of a chat; the defaults are attributes of the class."""
     keys = {"sampling_rate": Optional[int], "load_audio_from_video": Optional[bool]}
     made = _typed_dict("ChatTemplateLoadKwargs", keys)
     made.sampling_rate, made.load_audio_from_video = 16_000, False

@@ -4,8 +4,8 @@ Symptom   ``ImportError: cannot import name 'PytorchGELUTanh' from 'transformers
           wherever autoawq is installed: peft imports autoawq, and that the class.
 Cause     The class was renamed to ``GELUTanh``.
 Releases  4.57.1 to 4.57.6
-Upstream  put back in 5.0.0, as another name of ``GELUTanh``
-Here      The same.
+Upstream  restored in 5.0.0, as an alias of ``GELUTanh``
+Here      The same alias.
 """
 
 from __future__ import annotations

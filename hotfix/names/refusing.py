@@ -1,4 +1,4 @@
-"""Classes that have nothing but their name: for imports, `isinstance` and tables of classes."""
+"""Classes without content: for imports, `isinstance` and tables of classes."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from typing import Any
 
 
 class Gone(NotImplementedError, AttributeError):
-    """What a name stands for is not there any more; the message says what to do instead.
+    """The object behind a name no longer exists; the message names the alternative.
 
-    An AttributeError, too: who asks with ``hasattr`` or ``getattr`` and a default gets the answer of the release.
+    It is an AttributeError, so ``hasattr`` and ``getattr`` with a default return what they return in the release.
     """
 
 
 def hollow(name: str, module: str, base: type, instead: str) -> type:
-    """A class that can be asked for and inherited from, and not built.
-
-    Nothing of the release is an instance of it, as nothing was of the class that had its name.
+    """A class to name and inherit from, which cannot be built. Nothing in the release is an instance of it.
 
     Args:
-        name: of the class.
-        module: that it belongs to.
-        base: what it inherits from, as the old class did.
-        instead: what to do where one is wanted, as a sentence.
+        name: the name of the class.
+        module: its module.
+        base: the class that it inherits from, as the old class did.
+        instead: a sentence that names the alternative.
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,12 +1,12 @@
-"""Tokenizers that override ``_pad`` are handed an argument that they do not know.
+"""Tokenizers that override ``_pad`` get an argument that they do not accept.
 
 Symptom   ``TypeError: ChatGLM4Tokenizer._pad() got an unexpected keyword argument 'padding_side'`` from every call that
           pads: ChatGLM3, GLM-4, Kolors, CogVLM tokenizers.
-Cause     ``pad`` was given an argument ``padding_side`` and hands it on.
+Cause     ``pad`` got an argument ``padding_side`` and passes it on.
 Releases  4.45.0 and later; the tokenizers named above fail earlier on 5.x, others get there
 Upstream  GLM-4#578, ChatGLM3#1324, ms-swift#2151 and nine more (not repaired)
-Here      An override is called by its own signature: without the argument it pads on its own side, as in 4.44.2. Where
-          the caller asks for the other side, that is a ValueError, since the override could not know.
+Here      An override is called by its own signature: without the argument it pads on its own side, as in 4.44.2. If the
+          caller requests the other side, a ValueError is raised, since the override cannot obey.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ FIX.edits(
 
 
 def by_signature(tokenizer: Any) -> Callable[..., Any]:
-    """What calls the ``_pad`` of a tokenizer that knows no sides.
+    """A function that calls the ``_pad`` of a tokenizer without ``padding_side``.
 
     Args:
-        tokenizer: the tokenizer. One that is to pad on another side than its own, and cannot be told, is a ValueError.
+        tokenizer: the tokenizer. The function raises a ValueError for a side other than its own.
     """
 
     def pad(inputs: Any, *, padding_side: Any, **how: Any) -> Any:
@@ -70,5 +70,5 @@ def by_signature(tokenizer: Any) -> Callable[..., Any]:
 
 
 def knows_no_sides(method: Any) -> bool:
-    """Whether a ``_pad`` cannot be told on which side it is to pad, and the program would end at that."""
+    """Whether a ``_pad`` does not accept ``padding_side``, and the program would end at that."""
     return not overrides.takes(method, "padding_side") and overrides.would_end(TypeError)

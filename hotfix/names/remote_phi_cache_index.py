@@ -39,7 +39,7 @@ FIX = Fix(
     fingerprint_of=("GenerationMixin._supports_default_dynamic_cache",),
 )
 def for_models_of_others(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Before the first step it is seen who prepares the inputs."""
+    """Check before the first step who prepares the inputs."""
 
     @wraps(original)
     def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +51,7 @@ def for_models_of_others(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def without_an_empty_past(model: Any, prepare: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The inputs of a step; an empty past is none to who prepares them.
+    """The inputs of a step, prepared with None in place of an empty past.
 
     Args:
         model: the model.
@@ -71,13 +71,13 @@ def without_an_empty_past(model: Any, prepare: Callable[..., Any], *args: Any, *
 def _is_empty(past: Any) -> bool:
     from transformers.cache_utils import DynamicCache  # `generate()` has made it
 
-    # A cache of fixed size is asked for, and its owner knows of it.
+    # A cache of a fixed size comes from the caller, who knows about it.
     return type(past) is DynamicCache and past.get_seq_length() == 0
 
 
 @FIX.cleans_up
 def restore() -> None:
-    """Take it from the classes again."""
+    """Restore the classes."""
     overrides.forget(FIX.id)
 
 

@@ -1,14 +1,14 @@
-"""Classes that say by an old name that they support FlashAttention-2 are refused it.
+"""Classes that declare support for FlashAttention-2 by the old name cannot use it.
 
 Symptom   ``ValueError: Florence2ForConditionalGeneration does not support Flash Attention 2.0 yet`` from
           ``from_pretrained(..., attn_implementation="flash_attention_2", trust_remote_code=True)``.
 Cause     ``_supports_flash_attn_2`` is a property there that reads ``self.language_model``, and is read before that
-          model exists, as with ``_supports_sdpa``. From 5.4.0 on the name is not asked for at all.
+          model exists, as with ``_supports_sdpa``. From 5.4.0 on the name is not read at all.
 Releases  4.54.0 to 5.3.0 for properties, 5.4.0 and later for all classes that have the old name alone
 Upstream  not repaired
-Here      A property counts as yes until it can be read, as in 4.53.3, to which a property of a class was true; the
-          model inside decides for itself when it is built. From 5.4.0 on the old name is asked for as in 5.3.0, for
-          FlashAttention-2 alone.
+Here      A property counts as true until it can be read, as in 4.53.3, which read it from the class; the inner model
+          decides for itself when it is built. From 5.4.0 on the old name is read as in 5.3.0, for FlashAttention-2
+          only.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ FIX.edits(
 
 
 def says_yes(model: Any) -> bool:
-    """Whether a model says by the old name that it supports FlashAttention-2.
+    """Whether a model declares support for FlashAttention-2 by the old name.
 
     Args:
-        model: a model, possibly in the middle of its construction.
+        model: a model, possibly during its construction.
     """
     is_property = isinstance(getattr(type(model), "_supports_flash_attn_2", None), property)
     return bool(getattr(model, "_supports_flash_attn_2", is_property))

@@ -1,13 +1,13 @@
-"""Classes that ask a model inside of them what it supports die while they are built.
+"""Classes whose ``_supports_sdpa`` reads an inner model cannot be built.
 
 Symptom   ``AttributeError: 'Florence2ForConditionalGeneration' object has no attribute '_supports_sdpa'`` from
           ``from_pretrained(..., trust_remote_code=True)``.
-Cause     ``_supports_sdpa`` is a property there that reads ``self.language_model``. Since attention is chosen when the
-          instance is made, it is read before that model exists; before, the class was asked.
+Cause     ``_supports_sdpa`` is a property there that reads ``self.language_model``. Attention is now chosen when
+          the instance is created, before that model exists; earlier, the attribute was read from the class.
 Releases  4.54.0 and later
 Upstream  ComfyUI-Florence2#174, ComfyUI#9101 and four more (not repaired)
-Here      Where it cannot be read yet and is a property, the answer is that of 4.53.3, to which a property of a class
-          was true. The model inside decides for itself when it is built.
+Here      A property that cannot be read yet counts as true, as in 4.53.3, which read it from the class. The inner model
+          decides for itself when it is built.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ FIX = Fix(
     errors=("KeyError: 'type'",),
     exempt={
         "*Config.convert_rope_params_to_dict": _FILLS,
-        **{f"transformers.models.{one}.convert_rope_params_to_dict": _FILLS for one in _REPLACED_SINCE},
+        **{f"transformers.models.{place}.convert_rope_params_to_dict": _FILLS for place in _REPLACED_SINCE},
     },
     prefilter="def convert_rope_params_to_dict",
 )
@@ -43,7 +43,7 @@ FIX = Fix(
     fingerprint_of=("transformers.modeling_rope_utils:RotaryEmbeddingConfigMixin.convert_rope_params_to_dict",),
 )
 def as_before(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """What old code expects."""
+    """The value that old code expects."""
 
     def rope_scaling(self: Any) -> Any:
         parameters = original(self)
@@ -51,7 +51,7 @@ def as_before(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return parameters
         if not parameters:
             return None
-        if any(isinstance(one, dict) for one in parameters.values()):
+        if any(isinstance(value, dict) for value in parameters.values()):
             return parameters
         kind = parameters.get("type", parameters.get("rope_type", "default"))
         if kind == "default":

@@ -7,8 +7,8 @@ Cause     The function was removed, and ``split_torch_state_dict_into_shards`` o
           files are others then.
 Releases  4.47.0 and later
 Upstream  not put back
-Here      What it gave in 4.46.3: the same files with the same tensors in them, and the same index. It does not warn
-          that it is deprecated.
+Here      The results of 4.46.3: the same files with the same tensors, and the same index. There is no deprecation
+          warning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Shards = dict[str, dict[str, Any]]
 
 @FIX.adds_made(("transformers.modeling_utils:shard_checkpoint", ">=4.47.0"))
 def made(modeling_utils: Any) -> Callable[..., Any]:
-    """The function, over what the release knows of sizes and storages."""
+    """The function, based on the release's helpers for sizes and storages."""
 
     def shard_checkpoint(
         state_dict: dict[str, Any], max_shard_size: Union[int, str] = "10GB", weights_name: str = "pytorch_model.bin"

@@ -2,11 +2,11 @@
 
 Symptom   ``ImportError: cannot import name 'SlidingWindowCache' from 'transformers.cache_utils'`` from remote code of
           Phi-3, Keye and others.
-Cause     The class was removed. 5.5.1 has put the name back into ``transformers.cache_utils``, for ``StaticCache``,
-          but not at the top level.
+Cause     The class was removed. 5.5.1 restored the name in ``transformers.cache_utils``, for ``StaticCache``, but
+          not at the top level.
 Releases  5.0.0 to 5.5.0
 Upstream  transformers#45278, fixed in 5.5.1
-Here      ``StaticCache``, as in 5.5.1; the top level is left without the name, as upstream has left it.
+Here      ``StaticCache``, as in 5.5.1; the top level stays without the name, as upstream.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ FIX = Fix(
 
 @FIX.adds_made(("transformers.cache_utils:SlidingWindowCache", ">=5.0.0,<=5.5.0"))
 def sliding_window_cache(cache_utils: Any) -> type:
-    """Another name of a class."""
-    found: type = cache_utils.StaticCache
-    return found
+    """An alias of the class."""
+    kind: type = cache_utils.StaticCache
+    return kind

@@ -4,10 +4,10 @@ Symptom   ``ImportError: cannot import name 'PreTrainedTokenizerBase' from 'tran
           lm-format-enforcer, which says then that transformers is not installed; the same of ``TextInput``,
           ``PaddingStrategy``, ``BatchEncoding`` and others, and of ``_is_punctuation``, ``_is_control`` and
           ``_is_whitespace`` from tokenizers that were written after BERT's.
-Cause     5.0.0 split the module; what goes by its name is the part for sentencepiece.
+Cause     5.0.0 split the module; its name now refers to the part for sentencepiece.
 Releases  5.0.0 and later
 Upstream  lm-format-enforcer#175 (not put back)
-Here      The names, from where they are now. They are added to that part, so that the old module has them as well.
+Here      The names, from their present modules. They are added to that part, so the old module has them as well.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Tokenizers have no ``encode_plus`` and ``batch_encode_plus`` any more.
+"""Tokenizers no longer have ``encode_plus`` and ``batch_encode_plus``.
 
 Symptom   ``AttributeError: BertTokenizer has no attribute batch_encode_plus`` from OpenCompass, pyterrier,
           neural-cherche and much code that was written before tokenizers could be called.
 Cause     The methods were removed; calling the tokenizer does what they did.
 Releases  5.0.0 and later
 Upstream  opencompass#2635 (not put back)
-Here      The call, of one text or of a batch. A list of words is one text where ``is_split_into_words`` says so, as
-          before; a batch is a list of texts, or of pairs of texts. What the call would take for something else than
-          the methods did is refused with a sentence: a list of tokens, a single string for a batch, texts and pairs
-          mixed, pairs of lists of words. ``build_inputs_with_special_tokens`` is not added: what it gave depended on
-          the class.
+Here      The call, of one text or of a batch. A list of words is one text with ``is_split_into_words=True``, as before;
+          a batch is a list of texts, or of pairs of texts. Inputs that the call would interpret in another way raise an
+          error with an explanation: a list of tokens, a string as a batch, texts mixed with pairs, pairs of lists of
+          words. ``build_inputs_with_special_tokens`` is not restored: its result depended on the class.
 """
 
 from __future__ import annotations
@@ -60,13 +59,13 @@ def encode_plus(self: Any, text: Any, text_pair: Any = None, *args: Any, **kwarg
         self: the tokenizer.
         text: a string; a list of words, with ``is_split_into_words=True``; or, for tokenizers in Python, ids.
         text_pair: the same.
-        args: what can be said without a name, in the order of 4.57.6.
-        kwargs: everything that the tokenizer takes.
+        args: positional arguments, in the order of 4.57.6.
+        kwargs: all arguments of the tokenizer.
     """
     how = _named(args, kwargs)
-    for one in (text, text_pair):
-        words = how.get("is_split_into_words") and _is_words(one)
-        if isinstance(one, (list, tuple)) and one and not isinstance(one[0], int) and not words:
+    for item in (text, text_pair):
+        words = how.get("is_split_into_words") and _is_words(item)
+        if isinstance(item, (list, tuple)) and item and not isinstance(item[0], int) and not words:
             raise Gone(
                 "The tokenizer would take this list for a batch, where encode_plus took it for the tokens of one text. "
                 "Pass tokenizer.convert_tokens_to_ids(tokens) for tokens, is_split_into_words=True for words, or call "
@@ -82,8 +81,8 @@ def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, *args: Any, **kw
     Args:
         self: the tokenizer.
         batch_text_or_text_pairs: strings, or pairs of strings; lists of words, with ``is_split_into_words=True``.
-        args: what can be said without a name, in the order of 4.57.6.
-        kwargs: everything that the tokenizer takes.
+        args: positional arguments, in the order of 4.57.6.
+        kwargs: all arguments of the tokenizer.
     """
     how = {"split_special_tokens": False, **_named(args, kwargs)}
     batch = batch_text_or_text_pairs
@@ -91,9 +90,9 @@ def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, *args: Any, **kw
         if how.get("is_split_into_words"):
             if all(map(_is_words, batch)):
                 return self(batch, **how)
-        elif all(isinstance(one, str) for one in batch):
+        elif all(isinstance(item, str) for item in batch):
             return self(batch, **how)
-        elif all(_is_words(one) and len(one) == 2 for one in batch):
+        elif all(_is_words(item) and len(item) == 2 for item in batch):
             firsts, seconds = zip(*batch)
             return self(list(firsts), list(seconds), **how)
     raise Gone(
@@ -109,5 +108,5 @@ def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     return {**named, **kwargs}
 
 
-def _is_words(one: Any) -> bool:
-    return isinstance(one, (list, tuple)) and all(isinstance(word, str) for word in one)
+def _is_words(item: Any) -> bool:
+    return isinstance(item, (list, tuple)) and all(isinstance(word, str) for word in item)

@@ -5,8 +5,7 @@ Symptom   ``ImportError: cannot import name 'top_k_top_p_filtering' from 'transf
 Cause     The function was removed, after it had been replaced by ``TopKLogitsWarper`` and ``TopPLogitsWarper``.
 Releases  4.39.0 and later
 Upstream  trl#1409 (not put back)
-Here      The two, one after the other, as in 4.38.2: it was nothing else there. It does not warn that it is
-          deprecated.
+Here      The two, one after the other, as in 4.38.2. There is no deprecation warning.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ def top_k_top_p_filtering(
 
     Args:
         logits: of shape (batch, vocabulary).
-        top_k: how many are kept; 0 for all.
-        top_p: what their probabilities add up to at least; more than 1 for all.
-        filter_value: what the others get.
-        min_tokens_to_keep: how many are kept whatever they add up to.
+        top_k: the number of tokens to keep; 0 for all.
+        top_p: the minimum sum of their probabilities; more than 1 for all.
+        filter_value: the logit of all others.
+        min_tokens_to_keep: the minimum number of tokens to keep.
     """
     from transformers.generation.logits_process import TopKLogitsWarper, TopPLogitsWarper
 
@@ -45,5 +44,5 @@ def top_k_top_p_filtering(
     warpers: list[Any] = [TopKLogitsWarper(top_k=top_k, **how)] if top_k > 0 else []
     warpers += [TopPLogitsWarper(top_p=top_p, **how)] if 0 <= top_p <= 1 else []
     for warp in warpers:
-        logits = warp(None, logits)  # neither looks at the tokens so far
+        logits = warp(None, logits)  # neither reads the previous tokens
     return logits

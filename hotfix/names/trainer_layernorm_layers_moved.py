@@ -1,12 +1,12 @@
-"""``ALL_LAYERNORM_LAYERS`` is no name of the Trainer's module any more.
+"""``ALL_LAYERNORM_LAYERS`` can no longer be imported from the Trainer's module.
 
 Symptom   ``ImportError: cannot import name 'ALL_LAYERNORM_LAYERS' from 'transformers.trainer'``: GLiNER, RoboTwin and
           the many projects that have their Trainer from LLaVA.
-Cause     The Trainer does not use it since 4.53.0; it stands where it always stood, in ``pytorch_utils``.
+Cause     The Trainer does not use it since 4.53.0; it is still defined in ``pytorch_utils``.
 Releases  4.53.0 and later
 Upstream  transformers#38922, GLiNER#273 (not put back)
-Here      It is the list of ``pytorch_utils``, in both modules the same object, as in 4.52.4. The Trainer itself does
-          not read it any more: what somebody appends to it counts for their own Trainer only.
+Here      The list of ``pytorch_utils``, the same object in both modules, as in 4.52.4. The Trainer no longer reads it:
+          an appended class counts only for a Trainer of your own.
 """
 
 from __future__ import annotations

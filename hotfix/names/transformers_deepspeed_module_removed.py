@@ -5,8 +5,7 @@ Symptom   ``ModuleNotFoundError: No module named 'transformers.deepspeed'`` from
 Cause     It was a deprecated name of ``transformers.integrations.deepspeed``.
 Releases  4.46.1 and later
 Upstream  transformers#34582 (not put back)
-Here      A module of that name with the ten names that it had. It imports the other one when it is first asked for one
-          of them, and then gives the warning that it gave.
+Here      A module of that name with its ten names. On first use it imports the other module and warns, as before.
 """
 
 from __future__ import annotations

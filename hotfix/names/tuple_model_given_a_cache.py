@@ -1,4 +1,4 @@
-"""``generate()`` hands a cache to models that know tuples only.
+"""``generate()`` passes a cache to models that accept only tuples.
 
 Symptom   ``KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'``, ``AttributeError: 'NoneType'
           object has no attribute 'shape'`` or ``TypeError: 'DynamicCache' object is not subscriptable`` in the first
@@ -57,7 +57,7 @@ def knows_tuples_only(cls: Any) -> bool:
         return False
     names = vars(sys.modules.get(str(cls.forward.__module__), object)).values()
     # A class of caches, or a function of that module: either was imported in order to work with caches.
-    return not any(getattr(one, "__module__", None) == "transformers.cache_utils" for one in list(names))
+    return not any(getattr(value, "__module__", None) == "transformers.cache_utils" for value in list(names))
 
 
 @FIX.recognises

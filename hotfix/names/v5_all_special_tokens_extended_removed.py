@@ -1,11 +1,11 @@
-"""Tokenizers have no ``all_special_tokens_extended`` any more.
+"""Tokenizers no longer have ``all_special_tokens_extended``.
 
 Symptom   ``AttributeError: Qwen2Tokenizer has no attribute all_special_tokens_extended`` while vLLM up to 0.11 starts.
 Cause     The property was removed, with ``special_tokens_map_extended``.
 Releases  5.0.0 and later
 Upstream  Qwen3-VL#2058, verl#4337 (not put back)
-Here      Both, in the order of 4.57.6: the named tokens, then the additional ones, then those that only one model has
-          (an image token, for instance); each as the tokenizer holds it, a string or an ``AddedToken``, and once.
+Here      Both, in the order of 4.57.6: the named tokens, then the additional ones, then those of single models, such as
+          an image token; each once, as a string or an ``AddedToken``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def every_token(base: Any) -> property:
 
 @FIX.adds_made((f"{BASE}.special_tokens_map_extended", LACKING))
 def by_name(base: Any) -> property:
-    """The tokens, by what they are for."""
+    """The tokens by role."""
 
     def special_tokens_map_extended(self: Any) -> dict[str, Any]:
         """All special tokens by name, as strings or `AddedToken`; the additional ones are a list."""
@@ -54,11 +54,11 @@ def by_name(base: Any) -> property:
 
 
 def _held(tokenizer: Any, common: list[str]) -> Iterator[tuple[str, Any]]:
-    """What a tokenizer holds, in the old order and under the old names.
+    """The special tokens of a tokenizer, in the old order and under the old names.
 
     Args:
         tokenizer: the tokenizer.
-        common: the names that every tokenizer knows.
+        common: the names that every tokenizer has.
     """
     named = {name: tokenizer._special_tokens_map.get(name) for name in tokenizer.SPECIAL_TOKENS_ATTRIBUTES}
     order = [name for name in named if name in common], [name for name in named if name not in common]

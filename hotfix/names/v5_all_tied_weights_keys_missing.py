@@ -1,12 +1,11 @@
 """Models that never call ``post_init()`` cannot be loaded or saved.
 
 Symptom   ``AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'`` from ``from_pretrained()``.
-Cause     The attribute is set by ``post_init()``, which much remote code never calls, and is read at the end of
-          loading.
+Cause     ``post_init()``, which much remote code never calls, sets the attribute; the end of loading reads it.
 Releases  5.0.0 and later
-Upstream  one of the places asks for it with a default since 5.5.1; the rest do not
-Here      It is worked out when ``from_pretrained()`` has built such a model, of the whole of it, as ``post_init()``
-          does. No empty default: that would lose the tie between a head and its embeddings.
+Upstream  one place reads it with a default since 5.5.1; the others do not
+Here      It is computed for the whole model once ``from_pretrained()`` has built it, as in ``post_init()``. An empty
+          default would lose the tie between a head and its embeddings.
 """
 
 from __future__ import annotations

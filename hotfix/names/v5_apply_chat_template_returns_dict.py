@@ -69,6 +69,6 @@ def is_own(caller: types.FrameType) -> bool:
 def is_broken(function: ast.FunctionDef) -> bool:
     """A dictionary is the default, of tokenizers."""
     arguments = function.args
-    defaults = dict(zip([one.arg for one in arguments.args][::-1], arguments.defaults[::-1]))
+    defaults = dict(zip([argument.arg for argument in arguments.args][::-1], arguments.defaults[::-1]))
     default = defaults.get("return_dict")
     return function.name == "apply_chat_template" and isinstance(default, ast.Constant) and default.value is True

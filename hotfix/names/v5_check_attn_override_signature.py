@@ -1,12 +1,12 @@
-"""Overrides of ``_check_and_adjust_attn_implementation`` are called with an argument more.
+"""Overrides of ``_check_and_adjust_attn_implementation`` get an argument that they do not accept.
 
 Symptom   ``TypeError: Tiny._check_and_adjust_attn_implementation() got an unexpected keyword argument
           'allow_all_kernels'`` while a model of remote code is built.
-Cause     The method got the argument in 5.3.0, and the library hands it over.
+Cause     The method got the argument in 5.3.0, and the library passes it.
 Releases  5.3.0 and later
 Upstream  not repaired
-Here      An override that does not take it is called without, as in 5.2.0. What such a class chooses is then what it
-          is when kernels of anybody are not allowed.
+Here      An override that does not accept it is called without it, as in 5.2.0. Such a class chooses its attention as
+          if kernels of unknown authors were not allowed.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def takes_no_kernels(method: Callable[..., str]) -> bool:
 def checked(
     method: Callable[..., str], implementation: Optional[str], is_init_check: bool, allow_all_kernels: bool
 ) -> str:
-    """The attention that a model is to have.
+    """The attention implementation of a model.
 
     Args:
-        method: what checks it, of a model; an override that does not take the last argument.
-        implementation: what was asked for.
+        method: the override of the model, which does not accept the last argument.
+        implementation: the requested implementation.
         is_init_check: whether the model is being built.
-        allow_all_kernels: whether kernels of anybody may be loaded; not handed on.
+        allow_all_kernels: whether kernels of unknown authors may be loaded; not passed on.
     """
     return method(implementation, is_init_check=is_init_check)

@@ -3,18 +3,17 @@
 Symptom   ``AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'`` while a
           configuration of remote code is built; ``AttributeError: 'Config' object has no attribute 'pad_token_id'`` and
           the same of ``max_length``, ``num_beams``, ``is_decoder``, ``add_cross_attention`` and some thirty more in
-          models; ``AttributeError: 'ChatGLMConfig' object has no attribute 'use_cache'`` where the file has it. A model
-          within a model, as the language model of Florence-2, generates other tokens, without a word.
-Cause     What is about generation went to `GenerationConfig`, and is dropped where a file has it; the rest went to the
-          configurations of the library that use it.
+          models; ``AttributeError: 'ChatGLMConfig' object has no attribute 'use_cache'`` where the file has it. An
+          inner model, such as the language model of Florence-2, silently generates other tokens.
+Cause     Generation parameters moved to `GenerationConfig`, and are dropped from files; the others moved to those
+          configurations of the library that use them.
 Releases  5.0.0 and later
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
-Here      Configurations whose class was not written in transformers have them for code that would end without them, and
-          not for the library itself: what a file or an argument gave, and else the default of 4.57.6. They are not
-          saved with the configuration. ``use_cache`` is one of them where it was given. ``pruned_heads`` and
-          ``tie_word_embeddings`` stay away. If the fix is asked for, what was given is in the `GenerationConfig` of a
-          model that is made from it, as in 4.57.6, so ``generate()`` goes by it; 5.x reads a file once more for the
-          outermost model alone.
+Here      Configuration classes outside of transformers have them for code that would end without them, but not for the
+          library itself: the value from a file or an argument, or else the default of 4.57.6. They are not saved with
+          the configuration. ``use_cache`` is included if it was given; ``pruned_heads`` and ``tie_word_embeddings`` are
+          not. As an opt-in, given values reach the model's `GenerationConfig`, as in 4.57.6, and ``generate()`` uses
+          them; 5.x does this only for the outermost model.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ FIX = Fix(
 
 CONFIG = "transformers.configuration_utils:PreTrainedConfig"
 
-# Those that are dropped where they are given.
+# These are dropped even if they are given.
 OF_GENERATION: dict[str, Any] = {
     "max_length": 20,
     "min_length": 0,
@@ -145,22 +144,22 @@ FIX.edits(
 
 
 def keep(config: Any, kwargs: dict[str, Any]) -> None:
-    """Write down what a configuration of others was given and does not keep.
+    """Keep the arguments that the release drops, for a configuration class outside of transformers.
 
     Args:
         config: the configuration.
-        kwargs: what it was given.
+        kwargs: its arguments.
     """
     if _is_of_others(config):
         given = {name: kwargs[name] for name in (*OF_GENERATION, "use_cache") if name in kwargs}
         given = {name: value for name, value in given.items() if OF_GENERATION.get(name, _GIVEN) != value}
         if given:
-            vars(config)[_GIVEN] = given  # copied with it
+            vars(config)[_GIVEN] = given  # so that copies have them, too
 
 
 @FIX.accompanies(f"{CONFIG}._remove_keys_not_serialized")
 def not_saved(original: Callable[..., None]) -> Callable[..., None]:
-    """What was written down is nobody else's."""
+    """Leave them out of files."""
 
     def remove(self: Any, d: dict[str, Any]) -> None:
         d.pop(_GIVEN, None)
@@ -206,7 +205,7 @@ def _without_given(config: Any) -> Any:
     optin="it changes by what a running program generates",
 )
 def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What a model generates by is what its configuration was given, and what its decoder's was where that is unset."""
+    """Generation uses the arguments given to the configuration, or else those given to its decoder's."""
 
     def from_model_config(cls: Any, model_config: Any) -> Any:
         made = original(cls, model_config)
@@ -216,28 +215,28 @@ def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
         given = {name: value for name, value in given.items() if hasattr(made, name)}
         if given:
             vars(made).update(given)
-            made._original_object_hash = hash(made)  # or it counts as changed by hand
+            made._original_object_hash = hash(made)  # otherwise it counts as changed by hand
         return made
 
     return from_model_config
 
 
 def _given(config: Any) -> dict[str, Any]:
-    """What a configuration was given that is not what everybody has: that counts as not given."""
+    """The given arguments that differ from the defaults of 4.57.6."""
     given = vars(config).get(_GIVEN, {}).items()
     return {name: value for name, value in given if value is not None and value != OF_GENERATION.get(name, value)}
 
 
 @FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))
 def of_old(self: Any, name: str) -> Any:
-    """What a configuration of others is asked for and does not have.
+    """The value of an attribute that a configuration outside of transformers lacks.
 
     Args:
         self: the configuration.
-        name: of the attribute.
+        name: the name of the attribute.
 
     Raises:
-        AttributeError: it is none of those that every configuration had, the library asks, or code that does without.
+        AttributeError: it is another name, or the library or code that works without it reads it.
     """
     if asked.is_compiling():
         raise asked.missing(self, type(self), self.attribute_map.get(name, name))
@@ -249,9 +248,8 @@ def of_old(self: Any, name: str) -> Any:
         if not of_the_library and name in given and asked.would_end(AttributeError, frame, name):
             asked.note(f"{CONFIG}.{name}", FIX.id, frame)
             return given[name]
-    type(self).__getattribute__(
-        self, name
-    )  # raises the error again that Python has discarded, a property's for example
+    kind: Any = type(self)
+    kind.__getattribute__(self, name)  # raises the error that Python has discarded, for example that of a property
     raise asked.missing(self, type(self), self.attribute_map.get(name, name))
 
 

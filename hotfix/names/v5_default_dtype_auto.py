@@ -1,12 +1,12 @@
-"""``from_pretrained`` gives a model the dtype of its checkpoint where it gave float32.
+"""``from_pretrained`` loads a model in the dtype of its checkpoint instead of float32.
 
 Symptom   Silent: scripts for 4.x train weights in bfloat16 or float16 without float32 copies, and small updates are
           rounded away; numbers of inference differ.
-Cause     Where no dtype is said, it is ``"auto"``.
+Cause     The default of ``dtype`` is ``"auto"``.
 Releases  5.0.0 and later
 Upstream  transformers#42883, sentence-transformers#3773 (by design)
-Here      Off unless asked for, by id or by the group ``v4-defaults``. Then it is torch's default dtype, as in 4.57.6.
-          What is quantized, by the call or in the checkpoint, keeps what the release gives. Memory doubles.
+Here      Opt-in, by id or by the group ``v4-defaults``: the default is torch's default dtype, as in 4.57.6. Models
+          quantized by the call or in the checkpoint keep the release's dtype. Memory doubles.
 """
 
 from __future__ import annotations

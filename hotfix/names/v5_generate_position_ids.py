@@ -1,4 +1,4 @@
-"""Older models are handed positions by ``generate`` that they do not cut.
+"""``generate`` passes older models positions that they do not cut.
 
 Symptom   In the second step of ``generate``, sizes of tensors that do not match, or attention weights of a wrong size:
           MiniCPM, DeepSeek-VL2, InternLM2, Phi-3, GOT-OCR2.0, Baichuan and other remote code.
@@ -51,6 +51,10 @@ def cuts_positions(model: Any) -> bool:
 
 @FIX.recognises
 def is_broken(generate: ast.FunctionDef, prepare: ast.FunctionDef) -> bool:
-    """It makes the positions, and the library's own method is told how many of them a step has."""
+    """It makes the positions, and the library's own method gets the number of positions of a step."""
     makes = any(isinstance(node, ast.Name) and node.id == "accepts_position_ids" for node in ast.walk(generate))
-    return generate.name == "generate" and makes and "next_sequence_length" in {one.arg for one in prepare.args.args}
+    return (
+        generate.name == "generate"
+        and makes
+        and "next_sequence_length" in {argument.arg for argument in prepare.args.args}
+    )

@@ -1,13 +1,13 @@
-"""Models have no ``get_head_mask`` any more.
+"""Models no longer have ``get_head_mask``.
 
-Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_head_mask'`` from GroundingDINO and what is built
-          on it (Grounded-SAM, nodes of ComfyUI), and from remote code of encoders.
+Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_head_mask'`` from GroundingDINO and projects
+          based on it (Grounded-SAM, nodes of ComfyUI), and from remote code of encoders.
 Cause     Masks of heads were removed from the models, and the method with them.
 Releases  5.0.0 and later
 Upstream  GroundingDINO#446 (not put back)
-Here      Without a mask, which is how nearly everybody calls it, one None for each layer, as in 4.57.6. A real mask is
-          refused with a sentence: no layer of the release would go by it. GroundingDINO hands a device to
-          ``get_extended_attention_mask`` besides, which takes a dtype there in 5.x; that is not repaired here.
+Here      Without a mask, as in nearly all calls, one None per layer, as in 4.57.6. A real mask is an error with an
+          explanation: no layer of the release would use it. GroundingDINO also passes a device to
+          ``get_extended_attention_mask``, which expects a dtype in 5.x; that is not repaired here.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""``ROPE_INIT_FUNCTIONS`` has no ``"default"`` any more.
+"""``ROPE_INIT_FUNCTIONS`` no longer has ``"default"``.
 
 Symptom   ``KeyError: 'default'`` while remote code of Molmo2, Dream, LLaDA2, EuroBERT, BAGEL or Qwen-ASR builds its
           rotary embedding.
 Cause     Each model of the library computes plain frequencies itself, and the entry of the table was removed.
 Releases  5.0.0 and later
 Upstream  not put back
-Here      The entry, with the function's arguments and results of 4.57.6. The base and the part of a head that is
-          rotated are taken from the configuration where it has them, as they were; else from its ``rope_parameters``,
-          into which 5.x moves them. A configuration that has no base in either, or one for each kind of layer, is
-          refused with a sentence.
+Here      The function of 4.57.6. It reads the base and the rotated part of a head from the configuration, or else from
+          ``rope_parameters``, where 5.x moves them. A configuration without a base, or with one per kind of layer, is
+          an error with an explanation.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ def default(config: Any = None, device: Any = None, seq_len: Optional[int] = Non
     """The frequencies of plain rotary embeddings, and by what cosines and sines are scaled: 1.
 
     Args:
-        config: of the model.
-        device: on which the frequencies are to be.
-        seq_len: without meaning here; the table has functions that go by it.
+        config: the configuration of the model.
+        device: the device of the frequencies.
+        seq_len: unused; other functions of the table need it.
 
     Raises:
         AttributeError: the configuration has no base.
@@ -52,8 +51,8 @@ def default(config: Any = None, device: Any = None, seq_len: Optional[int] = Non
 
 
 def _setting(config: Any, name: str, otherwise: Any) -> Any:
-    found = getattr(config, name, None)
-    if found is None:
+    setting = getattr(config, name, None)
+    if setting is None:
         moved = getattr(config, "rope_parameters", None)
-        found = moved.get(name) if isinstance(moved, dict) else None
-    return otherwise if found is None else found
+        setting = moved.get(name) if isinstance(moved, dict) else None
+    return otherwise if setting is None else setting

@@ -1,15 +1,14 @@
 """Tokenizers of models with segments do not return the segments.
 
-Symptom   Silent: of two texts the model is told that they are one, and is less accurate. ``KeyError: 'token_type_ids'``
+Symptom   Silent: the model takes two texts for one, and is less accurate. ``KeyError: 'token_type_ids'``
           from exporters.
 Cause     What a tokenizer returns unless told otherwise lost ``token_type_ids``, and these classes were forgotten where
           it was given back.
 Releases  5.0.0 and later
 Upstream  transformers#48128, transformers#48129 (closed without a change), torch-to-nnef#229
-Here      Off unless asked for, by id or by the group ``v4-defaults``. Then tokenizers of ALBERT, Funnel, HerBERT,
-          RemBERT, Splinter and XLNet return them, as in 4.57.6. What the file of a tokenizer, its caller or a class of
-          one's own says of ``model_input_names`` counts. RoFormer has the bug as well; its tokenizer needs rjieba, and
-          no case runs it.
+Here      Opt-in, by id or by the group ``v4-defaults``: tokenizers of ALBERT, Funnel, HerBERT, RemBERT, Splinter and
+          XLNet return them, as in 4.57.6. ``model_input_names`` from a file, the caller or a class of your own takes
+          precedence. RoFormer has the bug as well; its tokenizer needs rjieba, and no case runs it.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ CLASSES = {
 
 
 def _with_segments(original: Callable[..., None]) -> Callable[..., None]:
-    """A tokenizer that was told nothing returns them."""
+    """A tokenizer without ``model_input_names`` returns them."""
 
     @wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -62,7 +61,7 @@ for _name, _package in CLASSES.items():
 
 def _says_so_itself(cls: type) -> bool:
     """Whether the names are those of a class that was not written in transformers."""
-    owner = next(one for one in cls.__mro__ if "model_input_names" in vars(one))
+    owner = next(kind for kind in cls.__mro__ if "model_input_names" in vars(kind))
     return not owner.__module__.startswith("transformers.")
 
 
@@ -71,5 +70,5 @@ def says_nothing_of_segments(definition: ast.AST) -> bool:
     """It is one of these classes, as 5.x has them."""
     if not isinstance(definition, ast.ClassDef) or definition.name not in CLASSES:
         return False
-    bases = [ast.unparse(one) for one in definition.bases]
+    bases = [ast.unparse(kind) for kind in definition.bases]
     return "TokenizersBackend" in bases and "'token_type_ids'" not in ast.unparse(definition)

@@ -1,12 +1,12 @@
-"""Overrides of ``tie_weights`` without arguments are called with two, and what they call is gone.
+"""Overrides of ``tie_weights`` get arguments that they do not accept, and their helper is gone.
 
 Symptom   ``TypeError: Tiny.tie_weights() got an unexpected keyword argument 'recompute_mapping'`` while a model is
           built or loaded, or ``AttributeError: 'Tiny' object has no attribute '_tie_or_clone_weights'``.
-Cause     The method got two arguments, and the library hands them over. The helper was removed.
+Cause     The method got two arguments, and the library passes them. The helper was removed.
 Releases  5.0.0 and later
 Upstream  not repaired
-Here      An override is called by its own signature. What it has tied counts as loaded, as the release's own method
-          sees to. ``_tie_or_clone_weights`` ties one module's weight to another's, as in 4.57.6.
+Here      An override is called by its own signature. Weights that it ties count as loaded, as with the release's own
+          method. ``_tie_or_clone_weights`` ties the weight of a module to that of another, as in 4.57.6.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ def takes_nothing(model: Any) -> bool:
 
 
 def tie(model: Any, recompute_mapping: bool, missing_keys: Optional[set[str]] = None) -> None:
-    """Tie the weights of a model by a method that takes no arguments.
+    """Tie the weights of a model with a method without arguments.
 
     Args:
         model: a `PreTrainedModel`.
-        recompute_mapping: what the release hands over, without meaning here.
-        missing_keys: names of what was not in the checkpoint; what is tied to something that was is taken out.
+        recompute_mapping: passed by the release, unused.
+        missing_keys: the weights that the checkpoint lacks; those tied to a loaded weight are removed.
     """
     model.tie_weights()
     if missing_keys:
         named = dict(model.named_parameters(remove_duplicate=False))
-        loaded = {id(one) for name, one in named.items() if name not in missing_keys}
+        loaded = {id(parameter) for name, parameter in named.items() if name not in missing_keys}
         missing_keys -= {name for name in missing_keys if id(named.get(name)) in loaded}

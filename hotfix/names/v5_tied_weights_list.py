@@ -5,9 +5,9 @@ Symptom   ``AttributeError: 'list' object has no attribute 'keys'`` from ``post_
 Cause     The attribute became a mapping from the name of a tied weight to that of its source.
 Releases  5.0.0 and later
 Upstream  not repaired
-Here      A list is read as 4.57.6 acted on it: the head's weight is that of the input embeddings. Further names in the
-          list have to be the embeddings already, as where modules share them; one that is neither is refused with a
-          ValueError, since a list does not say what it was tied to.
+Here      A list has its meaning of 4.57.6: the head's weight is that of the input embeddings. Other names in the list
+          must already be the embeddings, as in modules that share them; any other name raises a ValueError, since a
+          list does not name its source.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def as_mapping(model: Any) -> Any:
     named = dict(model.named_parameters(remove_duplicate=False))
     embeddings = getattr(model.get_input_embeddings(), "weight", None)
     head = getattr(model.get_output_embeddings(), "weight", None)
-    source = next((name for name, one in named.items() if one is embeddings), None)
+    source = next((name for name, weight in named.items() if weight is embeddings), None)
     mapping = {}
     for name, parameter in named.items():
         if name == source or not any(re.search(pattern, name) for pattern in keys):

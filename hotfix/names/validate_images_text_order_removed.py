@@ -2,11 +2,11 @@
 
 Symptom   ``ImportError: cannot import name '_validate_images_text_input_order' from 'transformers.processing_utils'``
           from the processors of Kimi-VL and A.X-4.0-VL, and from wrappers around HunyuanVideo.
-Cause     The time in which ``processor(text, images)`` was put right is over.
+Cause     The transition period for ``processor(text, images)`` has ended.
 Releases  4.54.0 and later
 Upstream  not put back
-Here      What it did in 4.53.3: the two as they are where both fit, exchanged where the other way round is meant, and
-          else a ValueError.
+Here      The function of 4.53.3: arguments in the right order are returned as they are, swapped ones are swapped back,
+          others raise a ValueError.
 """
 
 from __future__ import annotations

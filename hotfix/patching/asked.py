@@ -291,9 +291,10 @@ def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, 
 
 def _dir_without_descriptors(owner: type, own: Any) -> Callable[[Any], list[str]]:
     """A ``__dir__`` that leaves out our descriptors: a program that reads every name would meet their errors."""
+    above: Any = super
 
     def __dir__(self: Any) -> list[str]:  # noqa: N807 - its name
-        names = super(owner, self).__dir__() if own is None else own(self)
+        names = above(owner, self).__dir__() if own is None else own(self)
         return [name for name in names if not _is_restored(self, name)]
 
     return wraps(own or object.__dir__)(__dir__)

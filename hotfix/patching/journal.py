@@ -582,7 +582,9 @@ class _Restoring(_Adding):
     def _of_leaf(self, addition: Addition) -> Any:
         """The object that the exporting module has under this name."""
         leaf = asked.MODULES.known(addition.leaf) or import_module(addition.leaf)
-        return vars(leaf)[self.name] if self.name in vars(leaf) else self._made(addition, leaf)
+        if self.name in vars(leaf):
+            return vars(leaf)[self.name]
+        return getattr(leaf, self.name) if addition.value is None else self._made(addition, leaf)
 
     def _take_away(self) -> None:
         asked.forget(self.target)

@@ -287,6 +287,9 @@ def _class_for(base: type, table: Removed) -> type:
 
     def __getattr__(self: Any, name: str) -> Any:  # noqa: N807 - its name  # pragma: no mutate block
         try:
+            own = vars(self).get("__getattr__")
+            if own is not None:
+                own(name)  # it has raised this error before, and Python has discarded it
             if inherited is None:
                 raise asked.missing(self, type(self), name)
             return inherited(self, name)

@@ -229,11 +229,33 @@ WITHOUT_POSITIONS = (
 """
 )
 
+OWN_ERRORS = """
+    import transformers.modeling_utils as modeling, transformers.pipelines as pipelines
+
+    class Own(AttributeError):
+        pass
+
+    def answer(name):
+        if name == "given":
+            return 3
+        raise Own(f"mine: {name}")
+
+    modeling.__getattr__ = answer
+    print(modeling.given, hasattr(modeling, "nothing"))
+    for module in (modeling, pipelines):
+        for name in ("nothing", "shard_checkpoint", "SummarizationPipeline"):
+            try:
+                print(getattr(module, name))
+            except AttributeError as error:
+                print(type(error).__name__, error)
+"""
+
 PROGRAMS = {
     "configurations": (CONFIGURATIONS, ("5.0.0", "5.23.0")),
     "indexed": (INDEXED, ("5.0.0", "5.23.0")),
     "all-names": (ALL_NAMES, ("5.0.0", "5.23.0")),
     "adapted": (ADAPTED, ("5.0.0", "5.23.0")),
+    "own-errors": (OWN_ERRORS, ("5.0.0", "5.23.0")),
     "without-positions": (WITHOUT_POSITIONS, ("4.49.0", "4.57.6")),
 }
 
@@ -249,3 +271,27 @@ def test_the_result_is_that_of_the_release(name, release, tmp_path):
     )
     assert stock.stdout.strip()
     assert armed.stdout == stock.stdout
+
+
+RECEIVED = """
+    import hotfix.auto, sys, typing
+    import transformers, transformers.utils.generic as generic
+    assert "torch" not in sys.modules or generic.__dict__.get("torch"), "a name that nobody has asked for imports torch"
+    from transformers import CLIPFeatureExtractor
+    from transformers.models.segformer.feature_extraction_segformer import SegformerFeatureExtractor
+    from transformers.utils import LossKwargs
+
+    assert isinstance(CLIPFeatureExtractor, type) and CLIPFeatureExtractor.__name__ == "CLIPFeatureExtractor"
+    assert transformers.SegformerFeatureExtractor is SegformerFeatureExtractor
+    import torch
+    assert typing.get_type_hints(LossKwargs) == {"num_items_in_batch": typing.Optional[torch.Tensor]}
+    print("all")
+"""
+
+
+@pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
+def test_names_of_removed_modules_and_their_annotations_are_there(release, tmp_path):
+    """The first program to ask for a class of a module that is made when it is asked got None."""
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(RECEIVED))
+    assert run(program, transformers=release, flash_attn=None, hotfix=False).require().stdout == "all\n"
