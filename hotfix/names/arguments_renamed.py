@@ -1,0 +1,98 @@
+"""Functions no longer take an argument by the name that it had, or do not know the name of a later release yet.
+
+Symptom   ``TypeError: create_causal_mask() got an unexpected keyword argument 'input_embeds'`` (or ``'cache_position'``)
+          from models that were written for 4.53 to 5.8; ``TypeError:
+          GroundingDinoProcessor.post_process_grounded_object_detection() got an unexpected keyword argument
+          'box_threshold'``; ``'threshold'`` in releases before 4.49.0.
+Cause     The argument was renamed, and the decorator that translated the old name was removed some releases later.
+Releases  masks 5.9.0 and later; Grounding DINO 4.55.0 and later, and before 4.49.0
+Upstream  Grounded-SAM-2#116, Grounded-SAM-2#117, labelU#283 (not put back)
+Here      After the TypeError, the call is repeated with the release's names. ``cache_position`` of a mask is left out:
+          5.8.1 ignores it. A call that has both names raises as before.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+
+MASK = {"input_embeds": "inputs_embeds", "cache_position": ""}
+BOXES = "post_process_grounded_object_detection"
+THRESHOLD = {"box_threshold": "threshold"}
+
+FIX = Fix(
+    title="TypeError: create_causal_mask() got an unexpected keyword argument 'input_embeds'",
+    kind="removed-api",
+    upstream=("Grounded-SAM-2#116", "Grounded-SAM-2#117", "labelU#283"),
+    group="removed-names",
+    errors=(
+        *(
+            f"TypeError: create_{kind}mask() got an unexpected keyword argument '{name}'"
+            for kind in ("causal_", "sliding_window_causal_", "chunked_causal_", "bidirectional_sliding_window_")
+            for name in MASK
+        ),
+        "TypeError: create_bidirectional_mask() missing 1 required positional argument: 'inputs_embeds'",
+        "TypeError: create_masks_for_generate() missing 1 required positional argument: 'inputs_embeds'",
+        f"TypeError: GroundingDinoProcessor.{BOXES}() got an unexpected keyword argument 'box_threshold'",
+        f"TypeError: GroundingDinoProcessor.{BOXES}() got an unexpected keyword argument 'threshold'",
+    ),
+    on_error=(
+        "TypeError: create_…mask() got an unexpected keyword argument …",
+        "TypeError: create_…() missing 1 required positional argument: 'inputs_embeds'",
+        f"TypeError: …{BOXES}() got an unexpected keyword argument …",  # Python 3.9 does not name the class
+    ),
+)
+
+
+def by_names_of_the_release(names: dict[str, str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A wrapper that translates arguments.
+
+    Args:
+        names: pairs of names; a function gets the one that it has. An empty one stands for leaving the argument out.
+    """
+
+    def decorate(original: Callable[..., Any]) -> Callable[..., Any]:
+        known = inspect.signature(original).parameters
+        pairs = [(name, new) for pair in names.items() for name, new in (pair, pair[::-1]) if name]
+        translated = {name: new for name, new in pairs if name not in known and (not new or new in known)}
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for name, new in translated.items():
+                if name in kwargs and new not in kwargs:
+                    value = kwargs.pop(name)
+                    if new:
+                        kwargs[new] = value
+            return original(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+_DINO = f"transformers.models.grounding_dino.processing_grounding_dino:GroundingDinoProcessor.{BOXES}"
+_MASKS = (
+    "create_causal_mask",
+    "create_sliding_window_causal_mask",
+    "create_chunked_causal_mask",
+    "create_bidirectional_mask",
+    "create_bidirectional_sliding_window_mask",
+    "create_masks_for_generate",
+)
+
+for _name in _MASKS:
+    FIX.wraps((f"transformers.masking_utils:{_name}", ">=5.9.0"))(by_names_of_the_release(MASK))
+FIX.wraps((_DINO, ">=4.40.0,!=4.49.*,!=4.50.*,!=4.51.*,!=4.52.*,!=4.53.*,!=4.54.*"))(by_names_of_the_release(THRESHOLD))
+
+
+@FIX.recognises
+def has_one_name_only(function: ast.AST) -> bool:
+    """A function that takes an argument by one of its names, and no decorator that translates the other."""
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return False
+    names = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+    if function.name in _MASKS:
+        return "inputs_embeds" in names
+    return function.name == BOXES and "text_threshold" in names and len(names & {*THRESHOLD, *THRESHOLD.values()}) == 1

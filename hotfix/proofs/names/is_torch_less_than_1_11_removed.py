@@ -1,0 +1,15 @@
+"""The proof: remote code asks for the flag."""
+
+import torch
+
+from hotfix.names.is_torch_less_than_1_11_removed import FIX
+from hotfix.proofs.names.asking import ask
+from hotfix.proofs.testbed import Target, Testbed
+
+
+@FIX.case(raises="ImportError: cannot import name '")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Import the flag, and ask it."""
+    found = ask(target)
+    assert isinstance(found, bool), found
+    return {"answer": torch.tensor(found)}
