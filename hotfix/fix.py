@@ -125,6 +125,7 @@ class Addition(NamedTuple):
         is_module: whether it is a module of the package in which it is added.
         only_needed: whether only code that would end without it gets it, even with an opt-in: the object has another
             meaning than before, or code that manages without the name does something else.
+        of_instances: whether a release also has it if methods of the class set it on ``self``.
     """
 
     value: Any
@@ -133,6 +134,7 @@ class Addition(NamedTuple):
     leaf: str
     is_module: bool = False
     only_needed: bool = False
+    of_instances: bool = False
 
 
 class CaseSpec(NamedTuple):
@@ -350,7 +352,11 @@ class Fix:
         return self._addition(targets, exported_by, is_made=False)
 
     def adds_made(
-        self, *targets: Named, exported_by: tuple[Named, ...] = (), only_needed: bool = False
+        self,
+        *targets: Named,
+        exported_by: tuple[Named, ...] = (),
+        only_needed: bool = False,
+        of_instances: bool = False,
     ) -> Callable[[_Function], _Function]:
         """Like `adds`; the decorated function takes the loaded module and returns the object.
 
@@ -359,9 +365,11 @@ class Fix:
         Args:
             targets: as in `adds`.
             exported_by: as in `adds`.
-            only_needed: see `Addition`.
+            only_needed, of_instances: see `Addition`.
         """
-        return self._addition(targets, exported_by, is_made=True, only_needed=only_needed)
+        return self._addition(
+            targets, exported_by, is_made=True, only_needed=only_needed, of_instances=of_instances
+        )
 
     def adds_modules(self, *targets: Named) -> Callable[[_Function], _Function]:
         """Like `adds_made`; the decorated function takes the loaded package and returns the removed module.
@@ -553,12 +561,13 @@ class Fix:
         is_made: bool,
         is_module: bool = False,
         only_needed: bool = False,
+        of_instances: bool = False,
     ) -> Callable[[_Function], _Function]:
         def decorate(value: _Function) -> _Function:
             for one in targets:
                 name, releases = (one, "") if isinstance(one, str) else one
                 module, _, qualname = name.partition(":")
-                addition = Addition(value, is_made, value.__module__, module, is_module, only_needed)
+                addition = Addition(value, is_made, value.__module__, module, is_module, only_needed, of_instances)
                 for place in (module, *exported_by):
                     where, when = (place, releases) if isinstance(place, str) else place
                     self._add("add", [(f"{where}:{qualname}", when)], addition)

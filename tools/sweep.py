@@ -604,6 +604,8 @@ def _judge_addition(target: Target, text: _Text | None, leaf: _Text | None = Non
     if text is None:
         return None
     there = source.has_name(text.text, target.qualname, text)
+    if there is False and target.implementation.of_instances:
+        there = source.is_set(text.text, target.qualname, text)
     if not there and target.implementation.is_module:
         there = source.is_submodule(text.text, leaf.text if leaf is not None else None)
     elif not there and _beside(target):

@@ -3,7 +3,7 @@
 Symptom   ``ImportError: cannot import name 'DefaultFastImageProcessorKwargs' from
           'transformers.image_processing_utils_fast'``, from remote code and processors of one's own.
 Cause     ``ImagesKwargs`` took its place.
-Releases  5.0.0 to 5.22.2; after that the module is gone
+Releases  5.0.0 to 5.3.0; after that the module is another one
 Upstream  tt-xla#4270 (not put back)
 Here      The release's ``ImagesKwargs``, with the one key that it lacks.
 """
@@ -24,7 +24,7 @@ FIX = Fix(
 LEAF = "transformers.image_processing_utils_fast"
 
 
-@FIX.adds_made((f"{LEAF}:DefaultFastImageProcessorKwargs", ">=5.0.0,<5.23.0"))
+@FIX.adds_made((f"{LEAF}:DefaultFastImageProcessorKwargs", ">=5.0.0,<=5.3.0"))
 def kwargs_of_images(fast: Any) -> Any:
     """The keys that every image processor takes."""
     from transformers.processing_utils import ImagesKwargs

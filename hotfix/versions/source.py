@@ -211,6 +211,26 @@ def has_name(text: str, qualname: str, module: Optional[Module] = None) -> Optio
     return name in module.bound or ("_LazyModule" in text and _is_quoted(module, name))
 
 
+def is_set(text: str, qualname: str, module: Optional[Module] = None) -> bool:
+    """Whether methods of a class set a member on ``self``.
+
+    Args:
+        text: the whole source of the module.
+        qualname: ``Class.name``.
+        module: the same text, for those who ask one for many names.
+    """
+    *owner, name = parts(qualname)
+    found = (module or _module(text)).find(".".join(owner)) if _has_word(text, name) else None
+    return found is not None and any(
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+        for node in ast.walk(found.node)
+    )
+
+
 def is_exported(package: str, leaf: Optional[str], name: str, module: Optional[Module] = None) -> bool:
     """Whether a lazy package that reads from the ``__all__`` of its modules what it offers has a name of one of them.
 

@@ -180,6 +180,8 @@ def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -
         if not is_executed and parts(target.qualname)[-1] in text:
             _check_syntax(text)  # what runs is Python; what does not may be anything
         there = source.has_name(text, target.qualname)
+        if there is False and target.implementation.of_instances:
+            there = source.is_set(text, target.qualname)
         if not there and target.implementation.is_module:
             there = source.is_submodule(text, read(f"{target.module}.{target.qualname}"))
         elif not there and leaf != target.module:
