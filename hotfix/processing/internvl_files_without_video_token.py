@@ -22,6 +22,12 @@ FIX = Fix(
 
 FIX.edits(
     ("transformers.models.internvl.processing_internvl:InternVLProcessor.__init__", ">=4.52.1"),
-    old="self.video_token = tokenizer.video_token",
-    new='self.video_token = getattr(tokenizer, "video_token", "<video>")',
+    old="""
+        self.image_token = tokenizer.context_image_token
+        self.video_token = tokenizer.video_token
+    """,
+    new="""
+        self.image_token = tokenizer.context_image_token
+        self.video_token = getattr(tokenizer, "video_token", "<video>")
+    """,
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from packaging.version import Version
 
 from hotfix.commands import bugs
+from hotfix.patching import tabled
 from tests.commands.cli_runs import ROOT
 from tools.studies import remote_code
 from tools.studies.remote_code_child import CASES
@@ -117,13 +119,23 @@ KINDS = {
 }
 
 
-def repaired(threads):
-    """How many are repaired by default and in all, as a row of the table says it."""
+def repaired(threads, since=("", "the table of names", "the sample")):
+    """How many are repaired by default and in all, as a row of the table says it.
+
+    Args:
+        threads: the threads.
+        since: what counts: an empty string for what was repaired when the sample was drawn.
+    """
     helped = [thread for thread in threads if thread["could_help"]]
-    default = sum(thread["how"] == "default" for thread in helped)
-    in_all = sum(bool(thread["how"]) for thread in helped)
-    share = [f"{count} ({round(100 * count / len(helped))} %)" for count in (default, in_all)]
-    return f"| {len(threads)} | {len(helped)} | {share[0]} | {share[1]} |"
+    counted = [thread for thread in helped if thread["how"] and thread["since"] in since]
+    default = sum(thread["how"] == "default" for thread in counted)
+    return [f"{count} ({round(100 * count / len(helped))} %)" for count in (default, len(counted))]
+
+
+def row_of(threads):
+    """A row of the table: when drawn, then today."""
+    helped = sum(thread["could_help"] for thread in threads)
+    return f"| {len(threads)} | {helped} | {' | '.join(repaired(threads, ['']) + repaired(threads))} |"
 
 
 def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
@@ -135,20 +147,30 @@ def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
             for thread in threads
             if is_one("/".join(thread["thread"].split("/")[3:5]), thread["thread"].split("/")[5])
         ]
-        assert f"| {words} {repaired(rows)}" in page, words
-    assert f"| All {repaired(threads)}" in page
+        assert f"| {words} {row_of(rows)}" in page, words
+    assert f"| All {row_of(threads)}" in page
+    default, in_all = repaired(threads, ["", "the table of names"])
+    assert f"Without the fixes that the sample led to: {default} by default, {in_all} in all." in page
     helped = [thread for thread in threads if thread["could_help"]]
     assert f"The {sum(not thread['how'] for thread in helped)} that are not repaired:" in page
+
+
+def is_by_table(thread):
+    """Whether the table of removed names has the name of a thread, for its release."""
+    name, module = re.search(r"cannot import name '(\w+)' from '([\w.]+)'", thread["what"]).groups()
+    kinds = tabled.kinds(module, name, [thread["release"]])
+    return tabled.FIXES.get(kinds.get(thread["release"])) == thread["repaired_by"]
 
 
 def test_what_repairs_a_thread_of_the_second_sample_is_on_as_it_says():
     for thread in THREADS["second"]:
         assert bool(thread["repaired_by"]) == bool(thread["how"]) == bool(thread["shown_by"]), thread["thread"]
+        assert bool(thread["how"]) or not thread["since"], thread["thread"]
         if thread["repaired_by"]:
             bug = bugs.known()[thread["repaired_by"]]
             assert thread["could_help"]
             assert bug.repaired
-            assert bug.is_in(Version(thread["release"])), thread["thread"]
+            assert bug.is_in(Version(thread["release"])) or is_by_table(thread), thread["thread"]
             assert not (bug.optin and thread["how"] == "default"), thread["thread"]
 
 

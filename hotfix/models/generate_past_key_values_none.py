@@ -1,0 +1,26 @@
+"""`generate` does not take None for a cache.
+
+Symptom   ``TypeError: 'NoneType' object is not subscriptable`` in ``_get_initial_cache_position``, from code that passes
+          ``past_key_values=None``.
+Cause     The argument is looked for by its name alone.
+Releases  4.41.0 to 4.41.2
+Upstream  fixed in 4.42.0
+Here      None stands for no cache, as in 4.40.2 and 4.42.0.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    title="generate(past_key_values=None): TypeError: 'NoneType' object is not subscriptable",
+    kind="crash",
+    fixed_in="4.42.0",
+    on_error=("TypeError: 'NoneType' object is not subscriptable",),
+)
+
+FIX.edits(
+    ("transformers.generation.utils:GenerationMixin._get_initial_cache_position", ">=4.41.0,<4.42.0"),
+    old='"past_key_values" in model_kwargs',
+    new='model_kwargs.get("past_key_values") is not None',
+)

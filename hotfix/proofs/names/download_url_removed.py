@@ -1,0 +1,47 @@
+"""The proof: a file is downloaded from a server on this machine, and a pipeline is asked for its framework."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hotfix.names.download_url_removed import FIX
+from hotfix.proofs.names.asking import ask, listed, words
+from hotfix.proofs.testbed import Target, Testbed
+
+
+@FIX.case(
+    raises="ImportError: cannot import name '|AttributeError: '.*Pipeline' object has no attribute 'framework'",
+    packages={"flash-attn": None},
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """What is in the file, or what the pipeline says."""
+    if target.qualname == "Pipeline.framework":
+        from transformers import TextClassificationPipeline
+
+        pipeline: Any = TextClassificationPipeline.__new__(TextClassificationPipeline)
+        if "framework" in ask(target).__init__.__code__.co_varnames:  # the release sets it
+            pipeline.framework = "pt"
+        namespace: dict[str, Any] = {"pipeline": pipeline}
+        exec("found = pipeline.framework", namespace)
+        return {"framework": words(namespace["found"])}
+    server = HTTPServer(("127.0.0.1", 0), _Handler)
+    threading.Thread(target=server.handle_request, daemon=True).start()
+    path = Path(ask(target)(f"http://127.0.0.1:{server.server_port}/file"))
+    content = path.read_bytes()
+    path.unlink()
+    server.server_close()
+    return {"content": torch.tensor(list(content)), "listed": listed(target)}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"bytes")
+
+    def log_message(self, *args: Any) -> None:
+        """Print nothing."""
