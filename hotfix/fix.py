@@ -365,11 +365,10 @@ class Fix:
         Args:
             targets: as in `adds`.
             exported_by: as in `adds`.
-            only_needed, of_instances: see `Addition`.
+            only_needed: see `Addition`.
+            of_instances: see `Addition`.
         """
-        return self._addition(
-            targets, exported_by, is_made=True, only_needed=only_needed, of_instances=of_instances
-        )
+        return self._addition(targets, exported_by, is_made=True, only_needed=only_needed, of_instances=of_instances)
 
     def adds_modules(self, *targets: Named) -> Callable[[_Function], _Function]:
         """Like `adds_made`; the decorated function takes the loaded package and returns the removed module.

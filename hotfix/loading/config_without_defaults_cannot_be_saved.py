@@ -1,7 +1,7 @@
 """A configuration that cannot be made without arguments cannot be saved.
 
-Symptom   ``KeyError: 'architectures'`` from ``save_pretrained`` of InternVL 1.5 and 2 on 4.45 and later: training ends at
-          its first checkpoint. So does whatever else but a ValueError the ``__init__`` of a configuration raises
+Symptom   ``KeyError: 'architectures'`` from ``save_pretrained`` of InternVL 1.5 and 2 on 4.45 and later: training ends
+          at its first checkpoint. So does whatever else but a ValueError the ``__init__`` of a configuration raises
           without arguments.
 Cause     What a configuration says of generation is compared with one of its class without arguments.
 Releases  4.45.0 to 4.57.6; see `config_without_defaults_cannot_be_shown` for 5.x

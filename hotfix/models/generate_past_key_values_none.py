@@ -1,7 +1,7 @@
 """`generate` does not take None for a cache.
 
-Symptom   ``TypeError: 'NoneType' object is not subscriptable`` in ``_get_initial_cache_position``, from code that passes
-          ``past_key_values=None``.
+Symptom   ``TypeError: 'NoneType' object is not subscriptable`` in ``_get_initial_cache_position``, from code that
+          passes ``past_key_values=None``.
 Cause     The argument is looked for by its name alone.
 Releases  4.41.0 to 4.41.2
 Upstream  fixed in 4.42.0

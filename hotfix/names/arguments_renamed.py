@@ -1,7 +1,7 @@
 """Functions no longer take an argument by the name that it had, or do not know the name of a later release yet.
 
-Symptom   ``TypeError: create_causal_mask() got an unexpected keyword argument 'input_embeds'`` (or ``'cache_position'``)
-          from models that were written for 4.53 to 5.8; ``TypeError:
+Symptom   ``TypeError: create_causal_mask() got an unexpected keyword argument 'input_embeds'`` (or
+          ``'cache_position'``) from models that were written for 4.53 to 5.8; ``TypeError:
           GroundingDinoProcessor.post_process_grounded_object_detection() got an unexpected keyword argument
           'box_threshold'``; ``'threshold'`` in releases before 4.49.0.
 Cause     The argument was renamed, and the decorator that translated the old name was removed some releases later.
@@ -29,7 +29,7 @@ FIX = Fix(
     upstream=("Grounded-SAM-2#116", "Grounded-SAM-2#117", "labelU#283"),
     group="removed-names",
     exempt={
-        "transformers.models.bloom.modeling_bloom:BloomForCausalLM.create_masks_for_generate": "it never had another name",
+        "transformers.models.bloom.modeling_bloom:BloomForCausalLM.create_masks_for_generate": "it had one name only",
     },
     errors=(
         *(

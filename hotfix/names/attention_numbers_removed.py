@@ -23,8 +23,20 @@ FIX = Fix(
     group="removed-names",
 )
 
-NUMBERS = {"num_heads": "num_attention_heads", "num_key_value_heads": "num_key_value_heads", "hidden_size": "hidden_size"}
-CLASSES = ("gemma:Gemma", "gemma2:Gemma2", "llama:Llama", "mistral:Mistral", "mixtral:Mixtral", "phi3:Phi3", "qwen2:Qwen2")
+NUMBERS = {
+    "num_heads": "num_attention_heads",
+    "num_key_value_heads": "num_key_value_heads",
+    "hidden_size": "hidden_size",
+}
+CLASSES = (
+    "gemma:Gemma",
+    "gemma2:Gemma2",
+    "llama:Llama",
+    "mistral:Mistral",
+    "mixtral:Mixtral",
+    "phi3:Phi3",
+    "qwen2:Qwen2",
+)
 
 
 def _said(name: str) -> Callable[[Any], property]:
@@ -36,6 +48,7 @@ for _class in CLASSES:
     _model, _, _family = _class.partition(":")
     for _number, _name in NUMBERS.items():
         if (_family, _number) != ("Phi3", "num_key_value_heads"):  # it kept that one
-            FIX.adds_made((f"transformers.models.{_model}.modeling_{_model}:{_family}Attention.{_number}", ">=4.48.0"), of_instances=True)(
-                _said(_name)
-            )
+            FIX.adds_made(
+                (f"transformers.models.{_model}.modeling_{_model}:{_family}Attention.{_number}", ">=4.48.0"),
+                of_instances=True,
+            )(_said(_name))

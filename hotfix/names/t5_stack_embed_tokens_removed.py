@@ -1,7 +1,7 @@
 """The stack of T5 and its relatives does not take the embeddings that it shares with others.
 
-Symptom   ``TypeError: T5Stack.__init__() takes 2 positional arguments but 3 were given``, or ``got an unexpected keyword
-          argument 'embed_tokens'``, from models that are built of T5's parts, such as Chronos-Bolt.
+Symptom   ``TypeError: T5Stack.__init__() takes 2 positional arguments but 3 were given``, or ``got an unexpected
+          keyword argument 'embed_tokens'``, from models that are built of T5's parts, such as Chronos-Bolt.
 Cause     The stack makes its own embeddings, which are replaced when weights are tied.
 Releases  5.0.0 and later
 Upstream  chronos-forecasting#416 (not put back)

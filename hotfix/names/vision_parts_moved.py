@@ -1,14 +1,14 @@
 """The parts of a model for images and text are no attributes of the outer model any more.
 
-Symptom   ``AttributeError: 'Qwen2_5_VLForConditionalGeneration' object has no attribute 'visual'``, ``'language_model'``,
-          ``'vision_tower'``, ``'multi_modal_projector'``: code that freezes a part, or gives it to an optimizer;
-          ``'Qwen2_5_VLModel' object has no attribute 'embed_tokens'``.
+Symptom   ``AttributeError: 'Qwen2_5_VLForConditionalGeneration' object has no attribute 'visual'``,
+          ``'language_model'``, ``'vision_tower'``, ``'multi_modal_projector'``: code that freezes a part, or gives it
+          to an optimizer; ``'Qwen2_5_VLModel' object has no attribute 'embed_tokens'``.
 Cause     The parts went one level deeper in 4.52; properties that led to them were removed in 5.0.0. ``Qwen2VLModel``
           and ``Qwen2_5_VLModel``, which were the language model until 4.51.3, have one since.
 Releases  5.0.0 and later; ``embed_tokens``, ``layers`` and ``norm`` 4.52.1 and later
 Upstream  OneTrainer#1524 (not put back)
-Here      The same parts, where they are now, as the properties of 4.57.6 gave them. To be read; what is set stays on the
-          outer model, as in the release.
+Here      The same parts, where they are now, as the properties of 4.57.6 gave them. To be read; what is set stays on
+          the outer model, as in the release.
 """
 
 from __future__ import annotations
@@ -54,7 +54,11 @@ def _at(path: str) -> Callable[[Any], property]:
 
 for _class, _parts in OUTER.items():
     for _part in _parts:
-        FIX.adds_made((f"transformers.models.{_class}ForConditionalGeneration.{_part}", ">=5.0.0"), of_instances=True)(_at(f"model.{_part}"))
+        FIX.adds_made((f"transformers.models.{_class}ForConditionalGeneration.{_part}", ">=5.0.0"), of_instances=True)(
+            _at(f"model.{_part}")
+        )
 for _class in TEXT:
     for _part in ("embed_tokens", "layers", "norm"):
-        FIX.adds_made((f"transformers.models.{_class}.{_part}", ">=4.52.1"), of_instances=True)(_at(f"language_model.{_part}"))
+        FIX.adds_made((f"transformers.models.{_class}.{_part}", ">=4.52.1"), of_instances=True)(
+            _at(f"language_model.{_part}")
+        )

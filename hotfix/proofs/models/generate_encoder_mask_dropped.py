@@ -38,7 +38,9 @@ def _models() -> dict[str, Any]:
     both = {"vocab_size": 64, "d_model": 32, "decoder_start_token_id": 0, "pad_token_id": 0}
     t5 = T5Config(d_kv=16, d_ff=48, num_layers=1, num_heads=2, **both)
     layers = {f"{part}_{what}": count for part in ("encoder", "decoder") for what, count in _LAYERS.items()}
-    bart = BartConfig(max_position_embeddings=32, bos_token_id=1, eos_token_id=2, forced_eos_token_id=None, **layers, **both)
+    bart = BartConfig(
+        max_position_embeddings=32, bos_token_id=1, eos_token_id=2, forced_eos_token_id=None, **layers, **both
+    )
     return {"T5": T5ForConditionalGeneration(t5), "BART": BartForConditionalGeneration(bart)}
 
 

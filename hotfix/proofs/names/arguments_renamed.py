@@ -38,7 +38,7 @@ def _boxes(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     processor.batch_decode = lambda ids: [str(part) for part in ids]
     outputs = SimpleNamespace(logits=testbed.randn(1, 12, 8), pred_boxes=testbed.randn(1, 12, 4).sigmoid())
     ids = torch.tensor([[101, 5, 6, 1012, 7, 8, 1012, 102]])
-    old = "box_threshold" if "4.49.0" <= _release() else "threshold"
+    old = "box_threshold" if _release() >= "4.49.0" else "threshold"
     made = getattr(processor, BOXES)(outputs, ids, **{old: 0.8}, target_sizes=[(20, 30)])[0]
     return {"scores": made["scores"], "boxes": made["boxes"]}
 

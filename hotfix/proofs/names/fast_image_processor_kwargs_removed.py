@@ -8,10 +8,27 @@ from hotfix.names.fast_image_processor_kwargs_removed import FIX
 from hotfix.proofs.names.asking import ask, listed, words
 from hotfix.proofs.testbed import Target, Testbed
 
-KEYS = """
-    do_resize size default_to_square resample do_center_crop crop_size do_rescale rescale_factor do_normalize image_mean
-    image_std do_pad pad_size do_convert_rgb return_tensors data_format input_data_format device disable_grouping
-""".split()
+KEYS = (
+    "do_resize",
+    "size",
+    "default_to_square",
+    "resample",
+    "do_center_crop",
+    "crop_size",
+    "do_rescale",
+    "rescale_factor",
+    "do_normalize",
+    "image_mean",
+    "image_std",
+    "do_pad",
+    "pad_size",
+    "do_convert_rgb",
+    "return_tensors",
+    "data_format",
+    "input_data_format",
+    "device",
+    "disable_grouping",
+)
 
 
 @FIX.case(raises="ImportError: cannot import name '", packages={"torchvision": "0.28.0"})

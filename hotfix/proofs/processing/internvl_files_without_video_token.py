@@ -26,7 +26,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     earlier: dict[str, Any] = {name: f"<{name}>" for name in NAMES}
     earlier.update({f"{name}_id": number for number, name in enumerate(NAMES)})
     marks = []
-    with mock.patch.object(ProcessorMixin, "__init__", lambda *args, **kwargs: None):
+    with mock.patch.object(ProcessorMixin, "__init__", return_value=None):
         for files in ({**earlier, "video_token": "<video>"}, {**earlier, "video_token": "<clip>"}, earlier):
             processor = InternVLProcessor(None, SimpleNamespace(**files))
             marks.append(f"{processor.image_token} {processor.video_token}")
