@@ -21,6 +21,18 @@ FIX = Fix(
 
 FIX.edits(
     ("transformers.generation.utils:GenerationMixin._get_initial_cache_position", ">=4.41.0,<4.42.0"),
-    old='"past_key_values" in model_kwargs',
-    new='model_kwargs.get("past_key_values") is not None',
+    old="""
+        if "past_key_values" in model_kwargs:
+            if isinstance(model_kwargs["past_key_values"], Cache):
+                past_length = model_kwargs["past_key_values"].get_seq_length()
+            else:
+                past_length = model_kwargs["past_key_values"][0][0].shape[2]
+    """,
+    new="""
+        if model_kwargs.get("past_key_values") is not None:
+            if isinstance(model_kwargs["past_key_values"], Cache):
+                past_length = model_kwargs["past_key_values"].get_seq_length()
+            else:
+                past_length = model_kwargs["past_key_values"][0][0].shape[2]
+    """,
 )
