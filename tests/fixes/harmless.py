@@ -386,6 +386,7 @@ def a_t5_whose_head_is_its_table(testbed: Any, target: Any) -> dict[str, Any]:
 
 @of("generate-encoder-mask-dropped")
 def a_t5_that_generates_without_padding(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
     sizes = {"vocab_size": 48, "d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 1, "num_heads": 2}
