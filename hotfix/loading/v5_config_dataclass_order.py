@@ -17,8 +17,8 @@ FIX = Fix(
     kind="loading",
     upstream=("sglang#20748",),
     fixed_in="5.5.1",
-    errors=("TypeError: non-default argument '…' follows default argument…",),
-    on_error=True,
+    errors=("TypeError: non-default argument 'vision_config' follows default argument",),
+    on_error=("TypeError: non-default argument '…' follows default argument…",),
 )
 
 FIX.edits(

@@ -40,7 +40,6 @@ FIX = Fix(
         "TypeError: create_bidirectional_mask() missing 1 required positional argument: 'inputs_embeds'",
         "TypeError: create_masks_for_generate() missing 1 required positional argument: 'inputs_embeds'",
         f"TypeError: GroundingDinoProcessor.{BOXES}() got an unexpected keyword argument 'box_threshold'",
-        f"TypeError: GroundingDinoProcessor.{BOXES}() got an unexpected keyword argument 'threshold'",
     ),
     on_error=(
         "TypeError: create_…mask() got an unexpected keyword argument …",

@@ -29,7 +29,7 @@ def kwargs_of_images(fast: Any) -> Any:
     """The keys that every image processor takes."""
     from transformers.processing_utils import ImagesKwargs
 
-    class DefaultFastImageProcessorKwargs(ImagesKwargs, total=False):
+    class DefaultFastImageProcessorKwargs(ImagesKwargs, total=False):  # type: ignore[misc,call-arg,unused-ignore]
         default_to_square: Optional[bool]
 
     DefaultFastImageProcessorKwargs.__module__ = LEAF

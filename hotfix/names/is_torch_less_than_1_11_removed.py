@@ -24,19 +24,19 @@ FIX = Fix(
 @FIX.adds_made(("transformers.pytorch_utils:is_torch_less_than_1_11", ">=4.37.0"))
 def is_torch_less_than_1_11(pytorch_utils: Any) -> bool:
     """Whether torch is older than 1.11."""
-    return _torch() < _version("1.11")
+    return bool(_torch() < _version("1.11"))
 
 
 @FIX.adds_made(("transformers.pytorch_utils:is_torch_greater_or_equal_than_1_11", ">=4.37.0"))
 def is_torch_greater_or_equal_than_1_11(pytorch_utils: Any) -> bool:
     """Whether it is not."""
-    return _torch() >= _version("1.11")
+    return bool(_torch() >= _version("1.11"))
 
 
 @FIX.adds_made(("transformers.pytorch_utils:is_torch_1_8_0", ">=4.37.0"))
 def is_torch_1_8_0(pytorch_utils: Any) -> bool:
     """Whether it is 1.8.0."""
-    return _torch() == _version("1.8.0")
+    return bool(_torch() == _version("1.8.0"))
 
 
 def _torch() -> Any:

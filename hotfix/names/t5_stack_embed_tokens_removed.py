@@ -20,10 +20,7 @@ FIX = Fix(
     kind="removed-api",
     upstream=("chronos-forecasting#416",),
     group="removed-names",
-    errors=(
-        "TypeError: …Stack.__init__() takes 2 positional arguments but 3 were given",
-        "TypeError: …Stack.__init__() got an unexpected keyword argument 'embed_tokens'",
-    ),
+    errors=("TypeError: T5Stack.__init__() got an unexpected keyword argument 'embed_tokens'",),
     on_error=(
         "TypeError: …__init__() takes 2 positional arguments but 3 were given",
         "TypeError: …__init__() got an unexpected keyword argument 'embed_tokens'",

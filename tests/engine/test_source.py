@@ -336,3 +336,12 @@ def test_a_block_ends_where_its_lines_say(text: str) -> None:
         assert source._end(text, head) == next(
             (number for number in later if source._leaves(lines[number], head.indent)), len(lines)
         )
+
+
+def test_a_member_that_methods_set_is_found_on_self_alone():
+    body = "self.heads = config.heads\n        other.size = 3"
+    text = f"class Attention:\n    def __init__(self, config, other):\n        {body}\n"
+    assert source.is_set(text, "Attention.heads")
+    assert not source.is_set(text, "Attention.size")
+    assert not source.is_set(text, "Other.heads")
+    assert source.has_name(text, "Attention.heads") is False

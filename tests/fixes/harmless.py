@@ -384,6 +384,17 @@ def a_t5_whose_head_is_its_table(testbed: Any, target: Any) -> dict[str, Any]:
     return {"logits": model(input_ids=ids, decoder_input_ids=ids).logits}
 
 
+@of("generate-encoder-mask-dropped")
+def a_t5_that_generates_without_padding(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    sizes = {"vocab_size": 48, "d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 1, "num_heads": 2}
+    model = testbed.fill(T5ForConditionalGeneration(T5Config(**sizes, decoder_start_token_id=0))).eval()
+    ids = testbed.randint(1, 48, 2, 7, seed=1)
+    return {"tokens": model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False)}
+
+
 # -- loading and saving ------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
 FIXES = json.loads(INDEX.read_text(encoding="utf-8"))["fixes"]
+PREPARE = "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
 STEP = "transformers.trainer:Trainer.training_step"
 UTILS = "transformers.modeling_flash_attention_utils:_flash_attention_forward"
 OF_THE_DAY = {"accelerate": "1.1.1"}
@@ -77,7 +78,10 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "4.49.0": (
         PICTURES,
-        {"qwen2vl-processor-pixels-ignored": _qwen2_vl("Qwen2VLProcessor.__call__")},
+        {
+            "generate-encoder-mask-dropped": PREPARE,
+            "qwen2vl-processor-pixels-ignored": _qwen2_vl("Qwen2VLProcessor.__call__"),
+        },
     ),
     "4.50.1": (
         PICTURES,

@@ -157,9 +157,11 @@ def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
 
 def is_by_table(thread):
     """Whether the table of removed names has the name of a thread, for its release."""
-    name, module = re.search(r"cannot import name '(\w+)' from '([\w.]+)'", thread["what"]).groups()
-    kinds = tabled.kinds(module, name, [thread["release"]])
-    return tabled.FIXES.get(kinds.get(thread["release"])) == thread["repaired_by"]
+    match = re.search(r"cannot import name '(\w+)' from '([\w.]+)'", thread["what"])
+    if match is None:
+        return False
+    kind = tabled.kinds(match[2], match[1], [thread["release"]]).get(thread["release"], "")
+    return tabled.FIXES.get(kind) == thread["repaired_by"]
 
 
 def test_what_repairs_a_thread_of_the_second_sample_is_on_as_it_says():

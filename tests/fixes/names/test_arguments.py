@@ -19,6 +19,7 @@ PROGRAMS = "tests.fixes.names.programs_arguments"
 def test_who_is_prepared_or_has_its_own_gets_what_the_release_gives(program, release, fix):
     stock = run(f"{PROGRAMS}:{program}", transformers=release, hotfix=False).require().tensors
     armed = run(f"{PROGRAMS}:{program}", transformers=release, env={"HOTFIX_ONLY": fix}).require()
+    assert armed.report is not None
     assert any(row["fix"] == fix and row["state"] == "applied" for row in armed.report["outcomes"])
     assert stock.keys() == armed.tensors.keys()
     assert all(torch.equal(stock[name], armed.tensors[name]) for name in stock)
@@ -26,5 +27,6 @@ def test_who_is_prepared_or_has_its_own_gets_what_the_release_gives(program, rel
 
 def test_two_names_of_one_argument_are_refused():
     error = run(f"{PROGRAMS}:both_names", transformers="5.23.0", env={"HOTFIX_ONLY": "arguments-renamed"}).error
+    assert error is not None
     assert error[0] == "TypeError"
     assert "input_embeds" in error[1]
