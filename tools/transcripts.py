@@ -165,9 +165,8 @@ STORIES = (
     ),
     Story(
         "I want it off",
-        "The environment has transformers 5.2.0 and hotfix. `revert.py` calls `hotfix.revert()` between two runs:\n\n```python\n"
-        + _REVERT
-        + "```",
+        "The environment has transformers 5.2.0 and hotfix. `revert.py` calls `hotfix.revert()` between two runs:\n\n"
+        "```python\n" + _REVERT + "```",
         ("transformers==5.2.0",),
         {"revert.py": _REVERT},
         (
@@ -197,9 +196,7 @@ lines that are left out.
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.transcripts", description="Write the page of transcripts.")
-    parser.add_argument(
-        "stories", nargs="*", type=int, choices=[[], *numbers], help="the stories to run (default: all)"
-    )
+    parser.add_argument("stories", nargs="*", type=int, metavar="N", help="the stories to run (default: all)")
     parser.add_argument("--check", action="store_true", help="only check that every screen of the command fits")
     options = parser.parse_args(arguments)
     if options.check:
