@@ -1,1 +1,1 @@
-"""What hotfix costs, each as a ratio measured in one run; docs/benchmarks.md says how."""
+"""The cost of hotfix: ratios, each measured in one run; see docs/benchmarks.md."""

@@ -1,4 +1,4 @@
-"""What more fixes cost those who need none of them: 30 and 300 planted beside hotfix's own, on a release with no bug.
+"""The cost of more fixes for programs that need none of them: 30 and 300 planted ones, on a release with no bug.
 
     python -m benchmarks.catalogue_cost [--rounds 30]
 

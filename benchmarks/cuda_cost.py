@@ -1,6 +1,6 @@
-"""What the repaired functions cost on a GPU: ``python -m benchmarks.cuda_cost --device cuda --out cost.json``.
+"""The cost of the repaired functions on a GPU: ``python -m benchmarks.cuda_cost --device cuda --out cost.json``.
 
-What is measured, and how, is in `tools.studies.parity.cost`, which a bundle takes along.
+The measurement itself is in `tools.studies.parity.cost`, which a bundle takes along.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What it costs that errors say more: in ``import transformers``, and in 10,000 failing ``hasattr`` calls.
+"""The cost of errors that say more: in ``import transformers``, and in 10,000 failing ``hasattr`` calls.
 
 python benchmarks/hints_cost.py [RELEASE]
 
-The calls are made on two modules, the same but for the hints. Both are asked in turn, and the least time of many
+The calls are made on two modules, the same but for the hints. Both run in turn, and the least time of many
 counts. Of the import, what the hints take in it is counted apart, since a part in a thousand cannot be told from two
 imports: processor time, in a process of its own.
 """

@@ -1,4 +1,4 @@
-"""What hotfix adds to the start of a process and to the import of a model, as ratios measured in one run.
+"""The time that hotfix adds to the start of a process and to the import of a model: ratios measured in one run.
 
     nox -s benchmarks
 

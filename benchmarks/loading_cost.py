@@ -1,11 +1,11 @@
-"""What hotfix adds to the loading of a sharded checkpoint of one gigabyte that another release has written.
+"""The time that hotfix adds to loading a sharded checkpoint of one gigabyte that another release has written.
 
     python benchmarks/loading_cost.py [--pairs N] [--release R]
 
 A Llama of 267 million parameters in float32, written by 5.8.1 in shards of 256 MB, is loaded in bfloat16, in fresh
 processes, with hotfix armed and without, in turn. Measured are `from_pretrained` alone (wall clock and processor time)
 and the peak of resident memory of the whole process. Without hotfix the older release takes another rotary base; the
-weights are read all the same. At most 1.02 is the goal. What came out stands in ``docs/benchmarks.md``.
+weights are read all the same. At most 1.02 is the goal. The results are in ``docs/benchmarks.md``.
 """
 
 from __future__ import annotations

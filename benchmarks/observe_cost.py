@@ -1,4 +1,4 @@
-"""What HOTFIX_MODE=observe adds to training.
+"""The time that HOTFIX_MODE=observe adds to training.
 
     python benchmarks/observe_cost.py [--pairs N] [--steps N] [--release R] [--instructions]
 
@@ -6,8 +6,9 @@ A Llama of two small layers takes optimizer steps of one micro-batch in the Trai
 and as many after `hotfix.revert`, in turn. Measured is the processor time of `Trainer.train` alone, and what a call of
 an observed function costs. A small model is the worst case: its steps are short. At most 1.03 is the goal.
 
-Processor time varies by more than what is measured. The number of instructions that the processor has executed does
-not, and four pairs of 200 steps are enough (``--instructions``: on Linux, where a process may count its own).
+Processor time varies by more than the difference to be measured. The number of instructions that the processor has
+executed does not, and four pairs of 200 steps are enough (``--instructions``: on Linux, where a process may count its
+own).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a restored name costs: asked for from a new place, from a known one, ten frames deep, and not at all.
+"""The cost of a restored name: asked for from a new place, from a known one, ten frames deep, and not at all.
 
 python benchmarks/restored_cost.py [RELEASE]
 
@@ -73,7 +73,7 @@ def least(call: str, names: dict[str, object]) -> float:
 
 
 def imported(release: str, skipped: str) -> str:
-    """What an import takes: seconds, or instructions."""
+    """The cost of an import, in seconds or instructions."""
     path = os.pathsep.join([str(overlay.overlay(release)), *sys.path[:1], "."])
     environment = {**os.environ, "PYTHONPATH": path, "HOTFIX_SKIP": skipped, "HOTFIX_LOG": "quiet"}
     command = [sys.executable, "-c", IMPORT.format(MODULES)]

@@ -1,4 +1,4 @@
-"""What the run-time checks of a repaired function cost: whose code takes part, and a repair on an error.
+"""The cost of the run-time checks of a repaired function: whose code takes part, and a repair on an error.
 
 python benchmarks/scope_cost.py
 

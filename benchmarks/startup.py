@@ -1,4 +1,4 @@
-"""What a start-up file costs every Python process: ours beside the floor and beside what others do.
+"""The cost of a start-up file for every Python process: ours, the least possible, and those of other packages.
 
     python benchmarks/startup.py [--rounds 200] [--no-instructions] [--write benchmarks/startup.md]
 
@@ -41,7 +41,7 @@ class Variant:
 
     Attributes:
         name: as in the table.
-        command: what is run.
+        command: the command line.
         env: variables on top of a clean environment.
         base: name of the variant that it is compared with.
         rounds: how many of the rounds it takes part in, as a share.
@@ -73,7 +73,7 @@ def main() -> None:
         variants = [
             variant for variant in prepare(Path(folder)) if re.search(f"^bare|^floor|{chosen.only}", variant.name)
         ]
-        for variant in variants:  # bytecode is written, and what does not work fails here
+        for variant in variants:  # writes the bytecode, and fails early
             for _ in range(2):
                 run(variant)
             count_modules(variant)

@@ -1,4 +1,4 @@
-"""What `hotfix status` costs in an environment of 300 packages, against a bare interpreter's start in the same run.
+"""The cost of `hotfix status` in an environment of 300 packages, against a bare interpreter's start in the same run.
 
     python -m benchmarks.status_cost
 

@@ -1,4 +1,4 @@
-"""What the verdict of one fix costs in a process that has just started: ``python -m benchmarks.verdict_cost``.
+"""The cost of the verdict of one fix in a process that has just started: ``python -m benchmarks.verdict_cost``.
 
 For each fix, in the newest release that it repairs: importing its module, loading its evidence, and judging one target
 (reading the file, finding, parsing and digesting the definition). Medians of fresh processes; needs the wheels that the

@@ -30,6 +30,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDER = "fixes"  # of the pages, in the site
 REPAIRS = {"on": "repaired by default", "opt-in": "repaired if asked for", "none": "not repaired by hotfix"}
 _FUNCTIONS = 40  # rows of a page's table
+_FEW_NAMES = 10
 _DESCRIPTION = 200  # characters
 
 
@@ -117,7 +118,8 @@ def _page(module: str, fix: Fix, source: Source) -> Iterator[str]:
     yield "---"
     yield f"title: {json.dumps(_plain(title))}"
     yield f"description: {json.dumps(_shortened(f'{PACKAGE} {broken_in(fix, source)}: {description}'))}"
-    yield "search: { boost: 4 }"
+    # A long list of names matches the beginning of many words, so it must not come before the page with the message.
+    yield f"search: {{ boost: {4 if len(bug.names) <= _FEW_NAMES else 2} }}"
     yield "---"
     yield f"# {as_markdown(title)}"
     yield ""

@@ -1,6 +1,7 @@
-"""The page of transcripts: five stories of a new user, with the output and the seconds of each command.
+"""The page of transcripts: five stories of a new user, with the output and the processor time of each command.
 
     python -m tools.transcripts             writes docs/transcripts.md
+    python -m tools.transcripts 2 5         runs the second and the fifth story again, and keeps the others
     python -m tools.transcripts --check     only checks that every screen of the command fits: 40 lines, no wide line
 
 Each command runs in a pseudo-terminal of 80 columns, in an environment made for the story: a virtual environment with
@@ -16,13 +17,13 @@ import fcntl
 import os
 import pty
 import re
+import resource
 import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import termios
-import time
 import venv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -97,11 +98,11 @@ _LOCK = 'version = 1\nrequires-python = ">=3.10"\n' + "".join(
 )
 _REVERT = """import hotfix.auto
 import hotfix
-from transformers.generation.utils import GenerationMixin
+import runpy
 
-repaired = GenerationMixin._prepare_generated_length.__code__
+runpy.run_path("hotfix/examples/first_run.py")
 hotfix.revert()
-print("the release's own code:", GenerationMixin._prepare_generated_length.__code__ is not repaired)
+runpy.run_path("hotfix/examples/first_run.py")
 """
 STORIES = (
     Story(
@@ -164,9 +165,8 @@ STORIES = (
     ),
     Story(
         "I want it off",
-        "The environment has transformers 5.2.0 and hotfix. `revert.py` calls `hotfix.revert()`:\n\n```python\n"
-        + _REVERT
-        + "```",
+        "The environment has transformers 5.2.0 and hotfix. `revert.py` calls `hotfix.revert()` between two runs:\n\n"
+        "```python\n" + _REVERT + "```",
         ("transformers==5.2.0",),
         {"revert.py": _REVERT},
         (
@@ -188,14 +188,15 @@ search: { exclude: true }  # the same reports as on the pages of the fixes, cut 
 # What it looks like
 
 Five things that a new user does, from a clone: each screen is what a command printed in a terminal of 80 columns, with
-the seconds that it took on two busy cores. `python -m tools.transcripts` runs them again and writes this page; `...`
-stands for lines that are left out.
+its seconds of processor time. `python -m tools.transcripts` runs them again and writes this page; `...` stands for
+lines that are left out.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.transcripts", description="Write the page of transcripts.")
+    parser.add_argument("stories", nargs="*", type=int, metavar="N", help="the stories to run (default: all)")
     parser.add_argument("--check", action="store_true", help="only check that every screen of the command fits")
     options = parser.parse_args(arguments)
     if options.check:
@@ -207,27 +208,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         print("\n".join(problems) or f"{len(screens)} screens, all of them fit")
         return int(bool(problems))
-    PAGE.write_text("\n".join([_INTRO, *map(told, STORIES)]), encoding="utf-8")
+    before = {
+        part.partition("\n")[0]: part for part in re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.M)
+    }
+    parts = [_INTRO]
+    for number, story in enumerate(STORIES, 1):
+        if options.stories and number not in options.stories:
+            parts.append(before[f"## {story.title}"].rstrip("\n") + "\n")
+        else:
+            parts.append(run_story(story))
+            print(f"{number}. {story.title}", flush=True)
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
     return 0
 
 
-def told(story: Story) -> str:
+def run_story(story: Story) -> str:
     """The part of the page about one story: its commands are run now."""
     parts = [f"## {story.title}\n\n{story.about}\n"]
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         environment = _environment(here, story)
         for step in story.steps:
-            started = time.monotonic()
+            started = _seconds()
             text = _screen(["bash", "-c", step.command], here / "work", environment, WIDTHS[0])
-            seconds = time.monotonic() - started
-            text = text.replace(str(here / "work"), ".").replace(str(here / "env"), "env")
+            seconds = _seconds() - started
+            text = text.replace(f"{here / 'work'}/", "").replace(str(here / "env"), "env")
             lines = text.split("\n")
             shown = ["...", *lines[-step.last :]] if 0 < step.last < len(lines) else lines
             before = f"{step.before}\n\n" if step.before else ""
-            parts.append(f"{before}```console\n$ {step.command}\n" + "\n".join(filter(None, [*shown, "```"])) + "\n")
+            parts.append(
+                f"{before}```console\n$ {step.command}\n" + "\n".join([*(shown if text else []), "```"]) + "\n"
+            )
             parts.append(f"*{seconds:.1f} s*\n")
     return "\n".join(parts)
+
+
+def _seconds() -> float:
+    """The processor time of all commands so far; other programs on the machine do not change it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _environment(here: Path, story: Story) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Studies: what is measured once in a while, outside of a release; each writes data or a page of the documentation."""
+"""Studies: measurements made now and then, outside of a release; each writes data or a page of the documentation."""

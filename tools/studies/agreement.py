@@ -9,8 +9,8 @@ For each fix that has a trigger, and each release, 200 small configurations and 
 (`tools.studies.draws`), and computed in one child: observed, which is what the release computes, and repaired. A draw
 agrees if the trigger was met and the result differs, or neither. A false alarm is a draw on which it was met for
 nothing, a miss one on which it was not. Where the release raises an error there is nothing to compare. Releases whose
-broken functions have the same text are one source: one of them stands for all. A result differs where it is not equal
-to the bit, but what is within the tolerance of its dtype is no miss: repairs may compute in another order.
+broken functions have the same text are one source: one of them represents all. A result differs where it is not equal
+to the bit, but a difference within the tolerance of its dtype is no miss: repairs may compute in another order.
 
 The results are docs/data/agreement.json. A fix whose trigger, or draws, have another text is done again.
 """
@@ -102,7 +102,7 @@ class Unit:
     Attributes:
         fix: it is about.
         module: that defines it.
-        releases: that have this source; the first one stands for all.
+        releases: that have this source; the first one represents all.
         targets: the functions that are broken there.
     """
 
@@ -113,7 +113,7 @@ class Unit:
 
 
 def units(problem: Any = print) -> list[Unit]:
-    """Every distinct broken source of every fix whose trigger is asked of calls, oldest first."""
+    """Every distinct broken source of every fix whose trigger judges calls, oldest first."""
     units = []
     known = draws.load()
     for module, fix in sorted(evidence.discover(problem, proofs=True).items(), key=lambda item: item[1].id):
@@ -165,7 +165,7 @@ def measured(unit: Unit, number: int = NUMBER, timeout: float = 3600) -> dict[st
     """The result of a unit, as it is written down.
 
     Args:
-        unit: what is measured.
+        unit: the source to measure.
         number: of draws.
         timeout: seconds.
 
@@ -191,7 +191,7 @@ def measured(unit: Unit, number: int = NUMBER, timeout: float = 3600) -> dict[st
 
 
 def summary(rows: Sequence[Mapping[str, Any]], unit: Unit) -> dict[str, Any]:
-    """What is written down of the draws of a unit."""
+    """The summary of the draws of a unit, as the data file has it."""
     of: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _NUMBERS}
     for row in rows:
         name = ("struck" if row["differs"] else "alarms") if row["struck"] else "misses" if row["over"] else "silent"
@@ -219,7 +219,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(unit: Unit) -> str:
-    """A digest of what decides a result: the trigger of a fix, with what it shares, and its draws."""
+    """A digest of the code that decides a result: the trigger of a fix, with what it shares, and its draws."""
     drawn = inspect.getsource(draws.load()[unit.fix.id].function)
     trigger = code_digest(f"{HOME}.{unit.module.partition('.')[2]}")
     return hashlib.sha256(f"{trigger}\n{drawn}".encode()).hexdigest()[:12]

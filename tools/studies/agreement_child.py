@@ -20,8 +20,8 @@ def measure(testbed: Any, target: Any) -> dict[str, Any]:
     """Make the draws that the environment orders.
 
     Returns:
-        ``told``: JSON as bytes. For each draw what was drawn, what was counted, and how far the result is from the
-        repaired one.
+        ``told``: JSON as bytes. For each draw: the input, the counts, and the distance of the result from the
+            repaired one.
     """
     import torch
 
@@ -47,7 +47,7 @@ def measure(testbed: Any, target: Any) -> dict[str, Any]:
 
 @contextmanager
 def _armed(fixes: Sequence[str], mode: str, wanted: str = "") -> Iterator[None]:
-    """Observe, or repair, these bugs alone; what is loaded already and what comes."""
+    """Observe, or repair, only these bugs, in modules that are loaded and in later ones."""
     import hotfix
 
     os.environ.update(HOTFIX_MODE=mode, HOTFIX_OPTIN=",".join(fixes), HOTFIX_LOG="quiet")
@@ -59,7 +59,7 @@ def _armed(fixes: Sequence[str], mode: str, wanted: str = "") -> Iterator[None]:
 
 
 def _made(testbed: Any, order: Mapping[str, Any], number: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-    """What was drawn, what came out, and what was counted on the way."""
+    """The input of each draw, its result, and the counts on the way."""
     import torch
 
     from hotfix.proofs.testbed import collect

@@ -5,9 +5,9 @@
 
 The writer makes each configuration class of its own as it is by default, and once more with another base and, where it
 has one, with scaling of rotary embedding; what it writes is a ``config.json`` each. The reader reads them, as it is and
-with hotfix, and says what each attribute of its own class has become. What is compared is what both mean: a base that
-is called ``rope_theta`` here and stands in ``rope_parameters`` there is the same base. What differs and is no default
-of the reader's is what is left.
+with hotfix, and reports each attribute of its own class. The comparison is about the meaning of both: a base that is
+called ``rope_theta`` here and is in ``rope_parameters`` there is the same base. A difference counts unless it is a
+default of the reader.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def summary(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """How many configurations are right, repaired, refused, and what differs still."""
+    """The numbers of configurations that are right, repaired and refused, and the remaining differences."""
     counts: dict[str, Any] = {"right": [], "repaired": [], "message": {}, "left": {}, "error": {}}
     for name, entry in after.items():
         if entry.get("error"):
@@ -94,7 +94,7 @@ def summary(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Below: what runs under a release.
+# Below: the code that runs under a release.
 
 
 def write(path: Path) -> None:
@@ -114,7 +114,7 @@ def write(path: Path) -> None:
 
 
 def read(path: Path, output: Path) -> None:
-    """What this release makes of configurations that another one wrote."""
+    """Read configurations that another release wrote; returns the results."""
     import copy
 
     classes = dict(_classes())
@@ -187,7 +187,7 @@ _SCALINGS: dict[str, dict[str, Any]] = {
 
 
 def _differences(wanted: Any, actual: Any, at: str) -> Iterator[tuple[str, list[Any]]]:
-    """What a reader has made otherwise, of what both have."""
+    """The values that both have and that differ after reading."""
     if not isinstance(wanted, dict) or not isinstance(actual, dict):
         if wanted != actual and not (wanted in (None, [], {}) and actual in (None, [], {})):
             yield at, [wanted, actual]
@@ -201,7 +201,7 @@ def _differences(wanted: Any, actual: Any, at: str) -> Iterator[tuple[str, list[
 
 
 def _rope(config: dict[str, Any]) -> dict[str, Any]:
-    """What a configuration says of rotary embedding, whichever way; a key for each base and scaling that it has."""
+    """The rotary embedding of a configuration, in whichever form; a key for each base and scaling that it has."""
     meant: dict[str, Any] = {}
     names = {"rope_theta": "full", "rotary_emb_base": "full", "global_rope_theta": "full"}
     names |= {"rope_local_base_freq": "sliding", "local_rope_theta": "sliding"}
@@ -250,7 +250,7 @@ def _without_rope_parameters(config: Any) -> None:
 
 
 class _Heard:
-    """What hotfix warns of meanwhile."""
+    """Collect the warnings of hotfix."""
 
     def __enter__(self) -> set[str]:
         import logging
@@ -264,7 +264,7 @@ class _Heard:
 
         from hotfix import session
 
-        session.current().log._said.clear()  # what is said once in a process is wanted of each configuration
+        session.current().log._said.clear()  # else only the first configuration of a process gives its warnings
         self._handler = Hears()
         logging.getLogger("hotfix").addHandler(self._handler)
         return said
@@ -283,7 +283,7 @@ def _run(release: str, arguments: list[str], hotfix: bool) -> None:
 
 
 def in_child(arguments: Sequence[str]) -> None:
-    """What a child of this tool does."""
+    """The command of a child process of this tool."""
     if arguments[0] == "write":
         write(Path(arguments[1]))
     else:

@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--releases", type=int, default=6, help="how many of the releases in the cache")
     options = parser.parse_args(arguments)
-    # What mutants bring forth is nobody's concern; nor is what is installed here: a bug is judged as if all were.
+    # Warnings about mutants do not matter, nor which packages are installed: each bug is judged as if all were there.
     warnings.simplefilter("ignore")
     verdict._lacking = lambda fix: None
     luck = random.Random(options.seed)
@@ -96,7 +96,7 @@ def run(seeds: list[Seed], mutants: int, luck: random.Random) -> tuple[Counter[s
 
 
 def problem_with(seed: Seed, text: str, mutant: str, harmless: bool, counts: Counter[str]) -> str | None:
-    """What is wrong with what becomes of a mutant, or None."""
+    """The error in the verdict of a mutant, or None."""
     judgement = seed.judged(mutant)
     counts[judgement.verdict.value] += 1
     known = verdict.evidence(verdict.evidence_file(seed.fix)).get(seed.target.key, {})
@@ -116,7 +116,7 @@ def problem_with(seed: Seed, text: str, mutant: str, harmless: bool, counts: Cou
 
 
 def edited(target: Target, mutant: str, qualname: str) -> str:
-    """What becomes of an edit: that it fits, or was refused."""
+    """The outcome of an edit: it fits, or was refused."""
     definition = source.find(mutant, qualname)
     if definition is None:
         return "without the target"
@@ -124,7 +124,7 @@ def edited(target: Target, mutant: str, qualname: str) -> str:
         alone = code.standing_alone(definition, qualname)
         before = code.compiled(source.parse(alone), qualname)
     except (Refusal, SyntaxError, ValueError):
-        return "not compiled"  # what does not compile does not run
+        return "not compiled"  # code that does not compile does not run
     try:
         # Without its condition, whose code is new whatever becomes of the edit.
         after = code.edited_code(code.Written(qualname, alone, before), [target._replace(condition=ALWAYS)])
@@ -171,7 +171,7 @@ def released(number: int, luck: random.Random) -> Iterator[Seed]:
 
 
 def _place(text: str, target: Target) -> tuple[int, int]:
-    """Where the target stands, as offsets; anywhere, if it is not found."""
+    """The place of the target, as offsets; anywhere, if it is not found."""
     definition = source.find(text, target.fingerprint_names()[0][1])
     if definition is None:
         return 0, len(text)

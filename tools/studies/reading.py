@@ -1,11 +1,11 @@
-"""The table writer, reader, family: what reads what, before and after.
+"""The table writer, reader, family: which release reads which checkpoints, before and after the repair.
 
     python -m tools.studies.reading --folder F                 write what is missing, read everything, write the table
     python -m tools.studies.reading --folder F --reader 4.51.3 only this reader (may be repeated)
     python -m tools.studies.reading --page                     write docs/reading.md from docs/data/reading.json
 
-A release is a process of its own; it writes or reads all checkpoints (`tools.studies.reading_child`). Checkpoints are
-kept in the folder, by writer and by what makes them.
+A release is a process of its own; it writes or reads all checkpoints (`tools.studies.reading_child`). The folder
+keeps checkpoints, by writer and by the code that makes them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def written(folder: Path, writer: str) -> None:
 
 
 def read(folder: Path, reader: str, when: str) -> dict[str, Any]:
-    """What a release makes of all checkpoints."""
+    """The results of one release for all checkpoints."""
     output = folder / f"{reader}-{when}.json"
     arguments = [str(folder), str(output)]
     if when == "after":
@@ -91,7 +91,7 @@ def read(folder: Path, reader: str, when: str) -> dict[str, Any]:
 
 
 def cells(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """For each checkpoint the model and the tokenizer: a word of `MEANING`, and what was found before and after."""
+    """For each checkpoint the model and the tokenizer: a word of `MEANING`, and the results before and after."""
     return {
         name: {
             part: [verdict(before[name][part], after[name][part]), before[name][part], after[name][part]]
@@ -102,7 +102,7 @@ def cells(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdict(before: str, after: str) -> str:
-    """One word for what was found before and after."""
+    """One word for the results before and after."""
     if _is_good(after):
         return "right" if _is_good(before) else "repaired"
     lacking = ("module transformers has no attribute", "does not recognize this architecture", "KeyError")

@@ -1,10 +1,10 @@
-"""What runs under one release for `tools.studies.reading`: writes small checkpoints, or reads them.
+"""The part that runs under one release for `tools.studies.reading`: writes small checkpoints, or reads them.
 
     python -m tools.studies.reading_child write FOLDER [FAMILY ...]  every family, or these, each in a folder of its own
-    python -m tools.studies.reading_child read FOLDER OUTPUT         what is in FOLDER/*/*, results as JSON
+    python -m tools.studies.reading_child read FOLDER OUTPUT         the checkpoints FOLDER/*/*, results as JSON
 
-A checkpoint is a model, a tokenizer and, beside them, ``reference.pt``: what the release that wrote it computes of what
-it reads back. What `read` compares is logits, ids and the text of a chat.
+A checkpoint is a model, a tokenizer and, beside them, ``reference.pt``: the output of the release that wrote it,
+after reading it back. `read` compares logits, ids and the text of a chat.
 """
 
 from __future__ import annotations
@@ -180,14 +180,14 @@ def write(folder: Path, families: Collection[str] = ()) -> None:
 
 
 def reference(at: Path) -> None:
-    """What the release that wrote a checkpoint computes of it."""
+    """The output of the release that wrote a checkpoint, from it."""
     import torch
 
     torch.save({"logits": logits(at), "words": words(at)}, at / "reference.pt")
 
 
 def logits(at: Path) -> Any:
-    """What the model in a folder computes of fixed input, float32 of shape (1, tokens, vocabulary)."""
+    """The output of the model in a folder for fixed input, float32 of shape (1, tokens, vocabulary)."""
     import torch
     import transformers
 
@@ -215,7 +215,7 @@ def logits(at: Path) -> Any:
 
 
 def _lost(at: Path, model: Any) -> Iterator[str]:
-    """Names of what stands in the files, and in no parameter; logits of a text say nothing of the part for pictures.
+    """Names of tensors in the files that are in no parameter; logits of a text do not depend on the part for pictures.
 
     In 5.x the experts of a layer are one parameter, so those of a file are not looked for.
     """
@@ -241,7 +241,7 @@ def _digest(tensor: Any) -> str:
 
 
 def words(at: Path) -> dict[str, Any]:
-    """What the tokenizer in a folder makes of a text and of a chat."""
+    """The tokens of a text and of a chat, from the tokenizer in a folder."""
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(at)
@@ -260,7 +260,7 @@ def read(folder: Path, output: Path) -> None:
     results = {}
     for at in sorted(folder.glob("*/*")):
         results[f"{at.parent.name}/{at.name}"] = dict(comparisons(at))
-        output.write_text(json.dumps(results))  # what is there so far, if the process is lost
+        output.write_text(json.dumps(results))  # the results so far, if the process is lost
 
 
 def comparisons(at: Path) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@
     python -m tools.studies.remote_code --names FOLDER...  every name that the code takes, asked for on every release
     python -m tools.studies.remote_code --page             write the page from docs/data/remote_code.json
 
-Each FOLDER is a clone of a repository and is called owner+name. How the code is called stands in
+Each FOLDER is a clone of a repository and is called owner+name. The calls of the code are in
 `tools.studies.remote_code_child`; the code itself is no part of this project and is not kept.
 
 A release is a process of its own, three times: without hotfix, with its defaults, with ``HOTFIX_OPTIN=removed-names``.
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_all(options: argparse.Namespace, at: Path) -> None:
-    """Run what was asked for, release by release, and write down each as it comes."""
+    """Run the chosen cases, release by release, and write each result as it comes."""
     folders = {folder.resolve().name.replace("+", "/"): folder.resolve() for folder in options.folders}
     cases = [case for case in CASES if case.repository in folders and case.name in (options.case or [case.name])]
     data = recorded()
@@ -87,7 +87,7 @@ def run_all(options: argparse.Namespace, at: Path) -> None:
 
 
 def recorded() -> dict[str, Any]:
-    """What is in the file, or nothing yet."""
+    """The contents of the file, or an empty table."""
     return json.loads(DATA.read_text()) if DATA.is_file() else {"repositories": {}, "cases": {}}
 
 
@@ -101,7 +101,7 @@ def commit(folder: Path) -> dict[str, str]:
 
 
 def run(cases: Sequence[Case], folders: dict[str, Path], release: str, mode: str, at: Path) -> dict[str, Any]:
-    """What the cases came to on one release, in one mode."""
+    """The results of the cases on one release, in one mode."""
     out = at / f"{release}-{mode}"
     for folder in (out, at / "checkpoints"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def shortened(error: str, folders: Sequence[Path]) -> str:
 
 
 def compared(case: Case, results: Path, at: Path) -> str:
-    """What differs from the first run that came to an end: nothing, or the stage. That first one is kept."""
+    """The stage that differs from the first complete run, or nothing. That first one is kept."""
     import torch
 
     first = at / f"{''.join(letter if letter.isalnum() else '_' for letter in case.name)}.pt"
@@ -245,7 +245,7 @@ def asked(names: Sequence[tuple[str, str]], release: str) -> list[bool]:
 
 
 def word(modes: dict[str, Any]) -> str:
-    """What a cell of the table says."""
+    """The text of a cell of the table."""
     said = {mode: spoken(result) for mode, result in modes.items()}
     if {"without", "removed-names"} - set(said):
         return "not run"
@@ -290,7 +290,7 @@ def reasons(data: dict[str, Any]) -> str:
 
 
 def left(data: dict[str, Any]) -> str:
-    """What stops with everything that hotfix has."""
+    """The cases that stop even with everything that hotfix has."""
     lines = ["| | still stops with | on |", "| --- | --- | --- |"]
     for case in CASES:
         by_reason: dict[str, list[str]] = {}
@@ -305,12 +305,12 @@ def left(data: dict[str, Any]) -> str:
 
 
 def cleaned(error: str) -> str:
-    """An error as it can stand in a cell."""
+    """An error, short enough for a cell."""
     return error.replace("|", "\\|").replace("`", "'")[:140]
 
 
 def tried(data: dict[str, Any]) -> str:
-    """The repositories, with what was tried of each."""
+    """The repositories, with the tested parts of each."""
     lines = ["| | repository | commit | of |", "| --- | --- | --- | --- |"]
     for case in CASES:
         if case.name in data["cases"]:
@@ -322,7 +322,7 @@ def tried(data: dict[str, Any]) -> str:
 
 
 def scan_table(data: dict[str, Any]) -> str:
-    """What `scan-code` says of the repositories, and what it said wrong."""
+    """The results of `scan-code` for the repositories, and its errors."""
     lines = ["| repository | names | gone somewhere | missed | false alarms |", "| --- | --- | --- | --- | --- |"]
     for name, entry in sorted(data.get("names", {}).items(), key=lambda item: item[0].lower()):
         lines.append(

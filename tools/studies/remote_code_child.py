@@ -12,7 +12,7 @@ load      the same from a checkpoint, which was written where the case first got
 forward   one batch without padding
 generate  six tokens, greedily, the first prompt padded on the left
 
-The code of the repositories is not part of this project. What is here says only how each of them is called.
+The code of the repositories is not part of this project. This file only says how each of them is called.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def moondream_picture() -> Any:
 
 
 def moondream_forward(model: Any) -> torch.Tensor:
-    """What its cache holds of a picture."""
+    """The part of its cache that belongs to a picture."""
     model._setup_caches()
     return torch.cat([tensor.flatten() for pair in model.encode_image(moondream_picture()).caches for tensor in pair])
 
@@ -202,7 +202,7 @@ def moondream_generate(model: Any) -> torch.Tensor:
 
 
 def moondream_prepare(module: Any) -> None:
-    """The tokenizer lies on the hub: a small one stands for it."""
+    """The tokenizer lies on the hub: a small one replaces it."""
     from tokenizers import Tokenizer, models
 
     words = Tokenizer(models.WordLevel({f"w{n}": n for n in range(64)}, unk_token="w0"))
@@ -390,7 +390,7 @@ CASES = (
         forward=moondream_forward,
         generate=moondream_generate,
         prepare=moondream_prepare,
-        note="its tokenizer lies on the hub: a small one stands for it",
+        note="its tokenizer lies on the hub: a small one replaces it",
     ),
     Case(
         "GOT-OCR2.0",
@@ -700,12 +700,12 @@ class Run:
             partial = self.checkpoint.with_suffix(".part")
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
-            # All of it: what is tied is written twice on the hub, too.
+            # All of it: tied weights are written twice on the hub, too.
             weights = {name: tensor.clone().contiguous() for name, tensor in self.model.state_dict().items()}
             save_file(weights, partial / "model.safetensors", metadata={"format": "pt"})
             for name in self.case.files:
                 (partial / name).touch()
-            # As on the hub: what was written by hand, not what a release makes of it.
+            # As on the hub: the file as written by hand, not as a release saves it.
             config = {**self.case.options, "model_type": self.config.model_type, "torch_dtype": "float32"}
             config["architectures"] = [self.case.model.rpartition(".")[2]]
             if self.case.flat:
@@ -760,7 +760,7 @@ class Run:
 
 
 def in_a_fork(case: Case, top: Path, checkpoints: Path, out: Path, number: int) -> dict[str, Any]:
-    """What a case came to, in a process of its own."""
+    """The result of a case, in a process of its own."""
     pid = os.fork()
     if not pid:
         log = os.open(out / f"{number}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -3,7 +3,7 @@
     python -m tools.studies.parity.bundle                          build/cuda-bundle, for Python 3.12 on x86-64 Linux
     python -m tools.studies.parity.bundle --only 'wide/*' --zip    a part of the plan, and the folder as a zip file, too
 
-What is in it:
+Its contents:
 
     overlays.tar.xz   the releases that the plan runs on, each a folder with what it needs, but for torch, triton and
                       numpy, which are the machine's own; a file that several releases share is there once
@@ -52,7 +52,7 @@ ABSENT = ("torch", "triton", "numpy", "hf-xet")
 
 @dataclass(frozen=True)
 class Target:
-    """What a bundle is made for.
+    """The machine that a bundle is made for.
 
     Attributes:
         python: version, "3.12".
@@ -81,8 +81,8 @@ def make(out: Path, target: Target, only: Sequence[str], sources: Sequence[str],
     """Make a bundle.
 
     Args:
-        out: the folder; what is in it is replaced.
-        target: what it is for.
+        out: the folder; its contents are replaced.
+        target: the machine.
         only: patterns of names of entries; empty for the whole plan.
         sources: releases of flash-attn whose sources go along.
         preset: of the compression, 0 to 9.
@@ -185,7 +185,7 @@ def _overlays(staging: Path, target: Target, releases: dict[str, list[str]]) -> 
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What is worth carrying: not caches, scripts and lists of files."""
+    """The files of a folder, without caches, scripts and lists of files."""
     for path in folder.rglob("*"):
         inside = path.relative_to(folder).parts
         useless = "__pycache__" in inside or inside[0] == "bin" or path.name in ("RECORD", "overrides.txt", ".lock")

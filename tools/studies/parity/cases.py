@@ -106,7 +106,7 @@ def var(testbed: Testbed, given: Any) -> dict[str, torch.Tensor]:
 
 
 def padding_unchecked(testbed: Testbed, target: Any) -> dict[str, torch.Tensor]:
-    """What the case of `fa2-right-padding-check` gives in the same release where the check is not reached: no cache."""
+    """The result of `fa2-right-padding-check` in the same release where the check is not reached: no cache."""
     padding = _module_of("fa2-right-padding-check")
     model = padding.build(testbed, target)
     results = padding.run(testbed, target, model, padding.LENGTHS, use_cache=False)

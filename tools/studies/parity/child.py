@@ -59,7 +59,7 @@ def main(folder: str) -> None:
 
 
 def kernels(device: str, flash_calls: dict[str, int], operators: dict[str, int]) -> dict[str, str]:
-    """What really computed, in words, by the name of the function that was called.
+    """The kernel that computed, in words, by the name of the function that was called.
 
     Args:
         device: "cpu" or "cuda".

@@ -1,4 +1,4 @@
-"""What the repaired functions cost on a GPU: ``python -m benchmarks.cuda_cost --device cuda --out cost.json``.
+"""The cost of the repaired functions on a GPU: ``python -m benchmarks.cuda_cost --device cuda --out cost.json``.
 
     rotary    the function that hotfix puts in place in 4.49.0, and the one that upstream put there in 4.50.0
     decoder   the forward of a decoder on a left-padded batch: with the stock check, which then costs a synchronisation

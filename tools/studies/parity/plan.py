@@ -1,4 +1,4 @@
-"""What is run, and what is compared with what.
+"""The plan: the runs, and their comparisons.
 
 An `Entry` is one fix in one broken release and one dtype. It says how to run the case, what it raises without hotfix,
 and which other runs the repaired one must agree with:
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the repaired run is compared with.
+    """The run that the repaired run is compared with.
 
     Attributes:
         run: the other run.

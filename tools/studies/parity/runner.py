@@ -45,7 +45,7 @@ BUILT = ROOT / "built"
 
 @dataclass
 class Done:
-    """What came of one run: as `tools.studies.parity.child` wrote it, and the tensors."""
+    """The outcome of one run: as `tools.studies.parity.child` wrote it, and the tensors."""
 
     results: dict[str, Any]
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Place:
     timeout: float = 300
 
     def run(self, run: Run) -> Done:
-        """Run it; an error of the case is in what comes back, not raised."""
+        """Run it; an error of the case is in the result, not raised."""
         with tempfile.TemporaryDirectory() as folder:
             at = Path(folder)
             order = {**asdict(run), "device": self.device}
@@ -136,7 +136,7 @@ def examine(entry: Entry, place: Place) -> dict[str, Any]:
     """Carry out an entry.
 
     Returns:
-        What goes into the file of results. ``problems`` is empty if the entry is right.
+        The entry in the file of results. ``problems`` is empty if the entry is right.
     """
     done: dict[str, Done] = {}
     for name, run in entry.runs().items():
@@ -257,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def usual_place(device: str, overlays: Path | None = None, kernels: Path | None = None, timeout: float = 300) -> Place:
-    """A place with what is at hand: a bundle's releases or the CPU testbed's; compiled kernels if they were built.
+    """A place with the packages at hand: a bundle's releases or the CPU testbed's; compiled kernels if they were built.
 
     Args:
         device: as in `Place`, and so on.
@@ -345,7 +345,7 @@ def _difference(tensor: torch.Tensor, other: torch.Tensor) -> dict[str, Any]:
 
 
 def _differences(reference: Reference, on: Done, other: Done, beside: Done | None) -> Iterable[str]:
-    """What is further away than the reference allows."""
+    """The differences that are larger than the reference allows."""
     only = sorted(set(on.tensors) ^ set(other.tensors))
     if only and reference.bound == 0:
         yield f"only one of the two has {', '.join(only)}"
@@ -364,8 +364,8 @@ def _differences(reference: Reference, on: Done, other: Done, beside: Done | Non
             continue
         bound = reference.bound
         if not bound and compiled and name.startswith("gradient"):
-            # The compiled backward adds up the gradient of the queries in no fixed order, unless it is told otherwise,
-            # which the vision encoders and VAR do not.
+            # The compiled backward adds up the gradient of the queries in no fixed order, unless it is called with an
+            # option that the vision encoders and VAR do not set.
             bound = 2e-2 if on.tensors[name].dtype.itemsize == 2 else 4e-3
         if not (difference["bitwise"] if bound == 0 else difference["relative"] <= bound):
             yield f"{name} differs by {difference['relative']:.2e} of its largest number, allowed are {bound}"

@@ -1,4 +1,4 @@
-"""Stands where flash-attn's compiled kernels would be: attention from its definition, on the tensors of any device.
+"""A replacement for flash-attn's compiled kernels: attention from its definition, on the tensors of any device.
 
 `tools.testbed.kernel` makes the whole matrix of scores. It is a reference, not something to time. Results say that it
 ran.
