@@ -82,7 +82,7 @@ WAYS = (
     ("tokenizers-modelwrapper-merges-list", "merges that are pairs", "4.45.2", "4.44.2", "4.45.2 4.57.6"),
     ("slow-tokenizer-vocab-before-init", "late vocabulary", "4.57.6", "4.36.2", "4.36.2 4.57.6"),
     ("slow-tokenizer-vocab-before-init", "late vocabulary", "4.57.6", "4.49.0", "4.49.0 4.57.6"),
-    ("pipeline-torch-dtype-ignored", "llama in a pipeline", "4.55.4", "4.56.0", "4.55.4 4.56.1"),
+    ("pipeline-torch-dtype-ignored", "llama in a pipeline", "4.55.4", "4.56.0", "4.56.1"),
     ("qwen2vl-image-processor-size-discarded", "images with a size", "5.0.0", "4.57.6", "5.0.0"),
     ("qwen2vl-image-processor-size-discarded", "images with a size", "5.0.0", "4.50.3", "5.0.0"),
     ("qwen2vl-image-size-mutation", "images that were limited in a call", "4.49.0", "4.50.1", "4.49.0 4.50.2"),
