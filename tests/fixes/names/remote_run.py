@@ -83,17 +83,22 @@ def padded(folder: Path) -> dict[str, torch.Tensor]:
 
 def main(folder: Path, results: Path) -> None:
     """Everything, by name; what raises is noted as its error."""
-    found: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for name, make in models(folder).items():
         try:
-            found.update({f"{name} {what}": value for what, value in results_of(filled(make())).items()})
+            fill(outcomes, name, lambda make=make: results_of(filled(make())))
         except Exception as error:
-            found[name] = f"{type(error).__name__}: {error}"
+            outcomes[name] = f"{type(error).__name__}: {error}"
     try:
-        found.update({f"tokenizer {what}": value for what, value in padded(folder).items()})
+        fill(outcomes, "tokenizer", lambda: padded(folder))
     except Exception as error:
-        found["tokenizer"] = f"{type(error).__name__}: {error}"
-    torch.save(found, results)
+        outcomes["tokenizer"] = f"{type(error).__name__}: {error}"
+    torch.save(outcomes, results)
+
+
+def fill(outcomes: dict[str, Any], name: str, results: Any) -> None:
+    """Add results; a function without a result, since a handler that has something else for it looks like a fallback."""
+    outcomes.update({f"{name} {part}": value for part, value in results().items()})
 
 
 if __name__ == "__main__":
