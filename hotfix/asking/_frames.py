@@ -159,6 +159,11 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
     return False
 
 
+def handles(error: type[BaseException], frame: types.FrameType) -> bool:
+    """Whether a frame has a handler of its own for an error at its current place."""
+    return _SUPPORTED and bool(_fate(frame, error).caught)
+
+
 def _falls_back(frame: types.FrameType) -> bool:
     """Whether a frame is a property of an object whose class has a ``__getattr__``: Python calls it after an error."""
     code = frame.f_code

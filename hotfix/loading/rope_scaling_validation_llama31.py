@@ -22,7 +22,7 @@ FIX = Fix(
     title="Llama 3.1 raises ValueError: `rope_scaling` must be a dictionary with two fields, `type` and `factor`",
     kind="loading",
     fixed_in="4.43.0",
-    errors=("ValueError: `rope_scaling` must be a dictionary with two fields, …'rope_type': 'llama3'…",),
+    errors=("ValueError: `rope_scaling` must be a dictionary with …two fields, …'rope_type': 'llama3'…",),
     everyone="only for the type llama3, which these releases refuse: the new code tests it",
     prefilter="class Llama",
 )
@@ -30,7 +30,7 @@ FIX = Fix(
 FIX.edits(
     ("transformers.models.llama.configuration_llama:LlamaConfig._rope_scaling_validation", RELEASES),
     fingerprint_of=("LlamaConfig",),
-    on_error=("ValueError: `rope_scaling` must be a dictionary with two fields, …llama3…",),
+    on_error=("ValueError: `rope_scaling` must be a dictionary with …two fields, …llama3…",),
     old="if self.rope_scaling is None:\n    return",
     new="""
         if self.rope_scaling is None:

@@ -6,12 +6,11 @@ Symptom   ``AttributeError: 'Qwen2Attention' object has no attribute 'num_key_va
 Cause     They are read from the configuration.
 Releases  4.48.0 and later
 Upstream  Torch-Pruning#455 (not put back)
-Here      What the configuration says, which is what 4.47.1 copied. To be read; what is set stays on the module.
+Here      The number of the configuration, which 4.47.1 copied. A number that the program sets stays on the module.
 """
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -39,9 +38,16 @@ CLASSES = (
 )
 
 
-def _said(name: str) -> Callable[[Any], property]:
-    """What makes a property that reads the configuration."""
-    return lambda owner: property(attrgetter(f"config.{name}"))
+def _from_config(number: str, name: str) -> Callable[[Any], property]:
+    """A function that makes the property; a value that the program sets stays on the module."""
+
+    def get(attention: Any) -> Any:
+        return attention.__dict__[number] if number in attention.__dict__ else getattr(attention.config, name)
+
+    def set_(attention: Any, value: Any) -> None:
+        attention.__dict__[number] = value
+
+    return lambda owner: property(get, set_)
 
 
 for _class in CLASSES:
@@ -51,4 +57,4 @@ for _class in CLASSES:
             FIX.adds_made(
                 (f"transformers.models.{_model}.modeling_{_model}:{_family}Attention.{_number}", ">=4.48.0"),
                 of_instances=True,
-            )(_said(_name))
+            )(_from_config(_number, _name))

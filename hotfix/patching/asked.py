@@ -289,15 +289,30 @@ def _without_descriptors(original: Callable[[Any, str], Any]) -> Callable[[Any, 
     return __getattr__
 
 
-def _dir_without_descriptors(owner: type, own: Any) -> Callable[[Any], list[str]]:
+def _dir_without_descriptors(owner: type, own: Any) -> Any:
     """A ``__dir__`` that leaves out our descriptors: a program that reads every name would meet their errors."""
-    above: Any = super
+    if own is None:
+        return _Dir(owner)
 
+    @wraps(own)
     def __dir__(self: Any) -> list[str]:  # noqa: N807 - its name
-        names = above(owner, self).__dir__() if own is None else own(self)
-        return [name for name in names if not _is_restored(self, name)]
+        return [name for name in own(self) if not _is_restored(self, name)]
 
-    return wraps(own or object.__dir__)(__dir__)
+    return __dir__
+
+
+class _Dir:
+    """A ``__dir__`` of a class without one. Like that of `object`, it is no function of Python for `inspect`."""
+
+    def __init__(self, owner: type) -> None:
+        self.owner = owner
+
+    def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, instance: Any) -> list[str]:
+        names: Any = super(self.owner, instance)
+        return [name for name in names.__dir__() if not _is_restored(instance, name)]
 
 
 def _is_restored(instance: Any, name: str) -> bool:
@@ -487,7 +502,9 @@ def _reads_all_names(frame: types.FrameType) -> bool:
     lists = "dir" in frame.f_code.co_names
     if frame.f_code.co_name.startswith("<") and frame.f_back is not None:  # a comprehension gets the list
         lists = lists or "dir" in frame.f_back.f_code.co_names
-    return lists and _asking.asker(frame, "()") == "plain"  # no attribute has this name: it is a call of `getattr`
+    if not lists or _asking.handles(AttributeError, frame):  # `inspect.getmembers` skips what is not there
+        return False
+    return bool(_asking.asker(frame, "()") == "plain")  # no attribute has this name: it is a call of `getattr`
 
 
 def is_compiling() -> bool:

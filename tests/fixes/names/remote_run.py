@@ -97,7 +97,7 @@ def main(folder: Path, results: Path) -> None:
 
 
 def fill(outcomes: dict[str, Any], name: str, results: Any) -> None:
-    """Add results; a function without a result, since a handler that has something else for it looks like a fallback."""
+    """Add results. It returns nothing: a handler that supplies a substitute for a result looks like a fallback."""
     outcomes.update({f"{name} {part}": value for part, value in results().items()})
 
 
