@@ -20,6 +20,7 @@ FIX = Fix(
     kind="loading",
     upstream=("InternVL#612",),
     fixed_in="5.20.0",
+    errors=("KeyError: 'architectures'",),
     on_error=("Exception: …",),  # whatever an __init__ raises that wants arguments
 )
 

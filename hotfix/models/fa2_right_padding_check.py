@@ -26,7 +26,7 @@ from hotfix import session
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="FlashAttention-2: forward outside generate() refuses batches with padding_side='right'",
+    title="FlashAttention-2 refuses batches with padding_side='right' in a forward outside generate()",
     kind="crash",
     upstream=("transformers#37866",),
     fixed_in="4.53.0, 4.56.2, 5.0.0, 5.2.0",

@@ -54,7 +54,7 @@ BROKEN = {
     "it is no fix": ("planted:FIX", "FIX = [1]", "TypeError: 1 is not a hotfix.Fix"),
     "it is a module": ("planted", GOOD, "TypeError"),
     "it has no targets": ("planted:FIX", "from hotfix import Fix\nFIX = Fix('x', 'x', 'crash')", "has no targets"),
-    "it names itself in full": ("planted:FIX", GOOD.replace('"other"', '"a:b"'), "in front of the id"),
+    "it names itself in full": ("planted:FIX", GOOD.replace('"other"', '"a:b"'), "an id has no colon"),
     "it comes twice": ("planted:FIXES", GOOD + "\nFIXES = [FIX, FIX]", "two fixes called pack:other"),
 }
 
