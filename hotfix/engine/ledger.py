@@ -114,7 +114,7 @@ class Ledger:
             if outcome.looks_broken:  # short, since a new release may have several
                 sentence = (
                     f"{outcome.fix}: looks broken in {_release(outcome)}, which was not examined; "
-                    "it stays as it is. `hotfix status --unknown` says more."
+                    "it stays as it is. See `hotfix status --unknown`."
                 )
             if self._policy.strict:
                 raise HotfixError(f"{what}: {outcome.reason}")

@@ -131,7 +131,7 @@ def test_what_is_too_large_is_named_and_nothing_is_said_of_it(tmp_path, monkeypa
     with_header(tmp_path, json.dumps({"a": GOOD}).encode())
     assert effects(tmp_path) == {("note", "")}
     answer = check_model.examine(str(tmp_path), RELEASE)
-    assert (answer.is_harmed, "not looked at" in check_model._summary(answer)) == (False, True)
+    assert (answer.is_harmed, "not checked" in check_model._summary(answer)) == (False, True)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "tokenizer.json", "model.safetensors"])

@@ -74,7 +74,7 @@ def test_what_does_not_look_broken_is_no_line_and_no_error(tomorrow: World, swit
 def test_who_wants_to_be_stopped_by_it_is_stopped(tomorrow: World) -> None:
     done = tomorrow.run(IMPORT, check=False, HOTFIX_UNKNOWN="raise")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "was never examined, and does not look broken" in done.stderr
+    assert "was never examined and does not look broken" in done.stderr
 
 
 def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
