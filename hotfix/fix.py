@@ -29,8 +29,7 @@ Named = Union[str, "tuple[str, str]"]
 class CaseSpec(NamedTuple):
     """How the case of a fix runs, where the default rule does not fit.
 
-    The rule: without hotfix the case raises, or differs from the oracle; with hotfix it equals the oracle. The oracle
-        is
+    The rule: without hotfix the case raises, or differs from the oracle; with hotfix it equals the oracle. The oracle is
     the same case in the first later release that is not broken and that can run it.
 
     Attributes:

@@ -12,7 +12,11 @@ from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 
 
-@FIX.case(raises="KeyError: 'architectures'", packages={"flash-attn": None})
+@FIX.case(
+    raises="KeyError: 'architectures'",
+    packages={"flash-attn": None},
+    with_fixes=("config-without-defaults-cannot-be-shown",),  # saving shows it, too
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """What the files say."""
     from transformers import LlamaConfig, PretrainedConfig
