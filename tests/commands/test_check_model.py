@@ -147,7 +147,9 @@ def test_experts_under_the_key_of_5_x_do_not_fit_before_it_was_understood(tmp_pa
     assert [found(tmp_path, one) for one in releases] == [refused, refused, refused, [], []]
     answer = check_model.examine(str(tmp_path), "4.57.6")
     assert answer.cures == ["repaired: qwen3-moe-experts-key"]
-    assert answer.findings[0].sentence.startswith("It is 4; this release reads num_experts only and uses its default 128")
+    assert answer.findings[0].sentence.startswith(
+        "It is 4; this release reads num_experts only and uses its default 128"
+    )
     assert answer.right[0].startswith("5.1.0 - ")
     for harmless in ({"num_local_experts": 128}, {"num_experts": 4}, {"num_experts": 4, "num_local_experts": 4}):
         written(tmp_path, config={"model_type": "qwen3_moe", **harmless})

@@ -2,6 +2,7 @@
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 def _go_online() -> None:
     """Let huggingface_hub reach this machine, although the testbed is offline."""
-    import huggingface_hub
-
-    huggingface_hub.constants.HF_HUB_OFFLINE = False
+    hub: Any = import_module("huggingface_hub")
+    hub.constants.HF_HUB_OFFLINE = False
     for name in ("reset_sessions", "close_session"):  # they keep the adapter that refuses
-        getattr(huggingface_hub.utils._http, name, lambda: None)()
+        getattr(hub.utils._http, name, lambda: None)()
 
 
 class _Handler(BaseHTTPRequestHandler):
