@@ -29,8 +29,8 @@ Named = Union[str, "tuple[str, str]"]
 class CaseSpec(NamedTuple):
     """How the case of a fix runs, where the default rule does not fit.
 
-    The rule: without hotfix the case raises, or differs from the oracle; with hotfix it equals the oracle. The oracle is
-    the same case in the first later release that is not broken and that can run it.
+    The rule: without hotfix the case raises, or differs from the oracle; with hotfix it equals the oracle. The oracle
+    is the same case in the first later release that is not broken and that can run it.
 
     Attributes:
         raises: the error without hotfix: a pattern that occurs in ``AssertionError: and the message``.
