@@ -23,7 +23,7 @@ def test_source_that_nobody_has_seen_and_that_looks_broken_is_left_alone_with_on
     assert done.stdout == "7\nunknown skipped\n"
     assert done.stderr.count("\n") == 1
     assert "toy-scale: looks broken in transformers 1.0" in done.stderr
-    assert "`hotfix status --unknown` says more." in done.stderr
+    assert "See `hotfix status --unknown`." in done.stderr
     assert len(done.stderr) < 160
 
 
