@@ -5,10 +5,14 @@ Symptom   Silent. In a padded batch, translations and summaries differ from thos
 Cause     The preparation of each step drops the attention mask of the encoder, so cross-attention sees the padding.
 Releases  4.49.0
 Upstream  transformers#36293, transformers#36338 (fixed in 4.50.0)
-Here      The mask reaches a `forward` that has ``attention_mask``. Bitwise equal to 4.50.0.
+Here      The mask reaches a `forward` that has ``attention_mask``. Bitwise equal to 4.50.0, except that
+          a program's own ``encoder_outputs`` may be longer than the mask: 4.50.0 ends in an error, here they stay.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from hotfix.fix import Fix
 
@@ -17,7 +21,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#36293", "transformers#36338"),
     fixed_in="4.50.0",
-    when=f"from {__name__} import reads_a_mask; self.config.is_encoder_decoder and reads_a_mask(self, attention_mask)",
+    when=f"from {__name__} import masks; self.config.is_encoder_decoder and masks(self, attention_mask, kwargs)",
 )
 
 FIX.edits(
@@ -53,8 +57,20 @@ FIX.edits(
 )
 
 
-def reads_a_mask(model: object, mask: object) -> bool:
-    """Whether there is a mask, and the `forward` of a model has an argument for it."""
+def masks(model: Any, mask: Any, others: Mapping[str, Any]) -> bool:
+    """Whether the `forward` of a model takes a mask, and this one fits the states of the encoder.
+
+    Args:
+        model: the model.
+        mask: of shape (batch, length), or None.
+        others: further arguments; ``encoder_outputs`` has the states, of shape (batch, length, width). Those of a text
+            have the length of the mask, unless the program has added some. Audio may be shortened by the encoder.
+    """
     import inspect
 
-    return mask is not None and "attention_mask" in inspect.signature(model.forward).parameters  # type: ignore[attr-defined]
+    if mask is None or "attention_mask" not in inspect.signature(model.forward).parameters:
+        return False
+    outputs = others.get("encoder_outputs")
+    if outputs is None or model.main_input_name != "input_ids":
+        return True
+    return bool(mask.shape[-1] == outputs[0].shape[1])

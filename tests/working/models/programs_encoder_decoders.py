@@ -72,3 +72,22 @@ def without_an_argument(testbed, target):
     )
     assert "attention_mask" not in inputs
     return {"ids": inputs["decoder_input_ids"]}
+
+
+def with_longer_encoder_outputs(testbed, target):
+    """Features of an image stand behind those of the text, and the mask is that of the text: stock attends to both."""
+    from transformers import T5ForConditionalGeneration
+    from transformers.modeling_outputs import BaseModelOutput
+
+    model = _t5(testbed, T5ForConditionalGeneration)
+    texts = testbed.randint(3, 60, 2, 9, seed=1)
+    features = testbed.randn(2, 4, 32, seed=2)
+    hidden = torch.cat([model.encoder(texts).last_hidden_state, features], dim=1)
+    tokens = model.generate(
+        texts,
+        attention_mask=torch.ones_like(texts),
+        encoder_outputs=BaseModelOutput(last_hidden_state=hidden),
+        max_new_tokens=5,
+        do_sample=False,
+    )
+    return {"tokens": tokens}
