@@ -259,7 +259,7 @@ def test_a_choice_of_filters_is_a_link(site, visit):
 def test_each_fix_has_a_page_with_its_messages(site, visit):
     tab = visit(site + "fixes/#fa2-right-padding-check")  # a link to the report, as GitHub shows it
     tab.wait_for_url(re.compile("/fixes/fa2-right-padding-check/$"))
-    assert tab.title().startswith("FlashAttention-2 forwards refuse right-padded batches")
+    assert tab.title().startswith(bugs.named("fa2-right-padding-check").title)
     description = tab.locator("meta[name=description]").get_attribute("content")
     assert "You are attempting to perform batched generation with padding_side='right'" in description
     assert "4.36.0 to 5.1.0" in description
