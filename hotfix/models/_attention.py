@@ -86,6 +86,15 @@ def are_all_tokens(positions: Any, mask: Any) -> bool:
     return bool(positions.shape[1] == 1 or (getattr(mask, "ndim", 0) == 2 and mask.shape[1] == positions.shape[1]))
 
 
+def count_from_zero(positions: torch.Tensor) -> bool:
+    """Whether the positions of one sample are 0, 1, 2 and so on. Reads two values from the device.
+
+    Args:
+        positions: int64, of shape (1, tokens).
+    """
+    return int(positions[0, 0]) == 0 and int(positions[0, -1]) == positions.shape[1] - 1
+
+
 def are_lengths_of(states: torch.Tensor, ends: torch.Tensor, longest: Any) -> bool:
     """Whether lengths of packed sequences can belong to these tokens; False for lengths of an earlier step.
 

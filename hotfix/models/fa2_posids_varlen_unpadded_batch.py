@@ -12,8 +12,9 @@ Releases  4.54.0 to 4.55.0
 Upstream  transformers#39474, transformers#39653, transformers#39814, transformers#40002 (fixed in 4.55.1), and for
           `generate` transformers#40029, transformers#40161 (fixed in 4.55.3)
 Here      The zeros are counted only where there is a position for each query and key, and every row starts at 0: then
-          the release is right. `generate` computes no lengths, except for a batch of one, where they are right. It
-          still computes them for a custom attention with "flash" in its name, for modules of your own that name them,
+          the release is right. It is right, too, for the prompt of a batch of one behind a static cache, where 4.55.1
+          to 4.55.4 are wrong. `generate` computes no lengths, except for a batch of one, where they are right. It still
+          computes them for a custom attention with "flash" in its name, for modules of your own that name them,
           and for a copy of the common function. Bitwise equal to 4.55.1 and, for `generate`, to 4.55.3. Packed rows
           stay apart in a batch of several, as in the repaired releases; the three rows of positions of Qwen2-VL do not
           count as packed sequences.
@@ -51,14 +52,17 @@ _BY_POSITIONS = "use_mask = position_ids is not None or __ALL_LENGTHS_ARE_GIVEN"
 FIX.edits(
     (FORWARD, ">=4.54.0,<=4.55.0"),
     old=_BY_POSITIONS,
-    # The shapes come first: where they differ, as in every step of decoding, nobody waits for the device.
+    # A static cache has more keys than the step has queries: for a batch of one, the release uses the first of them.
+    # The values come last: with given lengths, or for a batch whose shapes differ, nobody waits for the device.
     new="""
-        use_mask = (
+        use_mask = __ALL_LENGTHS_ARE_GIVEN or (
             position_ids is not None
-            and query_states.shape[:2] == key_states.shape[:2]
+            and (
+                query_states.shape[:2] == key_states.shape[:2]
+                or (is_causal and query_states.shape[0] == 1 and query_states.shape[1] < key_states.shape[1])
+            )
             and position_ids.numel() == query_states.shape[0] * query_states.shape[1]
             and bool((position_ids.reshape(query_states.shape[:2])[:, 0] == 0).all())
-            or __ALL_LENGTHS_ARE_GIVEN
         )
     """,
 )
@@ -95,8 +99,9 @@ def are_left(model: Any, positions: Any, mask: Any) -> bool:
         positions: of the tokens of this step; None where the model takes none, which stops the release.
         mask: attention mask of all tokens.
     """
-    if _attention.are_all_tokens(positions, mask) and positions.shape[0] == 1:
-        return True
+    if getattr(positions, "ndim", 0) == 2 and positions.shape[0] == 1:
+        if _attention.are_all_tokens(positions, mask) or _attention.count_from_zero(positions):
+            return True
     if not _attention.is_repaired_flash(FIX.id, model.config._attn_implementation):
         return True
     return _attention.are_read_in_layers(FIX.id, model, positions)

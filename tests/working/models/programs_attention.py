@@ -131,6 +131,24 @@ def layers_that_read_lengths(testbed, target):
     return {"tokens": model.generate(ids, max_new_tokens=1, **given), "lengths": torch.stack(seen)}
 
 
+def static_cache_of_one_sample(testbed, target):
+    """A batch of one behind a static cache, which has more slots than there are tokens: generated, and by forwards.
+
+    The prompts have seven tokens and one token. Stock is right: the results of a dynamic cache are in the facts.
+    """
+    from transformers import StaticCache
+
+    model, results = llama(testbed), {}
+    for tokens in (7, 1):
+        ids = testbed.randint(3, 64, 1, tokens, seed=1)
+        made = greedy(model, ids, cache_implementation="static")
+        results.update({f"{name}, {tokens}": value for name, value in made.items()})
+        cache = StaticCache(config=model.config, max_batch_size=1, max_cache_len=16, dtype=model.dtype, device="cpu")
+        results[f"prompt, {tokens}"] = model(ids, past_key_values=cache, use_cache=True).logits
+        assert torch.equal(results[f"prompt, {tokens}"], model(ids).logits)
+    return results
+
+
 # -- fa2-varlen-kwargs-ignored, fa-peft-dtype-check, fa-sliding-window-off-by-one --------------------------------------
 
 

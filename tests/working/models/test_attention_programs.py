@@ -40,6 +40,12 @@ def test_a_copy_of_the_common_function_keeps_the_lengths_of_generate(program, re
     assert differences(program, release, "fa2-posids-varlen-unpadded-batch") == []
 
 
+@pytest.mark.parametrize("release", ["4.54.0", "4.54.1", "4.55.0"])
+def test_a_static_cache_of_one_sample_has_more_keys_than_queries(release):
+    """4.55.1 to 4.55.4, which repaired this function, are wrong here."""
+    assert differences("static_cache_of_one_sample", release, "fa2-posids-varlen-unpadded-batch") == []
+
+
 @pytest.mark.parametrize(
     ("release", "fix"),
     [("4.55.0", "fa2-posids-varlen-unpadded-batch"), ("4.55.2", "generate-fa2-nameerror")],
