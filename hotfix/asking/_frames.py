@@ -59,7 +59,7 @@ def would_end(
     frame = sys._getframe(asking) if isinstance(asking, int) else asking
     key = (id(frame.f_code), frame.f_lasti, error, name, of_module)
     leaving = _errors.get(key)
-    if leaving is not None and _is_passed_on(leaving, frame.f_back):
+    if leaving is not None and is_passed_on(leaving, frame.f_back):
         return True
     if not _SUPPORTED:
         return False
@@ -79,7 +79,25 @@ def would_end(
     return True
 
 
-def _is_passed_on(error: type[BaseException], frame: Optional[types.FrameType]) -> bool:
+def leaving(
+    error: type[BaseException], frame: types.FrameType, name: str = "", of_module: bool = False
+) -> Optional[type[BaseException]]:
+    """The error with which the program would leave a place, if `would_end` was true there.
+
+    Args:
+        error: as in `would_end`, and so on.
+        frame: as in `would_end`.
+        name: as in `would_end`.
+        of_module: as in `would_end`.
+
+    Returns:
+        None if it is not known. The place itself need not be judged again; the frames above it may have changed, see
+        `is_passed_on`.
+    """
+    return _errors.get((id(frame.f_code), frame.f_lasti, error, name, of_module))
+
+
+def is_passed_on(error: type[BaseException], frame: Optional[types.FrameType]) -> bool:
     """Whether all frames from this one upwards are known to leave an error unchanged. This costs little per frame."""
     while frame is not None:
         if (id(frame.f_code), frame.f_lasti, False, error) not in _passed:

@@ -99,9 +99,9 @@ def are_left(model: Any, positions: Any, mask: Any) -> bool:
         positions: of the tokens of this step; None where the model takes none, which stops the release.
         mask: attention mask of all tokens.
     """
-    if getattr(positions, "ndim", 0) == 2 and positions.shape[0] == 1:
-        if _attention.are_all_tokens(positions, mask) or _attention.count_from_zero(positions):
-            return True
+    is_one = getattr(positions, "ndim", 0) == 2 and positions.shape[0] == 1
+    if is_one and (_attention.are_all_tokens(positions, mask) or _attention.count_from_zero(positions)):
+        return True
     if not _attention.is_repaired_flash(FIX.id, model.config._attn_implementation):
         return True
     return _attention.are_read_in_layers(FIX.id, model, positions)

@@ -152,6 +152,8 @@ def note(target: str, fix: str, frame: Optional[types.FrameType]) -> None:
 
 
 _BETWEEN = ("importlib.", "hotfix.")
+_MOST_PLACES = 64  # for each name
+_UNKNOWN = (None, None, None)
 
 
 class Restored:
@@ -186,12 +188,31 @@ class Restored:
         self.line = ""
         self.anchor: Optional[type] = None
         self.how = "module"
+        self._known: dict[tuple[int, int], Any] = {}  # the code, the owner, and the error that leaves the place
 
     def __get__(self, instance: Any, owner: type) -> Any:  # pragma: no mutate block
         # It inspects the statement that calls it, and a mutant is called through another one.
         if instance is None and issubclass(owner, types.ModuleType):
             return self
-        return self.answer(instance, owner, None if is_compiling() else sys._getframe(1))
+        if is_compiling():
+            return self.answer(instance, owner, None)
+        frame = sys._getframe(1)
+        code, kind, error = self._known.get((id(frame.f_code), frame.f_lasti), _UNKNOWN)
+        is_known = code is frame.f_code and kind is owner and "__getattr__" not in instance.__dict__
+        if is_known and _asking.is_passed_on(error, frame.f_back):
+            return self.value if self.find is None else self.find()
+        value = self.answer(instance, owner, frame)
+        if self.how == "module" and not _has_own_hook(instance):
+            self._remember(frame, owner)
+        return value
+
+    def _remember(self, frame: types.FrameType, owner: type) -> None:
+        """Note a place that has received the name from a module, so that only the frames above it are judged again."""
+        error = _asking.leaving(AttributeError, frame, self.name, of_module=True)
+        if error is not None and not _is_ours(frame):
+            if len(self._known) >= _MOST_PLACES:
+                self._known.clear()
+            self._known[id(frame.f_code), frame.f_lasti] = frame.f_code, owner, error
 
     def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
         """The value for the code that uses the name.

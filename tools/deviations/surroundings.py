@@ -40,7 +40,8 @@ def names_that_are_probed(scene: Scene) -> dict[str, Any]:
         results[module_name] = ", ".join(sorted(one for one in dir(module) if not one.startswith("_hotfix__")))
         for name, held in sorted(vars(module).items()):
             if isinstance(held, type) and held.__module__ == module_name:
-                results[f"{module_name}:{name}"] = ", ".join(sorted(one for one in vars(held) if hasattr(held, one)))
+                members = [one for one in vars(held) if hasattr(held, one) and one != "__dir__"]  # every class has it
+                results[f"{module_name}:{name}"] = ", ".join(sorted(members))
         holder: Any = module
         for part in qualname.split("."):
             holder = getattr(holder, part, None)
