@@ -279,7 +279,9 @@ def facts_of(text: str, hooks: frozenset[str]) -> Facts:
     calls = {}
     if any(hook in text for hook in hooks):
         for name, node in source.functions(tree):
-            found = [tuple(each) for each in map(partial(_calls, hooks), parameters_adapted.simple_statements(node)) if each]
+            found = [
+                tuple(each) for each in map(partial(_calls, hooks), parameters_adapted.simple_statements(node)) if each
+            ]
             if found:
                 calls[name] = found
     return Facts(dict(_signatures(tree.body, "")), calls)
@@ -357,10 +359,8 @@ REMOVED: dict[str, dict[str, str]] = {
     "generation.utils:GenerationMixin._has_unfinished_sequences": {"cur_len": "*", "max_length": "*"},
     "generation.utils:GenerationMixin._prepare_cache_for_generation": {"device": "@self"},
     "generation.utils:GenerationMixin._update_model_kwargs_for_generation": {"standardize_cache_format": ""},
-    "image_transforms:center_crop": {"return_numpy": ""},
     "modeling_utils:ModuleUtilsMixin.create_extended_attention_mask_for_decoder": {"device": "@attention_mask"},
     "modeling_utils:ModuleUtilsMixin.get_extended_attention_mask": {"device": "@attention_mask"},
-    "modeling_utils:load_state_dict": {"is_quantized": ""},
     "modeling_utils:no_init_weights": {"_enable": ""},
     "pipelines.base:PipelineRegistry.register_pipeline": {"tf_model": ""},
     "trainer:Trainer._save_checkpoint": {"metrics": ""},
@@ -387,20 +387,15 @@ NEWER: dict[str, dict[str, str]] = {
         "offload": "False",
     },
     "processing_utils:ProcessorMixin._get_arguments_from_pretrained": {"processor_dict": "*"},
-    "tokenization_utils:PreTrainedTokenizer._batch_prepare_for_model": {"padding_side": "", "split_special_tokens": ""},
-    "tokenization_utils_base:PreTrainedTokenizerBase._batch_encode_plus": {
-        "padding_side": "",
-        "split_special_tokens": "",
-    },
-    "tokenization_utils_base:PreTrainedTokenizerBase._encode_plus": {"padding_side": "", "split_special_tokens": ""},
     "tokenization_utils_base:PreTrainedTokenizerBase.pad": {"padding_side": ""},
-    "tokenization_utils_base:PreTrainedTokenizerBase.prepare_for_model": {"padding_side": ""},
-    "trainer:Trainer.get_optimizer_cls_and_kwargs": {"model": "*"},
 }
 """Newer parameters that the library passes to overrides, with the values that may be omitted; empty for the default.
 
-Any ``processor_dict`` and ``model``: before, the override found out by itself what it needs.
+Any ``processor_dict``: before 5.0.0, the override found out by itself what it needs.
 """
+
+UNLISTED = frozenset({"tokenization_utils_tokenizers:TokenizersBackend._encode_plus"})
+"""Functions with such a call that stay as they are: this one calls ``pad`` for one argument of 5.23.0 alone."""
 
 OWNERS = ("self", "cls", "self.model")
 """The objects whose methods are hooks, in the functions that call them."""
@@ -412,21 +407,42 @@ def removed_rows(releases: Mapping[Version, Release]) -> Iterator[Row]:
     """The rows of the parameters in `REMOVED`."""
     for function, wanted in REMOVED.items():
         for parameter, value in wanted.items():
-            states = []
-            had: Optional[tuple[Parameter, list[str]]] = None
+            having = [
+                (release.signatures[function].parameters[parameter], _positional(release.signatures[function]))
+                for _, release in sorted(releases.items())
+                if function in release.signatures and parameter in release.signatures[function].parameters
+            ]
+            lacking: dict[tuple[Optional[int], str], list[Version]] = {}
             for version, release in sorted(releases.items()):
                 signature = release.signatures.get(function)
-                state = None
-                if signature is not None and parameter in signature.parameters:
-                    had = signature.parameters[parameter], _positional(signature)
-                elif signature is not None and had is not None and not signature.any_name:
-                    place, beside = _last_place(had, _positional(signature))
-                    state = place, value or str(had[0].default), beside
-                states.append((version, state))
-            strictest = max((state[2] for _, state in states if state), default="")
-            states = [(version, state and (*state[:2], strictest)) for version, state in states]
-            for specifier, (place, allowed, beside) in _runs(states):
-                yield Row("removed", function, specifier, parameter, place, allowed, beside)
+                if signature is None or signature.any_name or parameter in signature.parameters:
+                    continue
+                state = _last_place(having[-1], _positional(signature))
+                lacking.setdefault(state, []).append(version)
+            strictest = max((beside for _, beside in lacking), default="")
+            places = {place for place, _ in lacking}
+            every = sorted(version for versions in lacking.values() for version in versions)
+            if len(places) == 1:
+                allowed = value or str(having[-1][0].default)
+                yield Row(
+                    "removed", function, _specifier(every, sorted(releases)), parameter, *places, allowed, strictest
+                )
+
+
+def _specifier(broken: list[Version], every: list[Version]) -> str:
+    """A specifier for these releases among all: from the first on, without those that are not among them."""
+    parts = [f">={broken[0]}"]
+    after = [version for version in every if version > broken[-1]]
+    if after:
+        parts.append(f"<{after[0]}")
+    between = [version for version in every if broken[0] < version < broken[-1] and version not in broken]
+    series: dict[str, list[Version]] = {}
+    for version in between:
+        series.setdefault(f"{version.major}.{version.minor}", []).append(version)
+    for name, versions in series.items():
+        is_whole = not any(f"{version.major}.{version.minor}" == name for version in broken)
+        parts += [f"!={name}.*"] if is_whole else [f"!={version}" for version in versions]
+    return ",".join(parts)
 
 
 def _positional(signature: Signature) -> list[str]:
@@ -452,12 +468,14 @@ def newer_rows(releases: Mapping[Version, Release]) -> Iterator[Row]:
     """The rows of the parameters in `NEWER`, for each function of the library that passes them."""
     sites = sorted({site for release in releases.values() for site in release.calls})
     for site in sites:
-        if not SURFACE.match(f"{PACKAGE}.{site.partition(':')[0]}"):
+        if site in UNLISTED or not SURFACE.match(f"{PACKAGE}.{site.partition(':')[0]}"):
             continue
         states: dict[Row, list[tuple[Version, Any]]] = {}
         for number, (version, release) in enumerate(sorted(releases.items())):
             known = [*_newer_in(release, site)]
-            count = sum(any(_is_passed(call, row) for call in calls for row in known) for calls in release.calls.get(site, ()))
+            count = sum(
+                any(_is_passed(call, row) for call in calls for row in known) for calls in release.calls.get(site, ())
+            )
             for row in known:
                 own = states.setdefault(row._replace(place=None), [])
                 own += [(version, None) for version in sorted(releases)[len(own) : number]]
@@ -620,11 +638,15 @@ def page(found: list[Change], releases: Mapping[Version, Release], rows: list[Ro
     for row in rows:
         merged.setdefault((row.function, row.parameter, row.value), []).append(row.releases)
     for (function, parameter, value), specifiers in sorted(merged.items()):
-        meaning = {"*": "all", "@self": "None, the model's", "@attention_mask": "None, the mask's"}.get(value, f"`{value}`")
+        meaning = {"*": "all", "@self": "None, the model's", "@attention_mask": "None, the mask's"}.get(
+            value, f"`{value}`"
+        )
         first = min(specifiers, key=lambda text: Version(text[2:].partition(",")[0]))
         end = "" if any("<" not in text for text in specifiers) else max(text.partition("<")[2] for text in specifiers)
         begin = first[2:].partition(",")[0]
-        lines.append(f"| `{function}` | `{parameter}` | {begin} and later{f', before {end}' if end else ''} | {meaning} |")
+        lines.append(
+            f"| `{function}` | `{parameter}` | {begin} and later{f', before {end}' if end else ''} | {meaning} |"
+        )
     return "\n".join([*lines, ""])
 
 

@@ -272,7 +272,17 @@ def _innermost(function: Any) -> Any:
     return function
 
 
-_LOOKING = {"signature", "getfullargspec", "getcallargs", "parameters", "co_varnames", "__code__", "pop", "get", "items"}
+_LOOKING = {
+    "signature",
+    "getfullargspec",
+    "getcallargs",
+    "parameters",
+    "co_varnames",
+    "__code__",
+    "pop",
+    "get",
+    "items",
+}
 
 
 def _passes_everything_on(wrapper: Any) -> bool:
@@ -289,7 +299,10 @@ def _passes_everything_on(wrapper: Any) -> bool:
     if not inside or not any_number or len(kinds) > 3 or _LOOKING & {*code.co_names}:
         return False
     names = [instruction.opname for instruction in dis.get_instructions(code)]
-    if any(name in ("SETUP_FINALLY", "CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH", "STORE_SUBSCR", "DELETE_SUBSCR") for name in names):
+    if any(
+        name in ("SETUP_FINALLY", "CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH", "STORE_SUBSCR", "DELETE_SUBSCR")
+        for name in names
+    ):
         return False
     passing = [one for one in dis.get_instructions(code) if one.opname == "CALL_FUNCTION_EX"]
     return any((one.arg or 0) & 1 for one in passing)
@@ -379,9 +392,7 @@ def binds(signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, A
     return True
 
 
-def _with_note(
-    function: Callable[..., Any], args: Any, kwargs: Any, wrong: Sequence[tuple[Row, Any]], why: str
-) -> Any:
+def _with_note(function: Callable[..., Any], args: Any, kwargs: Any, wrong: Sequence[tuple[Row, Any]], why: str) -> Any:
     """Call a function that raises a TypeError, and add a note to it."""
     try:
         return function(*args, **kwargs)

@@ -29,6 +29,22 @@ FIX = Fix(
     title="TypeError: torch_mask_tokens() got an unexpected keyword argument 'offset_mapping', of an override",
     kind="removed-api",
     group="removed-names",
+    exempt={
+        "transformers.models.*": "a tokenizer or a model of its own, which other code does not inherit from",
+        "transformers.tokenization_utils_tokenizers:TokenizersBackend._encode_plus": "only for an argument of 5.23.0",
+        "transformers.tokenization_mistral_common:*": "a tokenizer of its own, which other code does not inherit from",
+        **{
+            f"transformers.{tokenizer}.{method}": "a tokenizer of its own, which other code does not inherit from"
+            for tokenizer in (
+                "models.layoutlmv2.tokenization_layoutlmv2:LayoutLMv2Tokenizer",
+                "models.layoutlmv3.tokenization_layoutlmv3:LayoutLMv3Tokenizer",
+                "models.layoutxlm.tokenization_layoutxlm:LayoutXLMTokenizer",
+                "models.markuplm.tokenization_markuplm:MarkupLMTokenizer",
+                "tokenization_mistral_common:MistralCommonTokenizer",
+            )
+            for method in ("_batch_prepare_for_model", "prepare_for_model")
+        },
+    },
     errors=tuple(
         dict.fromkeys(
             f"TypeError: …{row.method}() got an unexpected keyword argument '{row.parameter}'"
@@ -77,4 +93,3 @@ def passes_one(function: ast.AST) -> bool:
     """A function that passes a newer parameter to a method."""
     known = _BY_NAME.get(getattr(function, "name", ""), [])
     return any(passes(statement, known) for statement in parameters_adapted.simple_statements(function))
-
