@@ -148,9 +148,9 @@ def _translated(decorator: ast.expr) -> Iterator[str]:
 def _signatures(body: Iterable[ast.stmt], owner: str) -> Iterator[tuple[str, Signature]]:
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if not any("overload" in ast.unparse(decorator) for decorator in statement.decorator_list):
-                if not any(".setter" in ast.unparse(decorator) for decorator in statement.decorator_list):
-                    yield f"{owner}{statement.name}", signature_of(statement, bool(owner))
+            decorators = [ast.unparse(decorator) for decorator in statement.decorator_list]
+            if not any("overload" in decorator or decorator.endswith(".setter") for decorator in decorators):
+                yield f"{owner}{statement.name}", signature_of(statement, bool(owner))
         elif isinstance(statement, ast.ClassDef):
             own = dict(_signatures(statement.body, f"{owner}{statement.name}."))
             if any(re.match(r"dataclass\b", ast.unparse(decorator)) for decorator in statement.decorator_list):
@@ -370,8 +370,8 @@ REMOVED: dict[str, dict[str, str]] = {
 }
 """Removed parameters that callers may pass, with the values that may be omitted; empty for the old default.
 
-``cur_len`` and ``max_length`` counted in graphs of torch.compile only. ``device`` was ignored, or that of the mask or of
-the model is taken.
+``cur_len`` and ``max_length`` counted in graphs of torch.compile only. ``device`` was ignored, or that of the mask or
+of the model is taken.
 """
 
 NEWER: dict[str, dict[str, str]] = {
@@ -611,14 +611,15 @@ def page(found: list[Change], releases: Mapping[Version, Release], rows: list[Ro
     lines = [
         "# Changed signatures",
         "",
-        f"Between {min(releases)} and {max(releases)}, {len({change.function for change in found})} functions and methods of",
-        f"transformers that other code calls or overrides have changed their parameters {len(found)} times.",
+        f"Between {min(releases)} and {max(releases)}, {len({change.function for change in found})} functions and",
+        "methods of transformers that other code calls or overrides have changed their parameters",
+        f"{len(found)} times.",
         "`python -m tools.signatures` reads this from the wheels and writes this page and",
         "[the table](https://github.com/hotfix-py/transformers-hotfix/blob/main/docs/data/signatures.txt).",
         "",
-        "Two adapters act where a call would end in a TypeError: `parameters-removed` omits an argument that the function",
-        "has lost, `parameters-newer` one that an override does not take. An argument is omitted only if it has a value",
-        "that changes nothing.",
+        "Two adapters act where a call would end in a TypeError: `parameters-removed` omits an argument that the",
+        "function has lost, `parameters-newer` one that an override does not take. An argument is omitted only if it",
+        "has a value that changes nothing.",
         "",
         "| state | changes | meaning |",
         "| --- | --- | --- |",

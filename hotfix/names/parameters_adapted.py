@@ -23,7 +23,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Callable, NamedTuple, Optional
 
 from packaging.version import Version
@@ -112,7 +112,7 @@ def without(known: Sequence[Row], fix: str) -> Callable[[Callable[..., Any]], Ca
         names = positional_names(signature)
         capacity = len(names)
         bound = int(names[:1] in (["self"], ["cls"]))
-        takes_any = has_kind(signature, inspect.Parameter.VAR_KEYWORD)
+        takes_any = has_kind(signature, _ANY_NAME)
         by_name = {row.parameter: row for row in known if row.parameter not in signature.parameters and not takes_any}
         by_place = {row.place + bound: row for row in by_name.values() if row.place is not None}
 
@@ -162,13 +162,20 @@ def is_neutral(row: Row, value: Any, given: dict[str, Any], args: Sequence[Any],
     if row.value == "*":
         return True
     if row.value.startswith("@"):
-        device = getattr(given.get(row.value[1:]), "device", None)
-        return value is None or (device is not None and value == device)
+        return value is None or value == _device_of(given.get(row.value[1:]))
     neutral = _literal(row.value)
     return value is neutral or (type(value) is type(neutral) and bool(value == neutral))
 
 
-@functools.lru_cache(maxsize=None)
+def _device_of(thing: Any) -> Any:
+    """The device of a model or a tensor; an object without equals if it has none."""
+    try:
+        return getattr(thing, "device", object())
+    except StopIteration:  # a model without parameters
+        return object()
+
+
+@functools.cache
 def _literal(text: str) -> Any:
     return ast.literal_eval(text)
 
@@ -199,21 +206,21 @@ def by_signature(owner: Any, hook: str) -> Callable[..., Any]:
     method = getattr(owner, hook)
     if not _lacks(method, hook):
         return method  # type: ignore[no-any-return]
-    return functools.partial(_called, owner, method, _newer()[hook])
+    return functools.partial(_called, owner, hook, method)
 
 
-def _called(owner: Any, method: Any, known: dict[str, Row], *args: Any, **kwargs: Any) -> Any:
-    signature = _signature(method)
+def _called(owner: Any, hook: str, method: Any, *args: Any, **kwargs: Any) -> Any:
+    known, signature = _newer()[hook], _signature(method)
     names = positional_names(signature)
     extra = [] if has_kind(signature, inspect.Parameter.VAR_POSITIONAL) else list(range(len(names), len(args)))
     by_place = {row.place: row for row in known.values()}
     gone = [(by_place[place], args[place]) for place in extra if place in by_place]
-    takes_any = has_kind(signature, inspect.Parameter.VAR_KEYWORD)
+    takes_any = has_kind(signature, _ANY_NAME)
     late = [name for name in kwargs if name in known and name not in signature.parameters and not takes_any]
     gone += [(known[name], kwargs[name]) for name in late]
     kept = {name: value for name, value in kwargs.items() if name not in late}
     first = args[: len(args) - len(extra)]
-    fits = len(gone) == len(extra) + len(late) and (not extra or _base_names(owner, method)[: len(names)] == names)
+    fits = len(gone) == len(extra) + len(late) and (not extra or _base_names(owner, hook)[: len(names)] == names)
     if not fits or not binds(signature, first, kept):
         return method(*args, **kwargs)
     wrong = [(row, value) for row, value in gone if not is_neutral(row, value, {}, args, 0)]
@@ -222,7 +229,7 @@ def _called(owner: Any, method: Any, known: dict[str, Row], *args: Any, **kwargs
     return method(*first, **kept)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _newer() -> dict[str, dict[str, Row]]:
     """The rows of newer parameters, by method and parameter."""
     found: dict[str, dict[str, Row]] = {}
@@ -234,7 +241,7 @@ def _newer() -> dict[str, dict[str, Row]]:
 def _lacks(method: Any, hook: str) -> bool:
     """Whether a method is not the library's, and cannot be given one of the newer arguments."""
     function = getattr(method, "__func__", method)
-    if method is None or overrides.is_of_the_library(_innermost(function)):
+    if method is None or is_of_the_library(_innermost(function)):
         return False
     try:
         return _function_lacks(function, hook, hasattr(method, "__self__"))
@@ -245,9 +252,13 @@ def _lacks(method: Any, hook: str) -> bool:
 @functools.lru_cache(maxsize=256)
 def _function_lacks(function: Any, hook: str, bound: bool) -> bool:
     signature = _signature_of(function, bound)
-    if has_kind(signature, inspect.Parameter.VAR_KEYWORD) and has_kind(signature, inspect.Parameter.VAR_POSITIONAL):
-        return False
-    return any(name not in signature.parameters for name in _newer()[hook])
+    takes_any = [has_kind(signature, kind) for kind in (inspect.Parameter.VAR_POSITIONAL, _ANY_NAME)]
+    return not all(takes_any) and any(name not in signature.parameters for name in _newer()[hook])
+
+
+def is_of_the_library(function: Any) -> bool:
+    """Whether a function was written in transformers; ``functools.wraps`` copies the name of a module."""
+    return str(getattr(function, "__globals__", {}).get("__name__")).partition(".")[0] == PACKAGE
 
 
 def _signature(method: Any) -> inspect.Signature:
@@ -272,55 +283,52 @@ def _innermost(function: Any) -> Any:
     return function
 
 
-_LOOKING = {
-    "signature",
-    "getfullargspec",
-    "getcallargs",
-    "parameters",
-    "co_varnames",
-    "__code__",
-    "pop",
-    "get",
-    "items",
-}
-
-
 def _passes_everything_on(wrapper: Any) -> bool:
-    """Whether a decorator's function is ``def wrapper(*args, **kwargs)`` and calls another one with ``**kwargs``.
+    """Whether a decorator's function takes ``*args, **kwargs``, and calls the decorated one with both, in any case.
 
-    One that looks at the names of arguments, or has a handler of its own, is not such a function.
+    It has no branches and no handlers, and does not change what it is given; so the call of the decorated function
+    fails if its own arguments do not fit.
     """
-    code = getattr(wrapper, "__code__", None)
-    if not isinstance(wrapper, FunctionType) or code is None or not wrapper.__closure__:
+    if not isinstance(wrapper, FunctionType) or not any(map(_holds(wrapper.__wrapped__), wrapper.__closure__ or ())):
         return False
-    kinds = [parameter.kind for parameter in inspect.signature(wrapper, follow_wrapped=False).parameters.values()]
-    inside = any(cell.cell_contents is wrapper.__wrapped__ for cell in wrapper.__closure__ if _is_filled(cell))
-    any_number = kinds[-2:] == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]
-    if not inside or not any_number or len(kinds) > 3 or _LOOKING & {*code.co_names}:
+    code = wrapper.__code__
+    parameters = inspect.signature(wrapper, follow_wrapped=False).parameters.values()
+    if [parameter.kind for parameter in parameters][-2:] != [inspect.Parameter.VAR_POSITIONAL, _ANY_NAME]:
         return False
-    names = [instruction.opname for instruction in dis.get_instructions(code)]
-    if any(
-        name in ("SETUP_FINALLY", "CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH", "STORE_SUBSCR", "DELETE_SUBSCR")
-        for name in names
-    ):
+    if getattr(code, "co_exceptiontable", b"") or any(isinstance(const, CodeType) for const in code.co_consts):
         return False
-    passing = [one for one in dis.get_instructions(code) if one.opname == "CALL_FUNCTION_EX"]
-    return any((one.arg or 0) & 1 for one in passing)
+    *_, arguments, named = (parameter.name for parameter in parameters)
+    steps = [(each.opname, each.argval) for each in dis.get_instructions(code)]
+    calls = [number for number, (name, _) in enumerate(steps) if name == "CALL_FUNCTION_EX"]
+    if len(calls) != 1 or steps[calls[0] - 2 : calls[0]] != [("LOAD_FAST", named), ("DICT_MERGE", 1)]:
+        return False
+    changing = {"SETUP_FINALLY", "SETUP_WITH", "FOR_ITER", "STORE_SUBSCR", "DELETE_SUBSCR", "DICT_UPDATE", "MAP_ADD"}
+    if any("JUMP" in name or name in changing for name, _ in steps):
+        return False
+    stored = {value for name, value in steps if name.startswith(("STORE_FAST", "DELETE_FAST"))}
+    return stored.isdisjoint((arguments, named)) and not _CHANGING & {*code.co_names}
 
 
-def _is_filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
+_CHANGING = {"pop", "popitem", "clear", "update", "setdefault"}
 
 
-def _base_names(owner: Any, method: Any) -> list[str]:
+def _holds(function: Any) -> Callable[[Any], bool]:
+    """Whether a cell of a closure holds a function."""
+
+    def holds(cell: Any) -> bool:
+        try:
+            return cell.cell_contents is function
+        except ValueError:  # it is empty
+            return False
+
+    return holds
+
+
+def _base_names(owner: Any, hook: str) -> list[str]:
     """The positional parameters of the library's own method; empty if it has none."""
-    hook = getattr(method, "__name__", "")
     for kind in (owner if isinstance(owner, type) else type(owner)).__mro__:
         own = vars(kind).get(hook)
-        if own is not None and overrides.is_of_the_library(kind):
+        if own is not None and kind.__module__.partition(".")[0] == PACKAGE:
             function = getattr(own, "__func__", own)
             return positional_names(_signature_of(function, not isinstance(own, staticmethod)))
     return []
@@ -370,6 +378,7 @@ def _is_starred(node: ast.expr) -> bool:
 
 # ---------------------------------------------------------------------------------------------------------------------
 
+_ANY_NAME = inspect.Parameter.VAR_KEYWORD
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -399,7 +408,6 @@ def _with_note(function: Callable[..., Any], args: Any, kwargs: Any, wrong: Sequ
     except TypeError as error:
         if hasattr(error, "add_note"):
             for row, value in wrong:
-                error.add_note(
-                    f"hotfix: {row.parameter} {why}; it is omitted for the value {row.value}, not for {type(value).__name__}"
-                )
+                kind = type(value).__name__
+                error.add_note(f"hotfix: {row.parameter} {why}; it is omitted for {row.value}, not for this {kind}")
         raise

@@ -1,7 +1,7 @@
 """The proof: overrides as they were written for an older release."""
 
 import tempfile
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -137,7 +137,7 @@ def _processor(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import PreTrainedTokenizerFast, ProcessorMixin
 
     class Own(ProcessorMixin):
-        attributes = ["tokenizer"]
+        attributes: ClassVar = ["tokenizer"]
         tokenizer_class = "PreTrainedTokenizerFast"
 
         def __init__(self, tokenizer: Any = None, **kwargs: Any) -> None:
@@ -179,7 +179,7 @@ def _padded(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             )
 
     class Slow(Padding, PreTrainedTokenizer):
-        words = ["[PAD]", "[UNK]", "a", "b"]
+        words: ClassVar = ["[PAD]", "[UNK]", "a", "b"]
 
         @property
         def vocab_size(self) -> int:

@@ -54,7 +54,7 @@ def _kwargs(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _of_decoders(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    make = getattr(import_module(target.module), "ModuleUtilsMixin").create_extended_attention_mask_for_decoder
+    make = import_module(target.module).ModuleUtilsMixin.create_extended_attention_mask_for_decoder
     mask = torch.tensor([[1, 1, 0]])
     return {"named": make((1, 3), mask, device=mask.device), "by place": make((1, 3), mask, mask.device)}
 
