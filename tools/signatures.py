@@ -383,7 +383,7 @@ NEWER: dict[str, dict[str, str]] = {
     "modeling_utils:PreTrainedModel._set_gradient_checkpointing": {"every_n_layers": ""},
     "modeling_utils:PreTrainedModel.gradient_checkpointing_enable": {
         "every_n_layers": "1",
-        "gradient_checkpointing_kwargs": "",
+        "gradient_checkpointing_kwargs": "None|{}",
         "offload": "False",
     },
     "processing_utils:ProcessorMixin._get_arguments_from_pretrained": {"processor_dict": "*"},

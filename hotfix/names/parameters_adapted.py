@@ -4,12 +4,13 @@ A row is one of two kinds. A *removed* parameter: a caller may still pass it. A 
 to a method that a subclass overrides::
 
     removed trainer:Trainer._save_checkpoint >=4.47.0 metrics 2 None
-    newer trainer:Trainer.log >=4.47.0 start_time 1 * trainer:Trainer._maybe_log_save_evaluate self 1
+    newer trainer:Trainer.log >=4.47.0 start_time 1 None trainer:Trainer._maybe_log_save_evaluate self 1
 
 Both have the function, the releases, the parameter, its position without ``self`` (``*``: by name only), and the values
-that change nothing if they are omitted: a literal, ``*`` for every value, or ``@name`` for None and the device of the
-argument ``name``. A further ``2=None`` demands that the argument at this position is None. A newer parameter also has
-the function of the library with the call, the object with the method, and the number of statements with such calls.
+that change nothing if they are omitted: a literal or several (``None|{}``), ``*`` for every value, or ``@name`` for
+None and the device of the argument ``name``. A further ``2=None`` demands that the argument at this position is None. A
+newer parameter also has the function of the library with the call, the object with the method, and the number of
+statements with such calls.
 
 Only an argument that the called function cannot take is omitted, so that the call would end in a TypeError.
 """
@@ -163,8 +164,7 @@ def is_neutral(row: Row, value: Any, given: dict[str, Any], args: Sequence[Any],
         return True
     if row.value.startswith("@"):
         return value is None or value == _device_of(given.get(row.value[1:]))
-    neutral = _literal(row.value)
-    return value is neutral or (type(value) is type(neutral) and bool(value == neutral))
+    return any(type(value) is type(neutral) and bool(value == neutral) for neutral in _literals(row.value))
 
 
 def _device_of(thing: Any) -> Any:
@@ -176,8 +176,8 @@ def _device_of(thing: Any) -> Any:
 
 
 @functools.cache
-def _literal(text: str) -> Any:
-    return ast.literal_eval(text)
+def _literals(text: str) -> list[Any]:
+    return [ast.literal_eval(part) for part in text.split("|")]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

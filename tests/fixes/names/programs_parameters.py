@@ -1,7 +1,7 @@
 """Overrides and calls as users write them, for `test_parameters`.
 
-Those in `ENDING` end in a TypeError in a release that passes a newer argument, or has lost one; each has a twin that takes
-everything. Those in `RIGHT` run in every release, or are prepared for the error.
+Those in `ENDING` end in a TypeError in a release that passes a newer argument, or has lost one; each has a twin that
+takes everything. Those in `RIGHT` run in every release, or are prepared for the error.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def _told(shape: Callable[[], Any]) -> torch.Tensor:
 
 
 def _collated(mask_tokens: Any) -> torch.Tensor:
-    from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
-
     from tokenizers import Tokenizer, models
+    from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
     made = Tokenizer(models.WordLevel({"[PAD]": 0, "[UNK]": 1, "a": 2, "[MASK]": 3}, unk_token="[UNK]"))
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="[PAD]", mask_token="[MASK]")
@@ -191,11 +190,15 @@ def _trained(cls: Any = None, trainer: Any = None, **arguments: Any) -> list[flo
     ids = torch.tensor([1, 5, 7, 9])
     with tempfile.TemporaryDirectory() as folder:
         settings = {"max_steps": 1, "report_to": [], "use_cpu": True, "disable_tqdm": True, "save_strategy": "no"}
-        loss = (trainer or Trainer)(
-            model=model,
-            args=TrainingArguments(folder, **{**settings, **arguments}),
-            train_dataset=[{"input_ids": ids, "labels": ids}],
-        ).train().training_loss
+        loss = (
+            (trainer or Trainer)(
+                model=model,
+                args=TrainingArguments(folder, **{**settings, **arguments}),
+                train_dataset=[{"input_ids": ids, "labels": ids}],
+            )
+            .train()
+            .training_loss
+        )
     return [loss, float(getattr(model, "enabled", 0))]
 
 
@@ -351,8 +354,16 @@ def _padded(pad: Any) -> torch.Tensor:
 def tokenizer_pads():
     from transformers import PreTrainedTokenizerBase
 
-    def pad(self, encoded_inputs, padding=True, max_length=None, pad_to_multiple_of=None, return_attention_mask=None,
-            return_tensors=None, verbose=True):
+    def pad(
+        self,
+        encoded_inputs,
+        padding=True,
+        max_length=None,
+        pad_to_multiple_of=None,
+        return_attention_mask=None,
+        return_tensors=None,
+        verbose=True,
+    ):
         how = {"pad_to_multiple_of": pad_to_multiple_of, "return_attention_mask": return_attention_mask}
         how["return_tensors"] = return_tensors
         return PreTrainedTokenizerBase.pad(self, encoded_inputs, padding, max_length, **how)
@@ -363,8 +374,17 @@ def tokenizer_pads():
 def tokenizer_pads_by_name():
     from transformers import PreTrainedTokenizerBase
 
-    def pad(self, encoded_inputs, *, padding=True, max_length=None, pad_to_multiple_of=None,
-            return_attention_mask=None, return_tensors=None, verbose=True):
+    def pad(
+        self,
+        encoded_inputs,
+        *,
+        padding=True,
+        max_length=None,
+        pad_to_multiple_of=None,
+        return_attention_mask=None,
+        return_tensors=None,
+        verbose=True,
+    ):
         return PreTrainedTokenizerBase.pad(self, encoded_inputs, padding, max_length, return_tensors=return_tensors)
 
     return _padded(pad)
@@ -374,8 +394,16 @@ def tokenizer_pads_decorated():
     from transformers import PreTrainedTokenizerBase
 
     @_timed
-    def pad(self, encoded_inputs, padding=True, max_length=None, pad_to_multiple_of=None, return_attention_mask=None,
-            return_tensors=None, verbose=True):
+    def pad(
+        self,
+        encoded_inputs,
+        padding=True,
+        max_length=None,
+        pad_to_multiple_of=None,
+        return_attention_mask=None,
+        return_tensors=None,
+        verbose=True,
+    ):
         return PreTrainedTokenizerBase.pad(self, encoded_inputs, padding, max_length, return_tensors=return_tensors)
 
     return _padded(pad)
@@ -394,8 +422,16 @@ def tokenizer_asked_for_a_side():
     """An override that knows no sides cannot obey: the error stays."""
     from transformers import PreTrainedTokenizerBase
 
-    def pad(self, encoded_inputs, padding=True, max_length=None, pad_to_multiple_of=None, return_attention_mask=None,
-            return_tensors=None, verbose=True):
+    def pad(
+        self,
+        encoded_inputs,
+        padding=True,
+        max_length=None,
+        pad_to_multiple_of=None,
+        return_attention_mask=None,
+        return_tensors=None,
+        verbose=True,
+    ):
         return PreTrainedTokenizerBase.pad(self, encoded_inputs, padding, max_length, return_tensors=return_tensors)
 
     return _slow(pad)(["a b a", "b"], padding=True, padding_side="left", return_tensors="pt")["input_ids"]
