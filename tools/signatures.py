@@ -165,7 +165,7 @@ def _signatures(body: Iterable[ast.stmt], owner: str) -> Iterator[tuple[str, Sig
 
 def _of_fields(definition: ast.ClassDef) -> Signature:
     """The signature of the constructor of a dataclass, without inherited fields."""
-    found = {}
+    found: dict[str, Parameter] = {}
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             if "ClassVar" in ast.unparse(statement.annotation):
@@ -422,11 +422,10 @@ def removed_rows(releases: Mapping[Version, Release]) -> Iterator[Row]:
             strictest = max((beside for _, beside in lacking), default="")
             places = {place for place, _ in lacking}
             every = sorted(version for versions in lacking.values() for version in versions)
-            if len(places) == 1:
+            if len(places) == 1:  # else the position depends on the release, and there is no row
                 allowed = value or str(having[-1][0].default)
-                yield Row(
-                    "removed", function, _specifier(every, sorted(releases)), parameter, *places, allowed, strictest
-                )
+                releases_of_row = _specifier(every, sorted(releases))
+                yield Row("removed", function, releases_of_row, parameter, places.pop(), allowed, strictest)
 
 
 def _specifier(broken: list[Version], every: list[Version]) -> str:

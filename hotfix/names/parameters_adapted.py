@@ -60,7 +60,7 @@ class Row(NamedTuple):
     beside: str = ""
     site: str = ""
     owner: str = ""
-    count: int = 0
+    count: int = 0  # type: ignore[assignment]  # the method of a tuple, which nothing calls here
 
     @property
     def method(self) -> str:
@@ -289,7 +289,7 @@ def _passes_everything_on(wrapper: Any) -> bool:
     It has no branches and no handlers, and does not change what it is given; so the call of the decorated function
     fails if its own arguments do not fit.
     """
-    if not isinstance(wrapper, FunctionType) or not any(map(_holds(wrapper.__wrapped__), wrapper.__closure__ or ())):
+    if not isinstance(wrapper, FunctionType) or not any(map(_holds(wrapper.__wrapped__), wrapper.__closure__ or ())):  # type: ignore[attr-defined]
         return False
     code = wrapper.__code__
     parameters = inspect.signature(wrapper, follow_wrapped=False).parameters.values()

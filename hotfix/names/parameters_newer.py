@@ -47,7 +47,7 @@ FIX = Fix(
     },
     errors=tuple(
         dict.fromkeys(
-            f"TypeError: …{row.method}() got an unexpected keyword argument '{row.parameter}'"
+            f"TypeError: ….{row.method}() got an unexpected keyword argument '{row.parameter}'"
             for rows in _SITES.values()
             for row in rows
         )

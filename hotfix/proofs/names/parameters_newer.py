@@ -93,7 +93,7 @@ def _checkpointed(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         ) -> None:
             super()._set_gradient_checkpointing(enable, gradient_checkpointing_func)
 
-    model = Own(small_llama(testbed).config)
+    model: Any = Own(small_llama(testbed).config)
     getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
     return {"checkpointed": torch.tensor(model.is_gradient_checkpointing)}
 
@@ -105,7 +105,7 @@ def _enabled(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         def gradient_checkpointing_enable(self, gradient_checkpointing_kwargs: Any = None) -> None:
             super().gradient_checkpointing_enable(gradient_checkpointing_kwargs)
 
-    model = Own(small_llama(testbed).config)
+    model: Any = Own(small_llama(testbed).config)
     getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
     return {"checkpointed": torch.tensor(model.is_gradient_checkpointing)}
 

@@ -36,6 +36,7 @@ def _unfinished(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 def _cache(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     model = small_llama(testbed)
     given: dict[str, Any] = {}
+    model.generation_config.use_cache = True
     model._prepare_cache_for_generation(model.generation_config, given, None, 1, 8, model.device)
     return {"cache": torch.tensor([type(given["past_key_values"]).__name__ == "DynamicCache"])}
 

@@ -191,31 +191,31 @@ def catching(function: Any) -> Any:
     return wrapper
 
 
-class Plain(library.Base):  # type: ignore[misc]
+class Plain(library.Base):
     def hook(self, inputs: Any, mask: Any = None) -> Any:
         return "own", inputs, mask
 
 
-class Decorated(library.Base):  # type: ignore[misc]
+class Decorated(library.Base):
     @passing
     def hook(self, inputs: Any, mask: Any = None) -> Any:
         return "own", inputs, mask
 
 
-class DecoratedTwice(library.Base):  # type: ignore[misc]
+class DecoratedTwice(library.Base):
     @passing
     @passing_with_self
     def hook(self, inputs: Any, mask: Any = None) -> Any:
         return "own", inputs, mask
 
 
-class Static(library.Base):  # type: ignore[misc]
+class Static(library.Base):
     @staticmethod
     def hook(inputs: Any, mask: Any = None) -> Any:
         return "own", inputs, mask
 
 
-class OfClass(library.Base):  # type: ignore[misc]
+class OfClass(library.Base):
     @classmethod
     def hook(cls, inputs: Any, mask: Any = None) -> Any:
         return "own", inputs, mask
@@ -225,12 +225,12 @@ class Inherited(Plain):
     pass
 
 
-class CallingSuper(library.Base):  # type: ignore[misc]
+class CallingSuper(library.Base):
     def hook(self, inputs: Any, mask: Any = None) -> Any:
         return ("own", *super().hook(inputs, mask)[1:3])
 
 
-class ByNameOnly(library.Base):  # type: ignore[misc]
+class ByNameOnly(library.Base):
     def hook(self, inputs: Any, *, mask: Any = None) -> Any:
         return "own", inputs, mask
 
@@ -257,38 +257,38 @@ def test_an_override_with_keyword_only_arguments_is_called_by_name() -> None:
     assert "positional" in ended(ByNameOnly().by_place)[0], "its own second position is missing as well"
 
 
-class Any_(library.Base):  # type: ignore[misc]
+class Any_(library.Base):
     def hook(self, *args: Any, **kwargs: Any) -> Any:
         return "own", args, kwargs
 
 
-class WithKeywords(library.Base):  # type: ignore[misc]
+class WithKeywords(library.Base):
     def hook(self, inputs: Any, mask: Any = None, *rest: Any, **kwargs: Any) -> Any:
         return "own", rest, kwargs
 
 
-class Newer(library.Base):  # type: ignore[misc]
+class Newer(library.Base):
     def hook(self, inputs: Any, mask: Any = None, offsets: Any = "none") -> Any:
         return "own", offsets
 
 
-class Filtered(library.Base):  # type: ignore[misc]
+class Filtered(library.Base):
     hook = filtering(Plain.hook)
 
 
-class Popped(library.Base):  # type: ignore[misc]
+class Popped(library.Base):
     hook = popping(Plain.hook)
 
 
-class Choosing(library.Base):  # type: ignore[misc]
+class Choosing(library.Base):
     hook = choosing(Plain.hook)
 
 
-class Catching(library.Base):  # type: ignore[misc]
+class Catching(library.Base):
     hook = catching(Plain.hook)
 
 
-class Counting(library.Base):  # type: ignore[misc]
+class Counting(library.Base):
     def hook(self, inputs: Any, mask: Any = None, offsets: Any = None, **kwargs: Any) -> Any:
         return "own", offsets, kwargs
 
@@ -304,7 +304,7 @@ def test_a_program_that_works_gets_what_the_library_passes(make: Any, way: str, 
     assert getattr(made, way)(offsets) == expected
 
 
-class OtherNames(library.Base):  # type: ignore[misc]
+class OtherNames(library.Base):
     def hook(self, mask: Any, inputs: Any = None) -> Any:
         return "own", inputs, mask
 
