@@ -238,6 +238,13 @@ def names(session: nox.Session) -> None:
 
 
 @nox.session
+def signatures(session: nox.Session) -> None:
+    """Write the table of changed signatures from the wheels, and the rows of the adapters; `-- --check` compares."""
+    session.install("-e", ".", "--group", "tools")
+    session.run("python", "-m", "tools.signatures", *session.posargs)
+
+
+@nox.session
 def matrix(session: nox.Session) -> None:
     """Every fix's case on every release; `nox -s matrix -- --fix ID --release R` for a part of it."""
     install_testbed(session)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _CATALOG = "<!-- catalog -->"
-_TABLES = ("names.md", "working.md", "deviations.md", "reading.md", "remote-code.md")
+_TABLES = ("names.md", "signatures.md", "working.md", "deviations.md", "reading.md", "remote-code.md")
 _catalog: list[str] = []  # the HTML, for the page that is rendered later
 
 
