@@ -343,7 +343,7 @@ def page(results: dict[str, Any]) -> str:
         "without hotfix, with hotfix, and with `HOTFIX_OPTIN=removed-names`, and prints facts: losses, weights,",
         "tokens, files, warnings. All of them have to be equal, bit for bit. `nox -s working` runs them again.",
         "",
-        "*repaired* counts the functions that hotfix had repaired in that process. Where a silent bug strikes the",
+        "*repaired* counts the functions that hotfix had repaired in that process. Where a silent bug is triggered the",
         "program, its numbers are wrong without hotfix; the table names the fix. With that one skipped, all is equal:",
         "",
         *(f"- `{fix}`: {reason}." for fix, reason in STRUCK.items()),

@@ -176,7 +176,8 @@ class Report:
         idle = Counter(row.word for row in rows if row.idle)
         if idle:
             kinds = ", ".join(f"{count} {word}" for word, count in idle.items())
-            sentences.append(f"There is nothing to do for {sum(idle.values())} fixes ({kinds}); --all lists them.")
+            fixes = tables.counted(sum(idle.values()), "fix")
+            sentences.append(f"There is nothing to do for {fixes} ({kinds}); --all lists them.")
         if more:
             kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
             sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")

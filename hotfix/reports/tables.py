@@ -129,7 +129,7 @@ def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome],
         f"<p><b>{escape(headline)}</b></p>"
         + _html_table(COLUMNS, [row.cells() for row in rows])
         + "".join(f"<p>{escape(note)}</p>" for note in notes)
-        + f"<details><summary>{len(outcomes)} targets</summary>"
+        + f"<details><summary>{counted(len(outcomes), 'target')}</summary>"
         + _html_table(TARGET_COLUMNS, [target_cells(outcome) for outcome in outcomes])
         + "</details>"
     )
@@ -244,6 +244,11 @@ def rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], cut_to: in
     return table
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 bug``, ``2 bugs``, ``1 more process``, ``3 more processes``."""
+    return f"{number:,} {noun}{'' if number == 1 else 'es' if noun.endswith(('s', 'sh', 'x')) else 's'}"
+
+
 def model_of(target: str) -> str:
     """A short name for the place of a target: the model, or else the module."""
     parts = target.partition(":")[0].split(".")
@@ -308,7 +313,7 @@ def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> s
     if len(same) == 1 or len({outcome.reason for outcome in same}) == 1:
         return speaker.reason
     if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
-        return f"None of its {len(outcomes)} targets is in what is installed."
+        return f"The installed release has none of its {counted(len(outcomes), 'target')}."
     return f"{speaker.reason} The same holds for {len(same) - 1} more."
 
 
