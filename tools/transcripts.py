@@ -254,6 +254,7 @@ def _environment(here: Path, story: Story) -> dict[str, str]:
     (here / "work").mkdir()
     subprocess.run(["git", "clone", "-q", str(ROOT), str(here / "work" / "hotfix")], check=True)
     for name, text in story.files.items():
+        (here / "work" / name).parent.mkdir(parents=True, exist_ok=True)
         (here / "work" / name).write_text(text, encoding="utf-8")
     venv.create(here / "env", with_pip=True)
     # What the user has installed: this interpreter's packages, without hotfix.

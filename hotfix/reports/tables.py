@@ -313,7 +313,7 @@ def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> s
     if len(same) == 1 or len({outcome.reason for outcome in same}) == 1:
         return speaker.reason
     if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
-        return f"The installed release has none of its {counted(len(outcomes), 'target')}."
+        return f"The installed release has none of the {len(outcomes)} functions and names that it repairs."
     return f"{speaker.reason} The same holds for {len(same) - 1} more."
 
 
