@@ -66,13 +66,11 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     out = screen.Screen()
     if not matches:
-        what = (
-            f"No known bug is in a model or module like {chosen.model!r}"
-            if chosen.model
-            else "No known bug is like that"
-        )
-        more = "" if chosen.all else " that hotfix repairs; --all looks at the others as well"
-        out.line(f"{what}{more}.")
+        where = f" in a model or module like {chosen.model!r}" if chosen.model else ""
+        if chosen.all:
+            out.line(f"No known bug{where} matches.")
+        else:
+            out.line(f"No bug that hotfix repairs{where} matches; --all includes those that it does not repair.")
     elif out.width is None:
         rows = [(bug.id, bug.kind, bug.cure(), ", ".join(map(str, bug.fixed_in)) or "-", bug.title) for bug in matches]
         out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows)

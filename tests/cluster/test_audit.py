@@ -47,10 +47,8 @@ def test_the_table_is_over_all_processes(trained):
     done = trained()
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("done") == 3
-    assert (
-        "1 of 1 known bug in the modules that this run imported was triggered (transformers 0.0.1, 3 processes, 2 ranks)."
-        in done.stdout
-    )
+    assert "1 of 1 known bug in the modules that this run imported was triggered (" in done.stdout
+    assert "(transformers 0.0.1, 3 processes, 2 ranks)" in done.stdout
     (row,) = [line.split("  ") for line in done.stdout.splitlines() if line.startswith("triggered")]
     row = [cell.strip() for cell in row if cell.strip()]
     assert row[:3] == ["triggered", "toy-fixes:toy", "4 of 4 calls of answer, rank 0-1"]

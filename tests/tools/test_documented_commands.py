@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,7 +62,7 @@ WITH_COMMANDS = [page for page in PAGES if page.name not in ELSEWHERE and comman
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A user's environment with transformers and without hotfix; its working folder has the clone and the files."""
     here = tmp_path_factory.mktemp("user")
     made = transcripts._environment(
@@ -82,7 +80,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
     made.update(HOME=str(home), GITHUB_STEP_SUMMARY=str(here / "summary.md"), CUDA_VISIBLE_DEVICES="", WORK=str(work))
     # What the first command of README installs, for the pages that begin with another.
     _run("pip install './hotfix[cli]'", made)
-    yield made
+    return made
 
 
 def _run(command: str, environment: dict[str, str]) -> str:

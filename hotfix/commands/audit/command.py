@@ -17,7 +17,7 @@ from typing import Any, Optional
 
 from .. import CommandError, launch
 
-HELP = "list the known bugs that were triggered in a run: of a command, or by the files that a run left"
+HELP = "list the known bugs that a run triggered"
 
 EXAMPLES = (
     "hotfix audit -- torchrun --nproc-per-node 8 train.py",
@@ -61,7 +61,11 @@ def run(chosen: argparse.Namespace) -> int:
     for name, value in vars(options).items():
         setattr(chosen, name, value or getattr(chosen, name))
     if left:
-        raise CommandError(f"{left[0]}: nothing may follow the path; put a command behind --: hotfix audit -- …")
+        import shlex
+
+        raise CommandError(
+            f"{left[0]}: nothing may follow a path; a command follows --: hotfix audit -- {shlex.join(words)}"
+        )
     from . import from_files
 
     return from_files.audit(Path(words[0]), chosen)

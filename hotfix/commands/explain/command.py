@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .name_history import Age
     from .removed_names import Restored
 
-HELP = "print the report of a bug: symptom, cause, releases, repair and proof; find it by its error message"
+HELP = "print the report of a bug, found by its id or its error message"
 EXAMPLES = (
     "hotfix explain flash-rotary-dtype",
     "hotfix explain --error 'Input and cos/sin must have the same dtype'",
@@ -33,7 +33,9 @@ _MOST = 64 * 1024 * 1024  # bytes of stdin
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", nargs="?", help="id of the bug, or - to read a traceback from stdin")
+    parser.add_argument(
+        "id", nargs="*", help="id of the bug, - to read a traceback from stdin, or the words of a message"
+    )
     parser.add_argument("--error", metavar="TEXT", help="find the bug by this error message or description")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -42,16 +44,18 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the command; the status is 1 if an error message belongs to no known bug of this environment."""
     from .. import CommandError, bugs, screen
 
-    if (chosen.id is None) == (chosen.error is None):
+    if not chosen.id and chosen.error is None:
         raise CommandError("explain needs one of these: the id of a bug, --error TEXT, or - with a traceback on stdin")
-    if chosen.id is not None and chosen.id != "-":
-        bug = bugs.named(chosen.id)
+    words = " ".join(chosen.id)
+    if chosen.error is None and words != "-" and " " not in words.strip():
+        bug = bugs.named(words)
         if chosen.json:
             screen.print_json(_facts(bug))
         else:
             _print(screen.Screen(), bug)
         return 0
-    text = chosen.error if chosen.error is not None else _end_of_stdin()
+    # Words without quotes are parts of one message.
+    text = _end_of_stdin() if words == "-" and chosen.error is None else f"{chosen.error or ''} {words}"
     if not text.strip():
         raise CommandError("the error message is empty; pass it with --error TEXT, or pipe a traceback to `explain -`")
     answer = answer_to(text)
@@ -150,7 +154,7 @@ def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
         row = of_fix(entry).rows()[0]
         has = row.verdict in (Verdict.BROKEN, Verdict.FOREIGN) or (row.verdict is Verdict.UNKNOWN and not row.harmless)
         known = package not in (bugs.PACKAGE,) or installed.find_spec(package) is not None
-        return has if known else None, f"{row.verdict.value}: {row.reason}"
+        return has if known else None, f"{row.verdict.value}. {row.reason}"
     release = _release()
     if release is None:
         return None, f"{bugs.PACKAGE} is not installed."
@@ -197,6 +201,8 @@ def _print_answer(out: Screen, answer: Answer) -> None:
 
 def _print_nearest(out: Screen, near: Sequence[Match]) -> None:
     out.line("No known bug has this message.")
+    if not near:
+        out.line("`hotfix list WORD...` searches titles, messages and functions of all bugs that hotfix repairs.")
     for match in near[:1]:
         has, sentence = is_in_force(match.bug)
         out.line(f"The nearest is {match.bug.id}: {match.bug.title}.")

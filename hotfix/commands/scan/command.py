@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from .affected import Scan
     from .settings import ProjectSettings
 
-HELP = "list the known bugs of a requirements file, a lock file, a bill of materials or an environment"
+HELP = "list the known bugs of pins, of a lock file or of an environment"
 EXAMPLES = (
     "hotfix scan .",
     "hotfix scan requirements.txt",
+    "hotfix scan transformers==4.49.0",
     "hotfix scan uv.lock --fail-on silent",
     "hotfix scan environment.yml --format sarif > hotfix.sarif",
     "pip freeze | hotfix scan -",
@@ -32,7 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         default=["."],
         metavar="FILE",
-        help="file, folder of a project or of an environment, or - for pip freeze or pip list (default: .)",
+        help="file, folder of a project or of an environment, a requirement such as transformers==4.49.0, or - for "
+        "pip freeze or pip list (default: .)",
     )
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")

@@ -49,6 +49,8 @@ def print_sarif(scans: Sequence[Scan]) -> None:
 
 def heading(scan: Scan) -> str:
     """The result in one line."""
+    if not scan.taken:
+        return f"{scan.source}: {counted(scan.files, 'file')}, and none takes a name from transformers"
     needed = sum(finding.is_needed for finding in scan.findings)
     where = f"{scan.taking} of {counted(scan.files, 'file')}"
     read = f"{scan.source}: {counted(scan.taken, 'name')} from transformers in {where}"
