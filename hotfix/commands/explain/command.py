@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
@@ -27,6 +28,9 @@ EXAMPLES = (
     "python train.py 2>&1 | tail -40 | hotfix explain -",
 )
 _NAMED = 3
+_LINES = 32  # of a report with a table, besides its headings and the prompt
+_BROKEN_IN = ("broken in", "where")
+_MARGIN = 16  # columns of a report that its names take
 _KEPT = 1024 * 1024  # bytes at the end of stdin; a traceback has a thousandth of that
 _MOST = 64 * 1024 * 1024  # bytes of stdin
 
@@ -37,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "id", nargs="*", help="id of the bug, - to read a traceback from stdin, or the words of a message"
     )
     parser.add_argument("--error", metavar="TEXT", help="find the bug by this error message or description")
+    parser.add_argument("--all", action="store_true", help="print the whole table of releases, also past one screen")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -52,7 +57,7 @@ def run(chosen: argparse.Namespace) -> int:
         if chosen.json:
             screen.print_json(_facts(bug))
         else:
-            _print(screen.Screen(), bug)
+            _print(screen.Screen(), bug, chosen.all)
         return 0
     # Words without quotes are parts of one message.
     text = _end_of_stdin() if words == "-" and chosen.error is None else f"{chosen.error or ''} {words}"
@@ -255,8 +260,9 @@ def _facts(bug: Bug) -> dict[str, Any]:
     return facts
 
 
-def _print(out: Screen, bug: Bug) -> None:
+def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
     from ... import proofs
+    from ...reports.tables import counted, has_room
     from .. import bugs
 
     entry = _entry(bug)
@@ -276,14 +282,10 @@ def _print(out: Screen, bug: Bug) -> None:
         rows.append(("Fixed in", ", ".join(map(str, bug.fixed_in))))
     if entry:
         known = _evidence(entry)
-        proof = (
-            "a case runs it: hotfix verify " + bug.id
-            if proofs.exists(entry.module, entry.load())
-            else "none on this node"
-        )
-        of = f"{known['targets']} function{'' if known['targets'] == 1 else 's'}"
-        rows.append(("Evidence", f"{known['broken']} broken and {known['fixed']} good sources of {of}"))
-        rows.append(("Proof", proof))
+        of = counted(known["targets"], "function")
+        sources = f"{known['broken']} broken and {known['fixed']} good sources of {of}"
+        verify = f"; `hotfix verify {bug.id}`" if proofs.exists(entry.module, entry.load()) else ""
+        rows.append(("Evidence", f"{sources}{verify}"))
     if bug.why_not:
         rows.append(("Not repaired", bug.why_not))
     if bug.optin and entry and entry.load().optin:
@@ -300,8 +302,14 @@ def _print(out: Screen, bug: Bug) -> None:
         out.line(f'    import os; os.environ["HOTFIX_OPTIN"] = "{bug.id}"')
         out.line("    import hotfix.auto")
     if entry and "table below" in report.get("Releases", ""):
+        table = _releases(entry)
+        height = sum(len(textwrap.wrap(text, (out.width or 80) - _MARGIN)) for _, text in rows)
+        lines = 1 if out.width is None or has_room(_BROKEN_IN, table, out.width) else 2
+        most = len(table) if whole or out.width is None else max((_LINES - height - 5 * bug.optin) // lines, 2)
         out.line()
-        out.table(("broken in", "where"), _releases(entry))
+        out.table(_BROKEN_IN, table[:most], cut=not whole)
+        if most < len(table):
+            out.line(f"And {counted(len(table) - most, 'more row')}; --all prints them.")
 
 
 def _row(bug: Bug) -> tuple[str, str, str, str]:

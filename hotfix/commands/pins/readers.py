@@ -42,7 +42,7 @@ LIMIT_TOML = 4 * 1024 * 1024  # bytes; tomllib takes a second for each megabyte
 HEAVIEST = 256 * 1024 * 1024  # bytes in memory of the objects in a file of JSON
 LIMIT_YAML = 256 * 1024  # bytes; PyYAML takes a minute for the other limit
 LIMIT_LOCK = 2 * 1024 * 1024  # bytes of a conda-lock.yml, which is read in some seconds
-_REQUIREMENT = re.compile(r"[A-Za-z][\w.-]*(?:\[[\w.,-]*\])?\s*(?:[=!<>~]=|[<>])")
+_REQUIREMENT = re.compile(r"[A-Za-z][\w.-]*(?:\[[\w.,-]*\])?\s*(?:[=!<>~]=|[<>])|transformers$")
 _DEPTH = 20  # of files that include each other
 _LINES = 200_000  # of requirements files, with all that they include; many of them are hashes
 _REQUIREMENTS = 20_000
