@@ -138,7 +138,7 @@ def test_explain_says_what_is_here(folders):
         facts = rows(done.stdout)
         assert done.status == 0
         assert {"Kind", "Symptom", "Cause", "Releases", "Upstream", "Repair", "Evidence"} <= facts.keys()
-        assert facts["This"][2] == f"{verdict}:"
+        assert facts["This"][2] == f"{verdict}."
     assert hotfix("explain", ROTARY, path=path, terminal=True).text.startswith(f"{ROTARY}: ")
 
 

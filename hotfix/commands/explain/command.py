@@ -29,6 +29,7 @@ EXAMPLES = (
 )
 _NAMED = 3
 _LINES = 32  # of a report with a table, besides its headings and the prompt
+_FEWEST = 3  # rows of a table
 _BROKEN_IN = ("broken in", "where")
 _MARGIN = 16  # columns of a report that its names take
 _KEPT = 1024 * 1024  # bytes at the end of stdin; a traceback has a thousandth of that
@@ -305,7 +306,10 @@ def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
         table = _releases(entry)
         height = sum(len(textwrap.wrap(text, (out.width or 80) - _MARGIN)) for _, text in rows)
         lines = 1 if out.width is None or has_room(_BROKEN_IN, table, out.width) else 2
-        most = len(table) if whole or out.width is None else max((_LINES - height - 5 * bug.optin) // lines, 2)
+        most = len(table) if whole or out.width is None else (_LINES - height - 5 * bug.optin) // lines
+        if most < min(_FEWEST, len(table)):
+            out.line(f"Its table of releases has {counted(len(table), 'row')}; --all prints it.")
+            return
         out.line()
         out.table(_BROKEN_IN, table[:most], cut=not whole)
         if most < len(table):
