@@ -185,10 +185,15 @@ def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
         return "\n".join(shortened(line, width) for line in plain_table([columns, *rows]).splitlines())
     lines = []
     for row in rows:
-        lines += wrap(", ".join((f"{row[0]}: {row[1]}", *row[2:-1])) if len(row) > 2 else row[0], width) or [""]
+        lines += _wrapped(", ".join((f"{row[0]}: {row[1]}", *row[2:-1])) if len(row) > 2 else row[0], width) or [""]
         last = "  " + " ".join(row[-1].split())
-        lines += [shortened(last, width)] if cut else wrap(last, width, subsequent_indent="  ")
+        lines += [shortened(last, width)] if cut else _wrapped(last, width, "  ")
     return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of a text; ids and options are not broken at their hyphens."""
+    return wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def shortened(line: str, width: int) -> str:
@@ -221,7 +226,7 @@ def rich_stack(rows: Iterable[Sequence[str]], width: int, cut: bool = False) -> 
             first.append(", " if number else ": ")
             first.append(cell, style=STYLES.get(cell.partition(" ")[0], ""))
         last = "  " + " ".join(row[-1].split())
-        folded = [shortened(last, width)] if cut else wrap(last, width, subsequent_indent="  ")
+        folded = [shortened(last, width)] if cut else _wrapped(last, width, "  ")
         lines += [first, *map(Text, folded)]
     return Group(*lines)
 

@@ -40,7 +40,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail", action="store_true", help="exit with status 1 unless it is certain that no bug was triggered"
     )
-    parser.add_argument("--all", action="store_true", help="also list bugs that raise an error when they are triggered")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="list all bugs, also those that raise an error when they are triggered, with all the evidence",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON; the output of the command goes to stderr")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from packaging.version import InvalidVersion, Version
 
@@ -25,6 +25,9 @@ from .. import bugs
 from ..bugs import PACKAGE, Bug
 from . import run_folder
 from .run_folder import Release, Run
+
+if TYPE_CHECKING:
+    from ..screen import Screen
 
 
 class Group(str, Enum):
@@ -138,7 +141,7 @@ def audit(path: Path, chosen: argparse.Namespace) -> int:
 
         print_json(audit.to_dict())
     else:
-        _show(audit)
+        _show(audit, getattr(chosen, "all", False))
     return int(bool(chosen.fail and any(finding.group is not Group.EXCLUDED for finding in audit.findings)))
 
 
@@ -384,6 +387,9 @@ def _trigger(bug: Bug) -> Optional[Trigger]:
 # ----------------------------------------------------------------------------------------------------------------------
 # Below: printing.
 
+_LINES = 26  # of one screen for the facts and one table of bugs
+_MARGIN = 24  # columns that the names of the facts take
+_NAMED = 5
 _HEADINGS = {
     Group.MET: "Probably triggered, since the files show that the condition was met:",
     Group.OPEN: "Possibly triggered; the files do not show whether the condition was met:",
@@ -391,7 +397,7 @@ _HEADINGS = {
 }
 
 
-def _show(audit: Audit) -> None:
+def _show(audit: Audit, whole: bool) -> None:
     from ..screen import Screen
 
     screen = Screen()
@@ -408,18 +414,42 @@ def _show(audit: Audit) -> None:
         if not members:
             continue
         screen.line()
-        screen.line(heading, "bold")
-        if group is Group.EXCLUDED:
-            excluded = [(finding.bug.id, finding.when or finding.bug.title, _reasons(finding)) for finding in members]
-            screen.table(("bug", "triggered when", "evidence"), excluded)
+        if whole or screen.width is None:
+            screen.line(heading, "bold")
+            _print_group(screen, group, members)
+        elif group is Group.EXCLUDED:
+            screen.line(f"{heading} {_shown_ids(members)}.")
         else:
-            rows = [(finding.bug.id, _condition(finding), _reasons(finding), finding.bug.cure()) for finding in members]
-            screen.table(("bug", "triggered when", "evidence", "hotfix"), rows)
+            room = _LINES - sum(max(1, len(value) // (screen.width - _MARGIN) + 1) for _, value in facts)
+            shown = members[: max(room // 2, 2)]
+            screen.line(heading, "bold")
+            rows = [(finding.bug.id, finding.bug.cure(), _condition(finding)) for finding in shown]
+            screen.table(("bug", "hotfix", "triggered when"), rows, cut=True)
+            if len(shown) < len(members):
+                screen.line(
+                    f"And {counted(len(members) - len(shown), 'more bug')}; --all lists all, with the evidence."
+                )
     for note in audit.notes:
         screen.line()
         screen.line(f"Note: {note}.")
     screen.line()
     screen.line(_summary(audit), "bold")
+
+
+def _print_group(screen: Screen, group: Group, members: Sequence[PossibleBug]) -> None:
+    """Print all bugs of a group, with the evidence."""
+    if group is Group.EXCLUDED:
+        excluded = [(finding.bug.id, finding.when or finding.bug.title, _reasons(finding)) for finding in members]
+        screen.table(("bug", "triggered when", "evidence"), excluded)
+    else:
+        rows = [(finding.bug.id, _condition(finding), _reasons(finding), finding.bug.cure()) for finding in members]
+        screen.table(("bug", "triggered when", "evidence", "hotfix"), rows)
+
+
+def _shown_ids(members: Sequence[PossibleBug]) -> str:
+    ids = [finding.bug.id for finding in members]
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return ", ".join(ids[:_NAMED]) + more
 
 
 def _named(releases: Sequence[Release]) -> Iterator[str]:

@@ -292,19 +292,20 @@ def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
     if bug.optin and entry and entry.load().optin:
         rows.append(("Off by default", f"because {entry.load().optin}."))
     rows.append(("This node", is_in_force(bug)[1]))
-    rows.append(("What to do", _advice(bug)))
+    if not bug.optin:  # below, there is what switches it on
+        rows.append(("What to do", _advice(bug)))
     if _neighbours(bug):
         rows.append(("Or else", f"{_neighbours(bug)}, with which it does not show."))
     out.facts([(name, text.replace("``", "`")) for name, text in rows])
     if bug.optin:
         out.line()
-        out.line("Switch it on with the first line, or write the others at the top of the program:")
+        out.line("Off by default. Switch it on with the first line, or write the others at the top:")
         out.line(f"    HOTFIX_OPTIN={bug.id} hotfix run -- python train.py")
         out.line(f'    import os; os.environ["HOTFIX_OPTIN"] = "{bug.id}"')
         out.line("    import hotfix.auto")
     if entry and "table below" in report.get("Releases", ""):
         table = _releases(entry)
-        height = sum(len(textwrap.wrap(text, (out.width or 80) - _MARGIN)) for _, text in rows)
+        height = sum(len(textwrap.wrap(text, (out.width or 80) - _MARGIN, break_on_hyphens=False)) for _, text in rows)
         lines = 1 if out.width is None or has_room(_BROKEN_IN, table, out.width) else 2
         most = len(table) if whole or out.width is None else (_LINES - height - 5 * bug.optin) // lines
         if most < min(_FEWEST, len(table)):

@@ -156,7 +156,7 @@ def read(source: str, python: str = "") -> Pins:
         if path.is_dir():
             return _of_folder(path)
         if _REQUIREMENT.match(source) and not path.exists():
-            pins = Pins("the requirement")
+            pins = Pins(source)
             _Requirements(pins, markers, numbered=False).lines(source, Path(), pins.source)
             return pins
         text = _text(_bytes(path), source)

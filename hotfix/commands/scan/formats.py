@@ -98,7 +98,7 @@ def _print_rest(out: screen.Screen, scan: Scan, rest: Sequence[PinnedBug], whole
 
 def _height(out: screen.Screen, text: str) -> int:
     """The number of lines that a paragraph takes."""
-    return 1 if out.width is None else max(1, len(textwrap.wrap(text, out.width)))
+    return 1 if out.width is None else max(1, len(textwrap.wrap(text, out.width, break_on_hyphens=False)))
 
 
 def _fitting(rows: Sequence[tuple[str, ...]], width: int, share: int) -> int:
@@ -153,12 +153,18 @@ def heading(scan: Scan) -> str:
     """The result in one line."""
     if not scan.asked:
         return f"{scan.source}: nothing to judge"
+    where = scan.where or scan.source
+    place = "" if _parts(where) == _parts(scan.asked) else f"{where}: "  # nothing before a requirement itself
     if not scan.examined:
-        return f"{scan.where}: {scan.asked}: not judged"
+        return f"{place}{scan.asked}: not judged"
     repaired = sum(finding.bug.repaired for finding in scan.findings)
     count = f"{counted(len(scan.findings), 'known bug')}, {repaired} of them repaired by hotfix"
     breadth = "" if scan.pinned or not scan.allowed else f" (any of {counted(scan.allowed, 'release')})"
-    return f"{scan.where or scan.source}: {scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
+    return f"{place}{scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
+
+
+def _parts(requirement: str) -> set[str]:
+    return set(re.split(r"[\s,]+", requirement.removeprefix(bugs.PACKAGE).strip()))
 
 
 def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
