@@ -126,7 +126,7 @@ def _release(text: str) -> Optional[Version]:
 
 
 def _text(bug: Bug) -> str:
-    return " ".join((bug.id, bug.kind, bug.title, *bug.errors, *bug.names, *bug.where)).lower()
+    return " ".join((bug.id, bug.kind, bug.title, *bug.errors, *bug.names, *bug.where, *bug.refs)).lower()
 
 
 def _is_about(model: str, where: str) -> bool:

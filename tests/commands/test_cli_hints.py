@@ -65,3 +65,17 @@ def test_a_message_that_nothing_is_like_leads_to_the_list():
     done = hotfix("explain", "--error", "hello")
     assert done.status == 1
     assert "hotfix list" in done.stdout
+
+
+def test_a_thread_names_its_bug():
+    report = hotfix("explain", "flash-rotary-dtype").stdout
+    for thread in ("#36065", "transformers#36065", "https://github.com/huggingface/transformers/pull/36065"):
+        assert hotfix("explain", thread).stdout == report
+    assert "flash-rotary-dtype" in hotfix("list", "36065").stdout
+    assert "no known bug is about #1" in hotfix("explain", "#1").stderr
+
+
+def test_the_options_of_pip_are_understood(tmp_path):
+    (tmp_path / "requirements.txt").write_text("transformers==4.49.0\n")
+    scanned = hotfix("scan", "requirements.txt", cwd=tmp_path).stdout
+    assert hotfix("scan", "-r", "requirements.txt", cwd=tmp_path).stdout == scanned

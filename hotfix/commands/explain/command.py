@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ EXAMPLES = (
     "python train.py 2>&1 | tail -40 | hotfix explain -",
 )
 _NAMED = 3
+_THREAD = re.compile(r"(?:https://github\.com/[\w./-]+/(?:issues|pull)/|[\w./-]*#)(\d+)(?:[#?].*)?")
 _LINES = 32  # of a report with a table, besides its headings and the prompt
 _FEWEST = 3  # rows of a table
 _BROKEN_IN = ("broken in", "where")
@@ -39,7 +41,9 @@ _MOST = 64 * 1024 * 1024  # bytes of stdin
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "id", nargs="*", help="id of the bug, - to read a traceback from stdin, or the words of a message"
+        "id",
+        nargs="*",
+        help="id of the bug, its issue (#36065 or the address), - to read a traceback from stdin, or words",
     )
     parser.add_argument("--error", metavar="TEXT", help="find the bug by this error message or description")
     parser.add_argument("--all", action="store_true", help="print the whole table of releases, also past one screen")
@@ -53,6 +57,15 @@ def run(chosen: argparse.Namespace) -> int:
     if not chosen.id and chosen.error is None:
         raise CommandError("explain needs one of these: the id of a bug, --error TEXT, or - with a traceback on stdin")
     words = " ".join(chosen.id)
+    thread = _THREAD.fullmatch(words)
+    if chosen.error is None and thread:
+        about = [bug for bug in bugs.known().values() if any(ref.endswith(f"#{thread[1]}") for ref in bug.refs)]
+        if len(about) != 1:
+            ids = ", ".join(bug.id for bug in about)
+            raise CommandError(
+                f"several bugs are about #{thread[1]}: {ids}" if about else f"no known bug is about #{thread[1]}"
+            )
+        words = about[0].id
     if chosen.error is None and words != "-" and " " not in words.strip():
         bug = bugs.named(words)
         if chosen.json:
