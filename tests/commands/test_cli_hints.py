@@ -72,7 +72,7 @@ def test_a_thread_names_its_bug():
     for thread in ("#36065", "transformers#36065", "https://github.com/huggingface/transformers/pull/36065"):
         assert hotfix("explain", thread).stdout == report
     assert "flash-rotary-dtype" in hotfix("list", "36065").stdout
-    assert "no known bug is about #1" in hotfix("explain", "#1").stderr
+    assert "no known bug is about #99999999" in hotfix("explain", "#99999999").stderr
 
 
 def test_the_options_of_pip_are_understood(tmp_path):
