@@ -27,7 +27,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
     At the beginning of training: `hotfix.assert_uniform`, one log line, and ``hotfix_digest`` in the configuration of
     the Weights & Biases run, if there is one. At each save: ``hotfix.lock`` in the checkpoint, for
     ``hotfix lock --check CHECKPOINT/hotfix.lock``. At the end, if calls are counted (``HOTFIX_MODE=observe``,
-    ``HOTFIX_COUNT=1``): the counts, and ``hotfix/struck/FIX`` in the summary of the run.
+    ``HOTFIX_COUNT=1``): the counts, and ``hotfix/triggered/FIX`` in the summary of the run.
 
     Args:
         check_checkpoint: whether to compare this process, at the beginning of training, with the lock file of the
@@ -59,10 +59,10 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
         self.observed = session.current().report().observed  # a guard has checked, and checks again at exit
         run = getattr(sys.modules.get("wandb"), "run", None)
         if run is not None and state.is_world_process_zero and self.observed:
-            struck = {count.fix: 0 for count in self.observed}
+            triggered = {count.fix: 0 for count in self.observed}
             for count in self.observed:
-                struck[count.fix] += count.struck
-            run.summary.update({f"hotfix/struck/{fix}": number for fix, number in struck.items()})
+                triggered[count.fix] += count.struck
+            run.summary.update({f"hotfix/triggered/{fix}": number for fix, number in triggered.items()})
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Write a lock file into the checkpoint."""

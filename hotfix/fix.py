@@ -228,8 +228,7 @@ class Fix:
         """Add the decorated function or class under a name that the release lacks.
 
         It never replaces anything: if the release has the name, nothing happens. For pickle, ``repr`` and
-            ``__module__``,
-        the object belongs to the module that it was added to.
+        ``__module__``, the object belongs to the module that it was added to.
 
         Args:
             targets: ``module:name``, ``module:Class.name`` or ``module:DICT['name']``, or a pair of that and the
@@ -288,8 +287,7 @@ class Fix:
         """Convert input to the form that this release understands, before the release interprets it.
 
         The decorated function takes the input and returns the object that the release sees instead: the same object if
-            the
-        release understands it. It may act only on input that the release would refuse or misread, and logs the
+        the release understands it. It may act only on input that the release would refuse or misread, and logs the
         conversion itself; the installation of the converter is not logged. The converter is a semantic patch (`edits`):
         a call after the statement that reads the value, or before the statement that interprets it.
 

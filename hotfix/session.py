@@ -106,7 +106,7 @@ class Session:
             with self._lock:
                 if self._repairs is None:
                     self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
-                    line = summary.LineAtExit(log, self._repairs.ledger.repaired, self._names_received)
+                    line = summary.LineAtExit(log, self._repairs.ledger, self._names_received)
                     log.on_detail = line.expect
                     asked.on_first(line.expect)
         return self._repairs

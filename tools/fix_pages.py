@@ -57,6 +57,21 @@ def pages(source: Source) -> Iterator[tuple[str, str]]:
         yield f"{FOLDER}/{fix.id}.md", "\n".join(_page(module, fix, source)) + "\n"
 
 
+def messages() -> str:
+    """The declared messages of all bugs, for ``docs/search-messages.js``, as JSON."""
+    rows = [
+        {
+            "id": bug.id,
+            "title": _plain(bug.title),
+            "page": f"{FOLDER}/{bug.id}/" if bug.repaired else f"{FOLDER}/#bug-{bug.id}",
+            "messages": [*bug.errors, *bug.names],
+        }
+        for bug in bugs.known().values()
+        if bug.errors or bug.names
+    ]
+    return json.dumps(rows, ensure_ascii=False)
+
+
 def with_links_to_pages(markdown: str) -> str:
     """The Markdown of another page, with links to reports on the one page of all fixes turned to the fix's own page."""
     markdown = re.sub(r"\]\(fixes\.md#([\w-]+)\)", rf"]({FOLDER}/\1.md)", markdown)

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: builds the page of the matrix, the list of bugs and a page for each fix with the site."""
+"""A hook of mkdocs: builds the page of the matrix, the list of bugs, a page for each fix and the messages."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def on_files(files: Any, *, config: Any) -> Any:
     files.append(File.generated(config, "matrix.html", content=text))
     for path, markdown in fix_pages.pages(source):
         files.append(File.generated(config, path, content=markdown))
+    files.append(File.generated(config, f"{fix_pages.FOLDER}/messages.json", content=fix_pages.messages()))
     _catalog[:] = [fix_pages.catalog(source)]
     return files
 

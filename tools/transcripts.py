@@ -76,6 +76,7 @@ class Story(NamedTuple):
         packages: transformers, and what is installed with it.
         files: by name, and their text; the user's own.
         steps: the commands, in order.
+        thought: where a reader stops to think, and the answer.
         installed: whether hotfix is there from the start.
     """
 
@@ -84,6 +85,7 @@ class Story(NamedTuple):
     packages: tuple[str, ...]
     files: Mapping[str, str]
     steps: tuple[Step, ...]
+    thought: str = ""
     installed: bool = True
 
 
@@ -124,6 +126,8 @@ STORIES = (
                 "Each repair has a line of its own in the log, at the moment it is made.",
             ),
         ),
+        "`hotfix status` calls the bugs broken and pending, although nothing is wrong with the installation: they stay "
+        "until a program starts with hotfix, as the sentence below the list says.",
         installed=False,
     ),
     Story(
@@ -136,6 +140,7 @@ STORIES = (
             Step("python train.py 2>&1 | hotfix explain -"),
             Step("hotfix run -- python train.py"),
         ),
+        "The report is longer than the answer: its last row, what to do, is the one to read first.",
     ),
     Story(
         "I have this lock file",
@@ -151,6 +156,8 @@ STORIES = (
                 "In a continuous integration job, the exit status is what counts.",
             ),
         ),
+        "Two releases are offered, and both have other bugs. hotfix cannot know which bugs a program meets, so the "
+        "reader decides: `hotfix audit` shows which bugs a run triggers.",
     ),
     Story(
         "Was my run affected?",
@@ -162,6 +169,7 @@ STORIES = (
             Step("hotfix audit -- python sft.py"),
             Step("hotfix run -- python sft.py", "The same run, repaired:"),
         ),
+        "A loss of 16.6 does not look wrong by itself. Only the repaired run shows that it is four times 4.2.",
     ),
     Story(
         "I want it off",
@@ -179,6 +187,7 @@ STORIES = (
             Step("pip uninstall -y transformers-hotfix", "For good:", last=1),
             Step("python hotfix/examples/first_run.py"),
         ),
+        "The package to uninstall is `transformers-hotfix`; `hotfix` on the package index is another project.",
     ),
 )
 _INTRO = """---
@@ -240,6 +249,8 @@ def run_story(story: Story) -> str:
                 f"{before}```console\n$ {step.command}\n" + "\n".join([*(shown if text else []), "```"]) + "\n"
             )
             parts.append(f"*{seconds:.1f} s*\n")
+    if story.thought:
+        parts.append(f"**Where one stops to think.** {story.thought}\n")
     return "\n".join(parts)
 
 
@@ -254,6 +265,7 @@ def _environment(here: Path, story: Story) -> dict[str, str]:
     (here / "work").mkdir()
     subprocess.run(["git", "clone", "-q", str(ROOT), str(here / "work" / "hotfix")], check=True)
     for name, text in story.files.items():
+        (here / "work" / name).parent.mkdir(parents=True, exist_ok=True)
         (here / "work" / name).write_text(text, encoding="utf-8")
     venv.create(here / "env", with_pip=True)
     # What the user has installed: this interpreter's packages, without hotfix.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "print the digest of an installed function, for writing a fix or reporting a source"
+HELP = "print the digest of an installed function"
 EXAMPLES = ("hotfix digest transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask",)
 
 

@@ -38,7 +38,7 @@ def run(command: Sequence[str]) -> NoReturn:
         HotfixError: there is no such program, or it cannot be executed.
     """
     if not command:
-        raise HotfixError("hotfix run: the command is missing; for instance: hotfix run -- torchrun train.py")
+        raise HotfixError("the command is missing; for instance: hotfix run -- torchrun train.py")
     sys.stdout.flush()
     sys.stderr.flush()
     variables = environment(os.environ)
@@ -57,7 +57,9 @@ class NotRun(HotfixError):
     """The command could not replace this process; `status` is the exit status that a shell would give."""
 
     def __init__(self, program: str, error: OSError) -> None:
-        super().__init__(f"hotfix run: {program}: {error.strerror}")
+        # A script without its interpreter, which most often is Python.
+        python = f"; did you mean `python {program}`?" if program.endswith(".py") and os.path.isfile(program) else ""
+        super().__init__(f"{program}: {error.strerror if not python else 'not a program'}{python}")
         self.status = 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
 
 

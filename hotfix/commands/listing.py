@@ -66,28 +66,25 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     out = screen.Screen()
     if not matches:
-        what = (
-            f"No known bug is in a model or module like {chosen.model!r}"
-            if chosen.model
-            else "No known bug is like that"
-        )
-        more = "" if chosen.all else " that hotfix repairs; --all looks at the others as well"
-        out.line(f"{what}{more}.")
+        where = f" in a model or module like {chosen.model!r}" if chosen.model else ""
+        if chosen.all:
+            out.line(f"No known bug{where} matches.")
+        else:
+            out.line(f"No bug that hotfix repairs{where} matches; --all includes those that it does not repair.")
     elif out.width is None:
         rows = [(bug.id, bug.kind, bug.cure(), ", ".join(map(str, bug.fixed_in)) or "-", bug.title) for bug in matches]
         out.table(("bug", "kind", "hotfix", "fixed in", "what"), rows)
     else:
-        filters = (chosen.words, chosen.kind, chosen.model, chosen.release, chosen.default)
-        _print_groups(out, out.width, matches, whole=any(filters))
+        _print_groups(out, out.width, matches)
     return 0
 
 
-def _print_groups(out: Screen, width: int, matches: Sequence[Bug], whole: bool) -> None:
+def _print_groups(out: Screen, width: int, matches: Sequence[Bug]) -> None:
     """Print the bugs, grouped by kind, each in one line of the screen."""
     groups: dict[str, list[Bug]] = {}
     for bug in matches:
         groups.setdefault(bug.kind, []).append(bug)
-    shown = {kind: len(group) for kind, group in groups.items()} if whole else _shares(groups)
+    shown = _shares(groups)
     longest = min(_ID, width // 2, max(len(bug.id) for bug in matches))
     for kind, group in groups.items():
         out.line(f"{kind}: {len(group)}", "bold")
@@ -96,10 +93,10 @@ def _print_groups(out: Screen, width: int, matches: Sequence[Bug], whole: bool) 
             note = "(opt-in) " * bug.optin if bug.repaired else "(not repaired) "
             line = f"  {id:{longest}}  {note}{bug.title}"
             out.row(line if len(line) <= width else f"{line[: width - 1]}\N{HORIZONTAL ELLIPSIS}")
-    if not whole and sum(shown.values()) < len(matches):
+    if sum(shown.values()) < len(matches):
         out.line(
             f"{len(matches) - sum(shown.values())} more: `hotfix list WORD...`, --kind, --model and --release choose; "
-            "`hotfix list | less` has all."
+            "with `| less` behind it the command lists all."
         )
 
 
@@ -129,7 +126,7 @@ def _release(text: str) -> Optional[Version]:
 
 
 def _text(bug: Bug) -> str:
-    return " ".join((bug.id, bug.kind, bug.title, *bug.errors, *bug.names, *bug.where)).lower()
+    return " ".join((bug.id, bug.kind, bug.title, *bug.errors, *bug.names, *bug.where, *bug.refs)).lower()
 
 
 def _is_about(model: str, where: str) -> bool:

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-HELP = "record the patch set of this environment, or compare it with a recorded one"
+HELP = "record the patch set, or compare it with a recorded one"
 
 EXAMPLES = (
     "hotfix lock",

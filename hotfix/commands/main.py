@@ -50,8 +50,24 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     # A job that was started with closed streams (`>&-`, some daemons) has no streams.
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     first = next((word for word in words if word != "--debug"), "")
-    chosen = build_parser([first] if first in COMMANDS else COMMANDS).parse_args(words)
+    parser = build_parser([first] if first in COMMANDS else COMMANDS)
+    if not words:
+        parser.print_help(sys.stderr)
+        return 2
+    if first and first not in COMMANDS and not first.startswith("-"):
+        _print_error(f"{_shortened(first)!r} is not a command{_hint(first, COMMANDS)} (see hotfix --help)")
+        return 2
+    chosen, unknown = parser.parse_known_args(words)
+    if unknown:
+        command = f"hotfix {chosen.command}"
+        _print_error(
+            f"{command} has no argument {_shortened(unknown[0])!r}{_option_hint(parser, unknown[0])} "
+            f"(see {command} --help)"
+        )
+        return 2
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal of ASCII shows the report of a bug as well
     try:
@@ -123,6 +139,20 @@ def _formatter() -> Any:
             return argparse.RawDescriptionHelpFormatter
         return RawDescriptionRichHelpFormatter
     return argparse.RawDescriptionHelpFormatter
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _option_hint(parser: argparse.ArgumentParser, word: str) -> str:
+    """The nearest option of the command that was given."""
+    actions = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    options = [option for command in actions.choices.values() for option in command._option_string_actions]
+    return _hint(word.partition("=")[0], options) if word.startswith("--") else ""
 
 
 def _nowhere() -> Any:

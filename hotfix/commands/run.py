@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "run a command with hotfix armed in every Python process that it starts"
+HELP = "run a command with hotfix armed in all its Python processes"
 
 EXAMPLES = (
     "hotfix run -- torchrun --nproc-per-node 8 train.py",

@@ -40,7 +40,11 @@ class Screen:
     def line(self, text: str = "", style: str = "") -> None:
         """Print one paragraph."""
         if self.console is None:
-            lines = [clean(text)] if self.width is None else textwrap.wrap(clean(text), self.width) or [""]
+            lines = (
+                [clean(text)]
+                if self.width is None
+                else textwrap.wrap(clean(text), self.width, break_on_hyphens=False) or [""]
+            )
             print("\n".join(lines))
         else:
             self.console.print(clean(text), style=style or None)
@@ -131,7 +135,7 @@ def _folded(cells: Sequence[tuple[str, str]], width: int) -> str:
     indent = max(len(name) for name, _ in cells) + 2
     lines = []
     for name, value in cells:
-        folded = textwrap.wrap(value, max(width - indent, 20)) or [""]
+        folded = textwrap.wrap(value, max(width - indent, 20), break_on_hyphens=False) or [""]
         lines += [f"{name:{indent}}{folded[0]}", *(" " * indent + line for line in folded[1:])]
     return "\n".join(line.rstrip() for line in lines)
 

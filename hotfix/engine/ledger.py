@@ -6,10 +6,10 @@ Errors while a target is handled are contained here (`Ledger.contained`) and now
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 from .._support.locks import Lock
 from ..errors import HotfixError
@@ -91,6 +91,7 @@ class Ledger:
         self._log = log
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self.repaired: dict[str, tuple[str, str]] = {}  # fixes that were put in place: their package and kind of bug
+        self.reverted: set[str] = set()  # those of them that were removed again
         self._lock = Lock()
 
     def record(self, outcome: Outcome) -> None:
@@ -137,6 +138,8 @@ class Ledger:
                 are logged when code uses them.
         """
         outcomes = [outcome for outcome in outcomes if not (outcome.converts or outcome.restores)]
+        if outcomes:
+            self.reverted.discard(fix)
         if not outcomes or not self._log.is_news(fix, "applied"):
             return
         more = len(outcomes) - 1
@@ -180,6 +183,12 @@ class Ledger:
         """Drop an outcome after its fix was removed."""
         with self._lock:
             self._outcomes.pop((fix, target), None)
+
+    def note_reverted(self, ids: Optional[Collection[str]]) -> None:
+        """Note which of some fixes, or of all if None, have no repaired target any more."""
+        with self._lock:
+            in_place = {fix for (fix, _), outcome in self._outcomes.items() if outcome.state is State.APPLIED}
+        self.reverted |= {fix for fix in self.repaired if fix not in in_place and (ids is None or fix in ids)}
 
     @contextmanager
     def contained(self, fix: str, target: str, late: bool = False) -> Iterator[None]:

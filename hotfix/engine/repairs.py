@@ -222,6 +222,7 @@ class Repairs:
             if left is not None and outcome.state in (State.APPLIED, State.OBSERVED):
                 stranded.append(outcome._replace(reason=f"It cannot be removed: {left.reason}."))
                 self.ledger.keep(stranded[-1])
+        self.ledger.note_reverted(ids)
         return stranded
 
     # ------------------------------------------------------------------------------------------------------------------

@@ -233,7 +233,7 @@ class Counter:
                 self._tell_later(triggers, mine)
             elif triggers is not False:
                 self._cannot_tell(
-                    mine, "the trigger does not tell" if triggers is None else f"it returned {triggers!r}"
+                    mine, "the trigger returned None" if triggers is None else f"it returned {triggers!r}"
                 )
         except (Exception, SystemExit) as error:  # observing must not change the program
             self._cannot_tell(mine, f"{type(error).__name__}: {error}")
@@ -265,7 +265,7 @@ class Counter:
                 self._strike(mine, "")
             return
         if kind != "cuda" or torch.cuda.is_current_stream_capturing():
-            self._cannot_tell(mine, f"what a tensor on {kind} says is not read")
+            self._cannot_tell(mine, f"tensors on {kind} are not read")
             return
         copy = torch.empty((), dtype=torch.bool, pin_memory=True)
         copy.copy_(result.detach().reshape(()), non_blocking=True)

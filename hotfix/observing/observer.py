@@ -92,7 +92,7 @@ class Observer:
         if target.way.adds_name:
             raise Refusal("a name that is missing has no calls")
         if target.converts and (of_fix is None or not of_fix.conditions):
-            raise Refusal("it reads files, and no trigger tells which of them it misreads")
+            raise Refusal("it reads files, and no trigger describes the files that it misreads")
         self._count(fix, name, module)
         return "Not repaired; its calls are counted."
 
@@ -181,7 +181,7 @@ class Observer:
 
     def _notified(self, counter: Counter, is_first: bool) -> None:
         if counter.problem:
-            where = f"{counter.fix}: on some calls of {counter.place} it cannot be told whether it strikes"
+            where = f"{counter.fix}: on some calls of {counter.place} it is unclear whether the bug is triggered"
             self._warn_once(f"{where} ({counter.problem})", "trigger", counter.fix, counter.place)
         self.on_strike()
 

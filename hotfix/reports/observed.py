@@ -68,9 +68,9 @@ def sentence(count: Counted, mode: str, entry: Any = None) -> str:
     """
     calls = times(count)
     if mode == "repair":
-        return f"{count.fix}: spared {calls}: unrepaired, {count.wrong}."
+        return f"{count.fix}: repaired {calls}; without the repair, {count.wrong}."
     first = f", first in {count.first.place} at {clock(count.first.time)}" if count.first else ""
-    return f"{count.fix} struck on {calls}{first}: {count.wrong}. {switch(count.fix, entry)}"
+    return f"{count.fix} was triggered on {calls}{first}: {count.wrong}. {switch(count.fix, entry)}"
 
 
 def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -83,7 +83,7 @@ def in_a_job(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         if row["struck"]:
             first = f", first in {place_of(row)}" if row["first"] else ""
-            sentences.append(f"{row['fix']} struck on {counts_of(row)}{first}: {row['wrong']}.")
+            sentences.append(f"{row['fix']} was triggered on {counts_of(row)}{first}: {row['wrong']}.")
     return sentences
 
 
@@ -98,7 +98,7 @@ def counts_of(row: Mapping[str, Any]) -> str:
     if row["when"] is None:
         name = count.place.partition(":")[2]
         return f"{count.calls:,} call{'s' * (count.calls != 1)} of {name}"
-    untold = f", not told of {count.untold:,}" if count.untold else ""
+    untold = f", unclear for {count.untold:,}" if count.untold else ""
     return f"{times(count)}{untold}{ranks}"
 
 
@@ -110,9 +110,8 @@ def place_of(row: Mapping[str, Any]) -> str:
 def times(count: Counted) -> str:
     """How many calls of a function triggered a bug."""
     name = count.place.partition(":")[2]
-    of = f"{count.struck:,} of {count.asked:,} calls"
-    sampled = f" that were asked about, of {count.calls:,}" if count.every > 1 else ""
-    return f"{of} of {name}{sampled}"
+    sampled = f" ({count.calls:,} in all, {count.asked:,} of them examined)" if count.every > 1 else ""
+    return f"{count.struck:,} of {count.asked:,} call{'s' * (count.asked != 1)} of {name}{sampled}"
 
 
 def switch(fix: str, entry: Any = None) -> str:

@@ -161,25 +161,35 @@ class Report:
 
     def summary(self) -> list[str]:
         """The sentences below the rows, which cover everything that has no row."""
+        if "transformers" not in self.packages and not self._all_at_work():
+            return [
+                "Nothing to do without transformers: run this in the environment that has it, or examine its pins "
+                "with `hotfix scan`.",
+                *(f"{group} `hotfix status --unknown` lists them." for group in self.unexamined),
+            ]
         rows = self.rows()
         more = Counter(row.kind for row in self._all_at_work()[_ON_ONE_SCREEN:])
+        sentences = []
+        if more:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
+            sentences.append(f"{sum(more.values())} more do not fit here ({kinds}).")
         offered = Counter(self.group_of(row) for row in rows if not row.idle)
-        sentences = [
-            f"HOTFIX_OPTIN={group} would repair {count} more, which are off by default; --all lists them."
+        sentences += [
+            f"HOTFIX_OPTIN={group} would repair {count} more, which are off by default."
             for group, count in offered.items()
             if group
         ]
         waiting = sum(row.restores and not row.idle for row in rows)
         if waiting:
             which = f"{waiting} fixes restore" if waiting > 1 else "One fix restores"
-            sentences.append(f"{which} removed names and signatures, where a program would end; --all lists them.")
+            sentences.append(f"{which} removed names and signatures, where a program would end.")
         idle = Counter(row.word for row in rows if row.idle)
         if idle:
             kinds = ", ".join(f"{count} {word}" for word, count in idle.items())
-            sentences.append(f"There is nothing to do for {sum(idle.values())} fixes ({kinds}); --all lists them.")
-        if more:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())
-            sentences.insert(0, f"{sum(more.values())} more do not fit here ({kinds}); --all lists them.")
+            fixes = tables.counted(sum(idle.values()), "fix")
+            sentences.append(f"There is nothing to do for {fixes} ({kinds}).")
+        if sentences:
+            sentences.append("`hotfix status --all` lists all of these.")
         sentences += [f"{fix}: left alone, {reason}" for fix, reason in self.left_alone.items()]
         sentences += [
             f"{receipt.fix}: {name} was restored for {receipt.place}" for name, receipt in self.restored.items()

@@ -13,6 +13,7 @@ from ..versions import installed
 from . import restored
 
 if TYPE_CHECKING:
+    from ..engine.ledger import Ledger
     from ..engine.log import Log
     from ..patching.asked import Received
 
@@ -24,15 +25,13 @@ class LineAtExit:
 
     Args:
         log: writes it.
-        repaired: the installed fixes, with their package and kind of bug.
+        ledger: has the fixes that were installed, and those that were removed again.
         names: returns the names that were received, by ``module:qualname``.
     """
 
-    def __init__(
-        self, log: Log, repaired: Mapping[str, tuple[str, str]], names: Callable[[], Mapping[str, Received]]
-    ) -> None:
+    def __init__(self, log: Log, ledger: Ledger, names: Callable[[], Mapping[str, Received]]) -> None:
         self._log = log
-        self._repaired = repaired
+        self._ledger = ledger
         self._names = names
         self._process = 0
 
@@ -47,18 +46,23 @@ class LineAtExit:
         is_child = os.getpid() != self._process or (parent is not None and parent() is not None)
         if is_child or job.rank() not in (None, 0):
             return
-        line = sentence(self._repaired, self._names(), self._log.details - len(self._repaired))
+        repaired, reverted = self._ledger.repaired, self._ledger.reverted
+        in_place = {fix: which for fix, which in repaired.items() if fix not in reverted}
+        line = sentence(in_place, self._names(), self._log.details - len(repaired), len(reverted))
         if line:
             self._log.notice(line)
 
 
-def sentence(repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Received], messages: int = 0) -> str:
+def sentence(
+    repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Received], messages: int = 0, reverted: int = 0
+) -> str:
     """The line; empty if there is nothing to report.
 
     Args:
-        repaired: fixes, with their package and kind of bug.
+        repaired: fixes that are in place, with their package and kind of bug.
         names: the names that were received, by ``module:qualname``.
         messages: how many other messages ``HOTFIX_LOG=info`` shows, such as those about converted files.
+        reverted: how many fixes were removed again.
     """
     parts = []
     packages = [package for package, _ in repaired.values()]
@@ -69,11 +73,15 @@ def sentence(repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Receiv
         ]
         silent = sum(kind == "silent" for _, kind in repaired.values())
         parts.append(", ".join([*counted, *([f"{silent} of silent bugs"] if silent else [])]))
+    if reverted:
+        parts.append(f"{_repairs(reverted, first=True)} reverted")
     if names:
         parts.append(restored.sentence(names))
     if messages > 0:
         parts.append(f"HOTFIX_LOG=info shows {messages} message{'s' * (messages > 1)} about files that were converted")
-    return "; ".join([*parts, "see hotfix status"]) if parts else ""
+    if repaired or names or messages > 0:
+        parts.append("see hotfix status")
+    return "; ".join(parts)
 
 
 def _repairs(count: int, first: bool) -> str:

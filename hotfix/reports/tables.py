@@ -129,7 +129,7 @@ def html_report(headline: str, rows: Sequence[Row], outcomes: Sequence[Outcome],
         f"<p><b>{escape(headline)}</b></p>"
         + _html_table(COLUMNS, [row.cells() for row in rows])
         + "".join(f"<p>{escape(note)}</p>" for note in notes)
-        + f"<details><summary>{len(outcomes)} targets</summary>"
+        + f"<details><summary>{counted(len(outcomes), 'target')}</summary>"
         + _html_table(TARGET_COLUMNS, [target_cells(outcome) for outcome in outcomes])
         + "</details>"
     )
@@ -185,10 +185,15 @@ def fitted_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
         return "\n".join(shortened(line, width) for line in plain_table([columns, *rows]).splitlines())
     lines = []
     for row in rows:
-        lines += wrap(", ".join((f"{row[0]}: {row[1]}", *row[2:-1])) if len(row) > 2 else row[0], width) or [""]
+        lines += _wrapped(", ".join((f"{row[0]}: {row[1]}", *row[2:-1])) if len(row) > 2 else row[0], width) or [""]
         last = "  " + " ".join(row[-1].split())
-        lines += [shortened(last, width)] if cut else wrap(last, width, subsequent_indent="  ")
+        lines += [shortened(last, width)] if cut else _wrapped(last, width, "  ")
     return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of a text; ids and options are not broken at their hyphens."""
+    return wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def shortened(line: str, width: int) -> str:
@@ -221,7 +226,7 @@ def rich_stack(rows: Iterable[Sequence[str]], width: int, cut: bool = False) -> 
             first.append(", " if number else ": ")
             first.append(cell, style=STYLES.get(cell.partition(" ")[0], ""))
         last = "  " + " ".join(row[-1].split())
-        folded = [shortened(last, width)] if cut else wrap(last, width, subsequent_indent="  ")
+        folded = [shortened(last, width)] if cut else _wrapped(last, width, "  ")
         lines += [first, *map(Text, folded)]
     return Group(*lines)
 
@@ -242,6 +247,11 @@ def rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], cut_to: in
     for row in rows:
         table.add_row(*(Text(cell, style=STYLES.get(cell.partition(" ")[0], "")) for cell in row))
     return table
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 bug``, ``2 bugs``, ``1 more process``, ``3 more processes``."""
+    return f"{number:,} {noun}{'' if number == 1 else 'es' if noun.endswith(('s', 'sh', 'x')) else 's'}"
 
 
 def model_of(target: str) -> str:
@@ -308,7 +318,7 @@ def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> s
     if len(same) == 1 or len({outcome.reason for outcome in same}) == 1:
         return speaker.reason
     if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
-        return f"None of its {len(outcomes)} targets is in what is installed."
+        return f"The installed release has none of the {len(outcomes)} functions and names that it repairs."
     return f"{speaker.reason} The same holds for {len(same) - 1} more."
 
 

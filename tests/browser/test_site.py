@@ -183,6 +183,27 @@ def test_the_search_finds_a_pasted_message(site, visit, id):
     assert tab.locator("article").get_by_text(id, exact=True).first.is_visible()
 
 
+def test_the_search_puts_the_bug_of_every_declared_message_first(site, visit):
+    tab = visit(site)
+    box = tab.locator(".md-search__input")
+    box.click()
+    box.fill("hotfix")
+    tab.keyboard.press("End")
+    tab.locator(".md-search-result__link").first.wait_for(timeout=10_000)
+    first = "all => all.slice(0, 3).map(one => one.dataset.message || '')"
+    missed = {}
+    for bug in bugs.known().values():
+        for message in bug.errors:
+            pasted = message.replace("…", "Some")
+            box.fill(f"Traceback (most recent call last):\n  in forward\n{pasted}" if len(message) > 40 else pasted)
+            found = tab.locator(".md-search-result__list > li").evaluate_all(first)
+            if bug.id not in found:
+                missed[message] = (bug.id, found)
+    assert missed == {}
+    box.fill("nobody has ever had this message")
+    assert tab.locator("[data-message]").count() == 0
+
+
 def listed(tab) -> dict[str, str]:
     """The bugs that can be seen on the page of the fixes: id, and who repairs them."""
     pairs = tab.locator("#catalog > li").evaluate_all(

@@ -47,13 +47,11 @@ def test_the_table_is_over_all_processes(trained):
     done = trained()
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("done") == 3
-    assert (
-        "1 of 1 known bug in what this run has imported struck (transformers 0.0.1, 3 processes, 2 ranks)."
-        in done.stdout
-    )
-    (row,) = [line.split("  ") for line in done.stdout.splitlines() if line.startswith("struck")]
+    assert "1 of 1 known bug in the modules that this run imported was triggered (" in done.stdout
+    assert "(transformers 0.0.1, 3 processes, 2 ranks)" in done.stdout
+    (row,) = [line.split("  ") for line in done.stdout.splitlines() if line.startswith("triggered")]
     row = [cell.strip() for cell in row if cell.strip()]
-    assert row[:3] == ["struck", "toy-fixes:toy", "4 of 4 calls of answer, rank 0-1"]
+    assert row[:3] == ["triggered", "toy-fixes:toy", "4 of 4 calls of answer, rank 0-1"]
     assert "toy-fixes:toy: the answer is wrong. HOTFIX_MODE=repair repairs it." in done.stdout
 
 
@@ -66,7 +64,7 @@ def test_json_has_the_counts(trained):
     done = trained("--json")
     told = json.loads(done.stdout)
     check("audit", told)
-    (bug,) = [one for one in told["bugs"] if one["state"] == "struck"]
+    (bug,) = [one for one in told["bugs"] if one["state"] == "triggered"]
     (counted,) = bug["observed"]
     assert (counted["calls"], counted["struck"], counted["ranks"], counted["processes"]) == (4, 4, [0, 1], 3)
     assert done.stderr.count("done") == 3

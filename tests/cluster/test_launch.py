@@ -67,7 +67,7 @@ def test_a_command_that_ends_by_a_signal_ends_this_process_so(plain):
 def test_a_command_that_cannot_be_run_is_one_line(plain, command, status):
     done = plain.run("-m", "hotfix", "run", "--", *command, check=False)
     assert done.returncode == status
-    assert done.stderr.startswith("hotfix: hotfix run: ")
+    assert done.stderr.startswith("hotfix: ")
     assert done.stderr.count("\n") == 1
 
 

@@ -137,8 +137,8 @@ def test_explain_says_what_is_here(folders):
         done = hotfix("explain", fix, path=path)
         facts = rows(done.stdout)
         assert done.status == 0
-        assert {"Kind", "Symptom", "Cause", "Releases", "Upstream", "Repair", "Evidence", "Proof"} <= facts.keys()
-        assert facts["This"][2] == f"{verdict}:"
+        assert {"Kind", "Symptom", "Cause", "Releases", "Upstream", "Repair", "Evidence"} <= facts.keys()
+        assert facts["This"][2] == f"{verdict}."
     assert hotfix("explain", ROTARY, path=path, terminal=True).text.startswith(f"{ROTARY}: ")
 
 

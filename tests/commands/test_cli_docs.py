@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
 import re
 import shutil
@@ -11,6 +13,7 @@ import sys
 
 import pytest
 
+from hotfix.fix import CaseSpec, Fix
 from tests.commands.cli_runs import ROOT, hotfix, stack
 
 DOCS = ROOT / "docs"
@@ -64,6 +67,27 @@ def test_the_page_about_writing_a_fix_is_true(tmp_path):
             assert line == "..." or any(one == line or (beginning and one.startswith(beginning)) for one in printed), (
                 f"$ {command}\ndid not print\n{line}\nbut\n{output}"
             )
+
+
+def test_the_page_about_writing_a_fix_names_all_that_a_fix_can_declare():
+    text = (DOCS / "writing-a-fix.md").read_text(encoding="utf-8")
+    methods = [
+        method
+        for name, method in vars(Fix).items()
+        if inspect.isfunction(method) and not name.startswith("_") and name not in ANSWERS
+    ]
+    assert Fix.adds_made in methods
+    assert [method.__name__ for method in methods if f"FIX.{method.__name__}" not in text] == []
+    words = {parameter for method in methods for parameter in inspect.signature(method).parameters} - POSITIONAL
+    words |= {field.name for field in dataclasses.fields(Fix)} - {"targets", "companions", "_given", "title", "kind"}
+    assert {"of_instances", "exempt"} <= words
+    assert sorted(word for word in words if not re.search(rf"`{word}(=|`)|, {word}=|\({word}=", text)) == []
+    assert [word for word in CaseSpec._fields if f"`{word}`" not in text] == []
+
+
+# The methods of a fix that answer instead of declaring, and parameters that the examples show by their place.
+ANSWERS = {"is_broken", "prefilters", "may_be_broken"}
+POSITIONAL = {"self", "targets", "old", "new", "count", "name", "at", "condition", "function", "how", "matcher", "leaf"}
 
 
 def test_the_page_about_switches_names_all_of_them():

@@ -274,7 +274,7 @@ def test_files_that_are_not_there_or_not_files_are_one_line(tmp_path):
 
 
 def test_the_parser_names_the_word_in_one_line():
-    for words in (["fleet"], ["scan", "x", "--format", "xml"], ["nonsense"], [], ["list", "--kind", "odd"]):
+    for words in (["fleet"], ["scan", "x", "--format", "xml"], ["nonsense"], ["list", "--kind", "odd"]):
         done = hotfix(*words)
         assert done.status == 2
         assert done.stderr.count("\n") == 1, done.stderr

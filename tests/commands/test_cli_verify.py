@@ -294,7 +294,7 @@ def test_a_torch_that_cannot_be_imported_is_an_error_of_the_command(tmp_path):
 
 def test_explain_imports_no_proof_which_would_import_torch():
     done = hotfix("explain", "adamw-removed", flags=("-X", "importtime"))
-    assert "a case runs it: hotfix verify adamw-removed" in done.text
+    assert "`hotfix verify adamw-removed`" in done.text
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "json" in imported
     assert "torch" not in imported

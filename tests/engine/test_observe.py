@@ -210,10 +210,10 @@ def test_calls_and_strikes_are_counted(kinds):
         "Layer.double": (1, 0, 0),
     }
     assert {name for name, (state, _) in states.items() if state == "observed"} == set(counted)
-    lines = [line for line in done.stderr.splitlines() if "struck" in line]
+    lines = [line for line in done.stderr.splitlines() if "was triggered" in line]
     assert len(lines) == 6
     assert done.stderr.count("HOTFIX_MODE=observe: nothing is repaired here") == 1
-    assert lines[0].startswith("hotfix: toy-kinds struck on 1 of 3 calls of plain, first in ")
+    assert lines[0].startswith("hotfix: toy-kinds was triggered on 1 of 3 calls of plain, first in ")
     assert lines[0].endswith(": it is too large. HOTFIX_MODE=repair repairs it.")
     first = next(row["first"] for row in rows if row["place"].endswith(":raises"))
     file, line = first["place"].rsplit(":", 1)
@@ -292,7 +292,12 @@ def test_a_trigger_that_raises_harms_nobody_and_is_said_once(world):
     plant(world, body="raise ZeroDivisionError('oh')", targets=["plain", "raises"])
     counted, _, _, done = seen(world, "from transformers import kinds\nkinds.plain(1), kinds.plain(5), kinds.raises(1)")
     assert counted == {"plain": (2, 0, 2), "raises": (1, 0, 1)}
-    assert done.stderr.count("kinds:plain it cannot be told whether it strikes (ZeroDivisionError: oh)") == 1
+    assert (
+        done.stderr.count(
+            "of transformers.kinds:plain it is unclear whether the bug is triggered (ZeroDivisionError: oh)"
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("body", ["return None", "return 1", "return 'yes'"])
@@ -315,7 +320,7 @@ def test_a_trigger_may_be_asked_on_every_nth_call(world):
     counted, _, rows, done = seen(world, code)
     assert counted == {"raises": (25, 3, 0)}
     assert (rows[0]["asked"], rows[0]["every"]) == (3, 10)
-    assert "struck on 3 of 3 calls of raises that were asked about, of 25, first in" in done.stderr
+    assert "was triggered on 3 of 3 calls of raises (25 in all, 3 of them examined), first in" in done.stderr
 
 
 def test_the_arguments_are_those_of_the_call_with_defaults(world):
@@ -391,8 +396,8 @@ def test_repaired_calls_are_counted_on_request(world):
     assert done.stdout.splitlines()[0] == f"2.0 {1 / 99}"  # repaired
     assert counted == {"Layer.halve": (2, 1, 0)}
     assert states["Layer.halve"][0] == "applied"
-    assert "toy-kinds: spared 1 of 2 calls of Layer.halve: unrepaired, it is too large." in done.stderr
-    assert "spared" not in world.run(f"import hotfix.auto\n{code}").stderr
+    assert "toy-kinds: repaired 1 of 2 calls of Layer.halve; without the repair, it is too large." in done.stderr
+    assert "repaired 1 of" not in world.run(f"import hotfix.auto\n{code}").stderr
     (world.folder / "toy_kinds.py").write_text(text.replace('is too large"', 'is too large", while_repaired=False'))
     counted, states, _, _ = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
     assert (counted, states["Layer.halve"][0]) == ({}, "applied")
@@ -464,7 +469,7 @@ def test_each_process_counts_for_itself_and_writes_it_down(world, tmp_path, way)
     assert [pair for pair in counted if pair[0]] == [(1, 0), (1, 1), (3, 3), (5, 5)]
     assert all(record["mode"] == "observe" for record in records)
     assert all(record["ended"] for record in records if record["observed"])
-    assert done.stderr.count("struck") == 1  # the first process reports only itself
+    assert done.stderr.count("was triggered") == 1  # the first process reports only itself
 
     from hotfix.reports import fleet
 
@@ -514,7 +519,7 @@ def test_the_workers_of_a_data_loader_are_counted_exactly(world, tmp_path):
     summary = fleet.summarise(tmp_path / "records")
     (total,) = summary.observed
     assert (total["calls"], total["struck"], total["processes"]) == (15, 11, 5)
-    assert "toy-kinds struck on 11 of 15 calls of Layer.halve, first in " in str(summary)
+    assert "toy-kinds was triggered on 11 of 15 calls of Layer.halve, first in " in str(summary)
 
 
 COMPILED = """
@@ -548,7 +553,7 @@ def test_a_tensor_tells_whether_a_bug_strikes(world):
     code += "\nkinds.Layer.halve(torch.ones(1, device='meta'))"
     counted, _, _, done = seen(world, code)
     assert counted == {"Layer.halve": (5, 2, 1)}
-    assert "what a tensor on meta says is not read" in done.stderr
+    assert "tensors on meta are not read" in done.stderr
 
 
 CALLBACK = """
@@ -573,7 +578,7 @@ def test_the_callback_has_the_counts(world):
     world.write("transformers/__init__.py", '__version__ = "1.0"\nclass TrainerCallback: pass\n')
     plant(world, targets=["Layer.halve"])
     printed = world.run(CALLBACK, **OBSERVE).stdout
-    assert printed == "[('toy-kinds', 2, 1)] {'hotfix/struck/toy-kinds': 1}\n"
+    assert printed == "[('toy-kinds', 2, 1)] {'hotfix/triggered/toy-kinds': 1}\n"
 
 
 def test_what_is_printed_as_json_is_as_the_schemas_say(world, tmp_path):

@@ -57,12 +57,12 @@ ENDS = {
 @pytest.mark.parametrize("end", ENDS)
 def test_a_process_that_ends_without_pythons_end_is_not_known(world: World, end: str) -> None:
     plant(world, targets=["Layer.halve"])
-    assert audited(world, CALLED)[:2] == (True, "harmless")
+    assert audited(world, CALLED)[:2] == (True, "not triggered")
     clean, state, lines = audited(world, CALLED + ENDS[end])
     assert (clean, state) == (False, "not known")
     assert "not known" in lines[0]
     assert "toy-kinds" in lines[1]
-    assert audited(world, CALLED + "kinds.Layer.halve(2)\n" + ENDS[end])[:2] == (False, "struck")
+    assert audited(world, CALLED + "kinds.Layer.halve(2)\n" + ENDS[end])[:2] == (False, "triggered")
     assert audited(world, CALLS + ENDS[end])[:2] == (True, "never reached")
 
 
@@ -93,7 +93,7 @@ def test_a_compiled_function_that_struck_elsewhere_struck(world: World) -> None:
     pytest.importorskip("torch")
     plant(world, targets=["Layer.halve"], body="return bool((call['x'] > 1).any())")
     code = COMPILED.format(backend="eager") + "kinds.Layer.halve(torch.ones(1) * 5)\n"
-    assert audited(world, code)[1] == "struck"
+    assert audited(world, code)[1] == "triggered"
 
 
 def test_what_torch_may_take_from_its_cache_of_graphs_is_not_known(world: World) -> None:
@@ -183,7 +183,7 @@ def test_a_function_that_is_not_observed_any_more_is_not_known(world: World, how
     assert not clean
     if "called before" in calls:
         assert state == "not known"
-    assert state not in ("never reached", "harmless"), lines
+    assert state not in ("never reached", "not triggered"), lines
 
 
 OTHERS = {
@@ -200,4 +200,4 @@ OTHERS = {
 def test_an_unusual_process_is_known_or_not_known(world: World, how: str) -> None:
     plant(world, targets=["Layer.halve"])
     clean, state, _ = audited(world, CALLS + ("kinds.Layer.halve(5)\n" if how == "exec" else "") + OTHERS[how])
-    assert (clean, state in ("struck", "not known")) == (False, True)
+    assert (clean, state in ("triggered", "not known")) == (False, True)

@@ -12,6 +12,8 @@ def test_every_screen_of_the_page_fits():
     for story in transcripts.STORIES:
         part = text.partition(f"## {story.title}\n")[2].partition("\n## ")[0]
         screens = re.findall(r"^```console\n\$ ([^\n]*)\n(.*?)```\n\n\*[\d.]+ s\*$", part, re.M | re.S)
+        assert story.thought
+        assert story.thought in part
         assert [command for command, _ in screens] == [step.command for step in story.steps]
         for command, shown in screens:
             rows = sum(max(1, -(-len(line) // transcripts.WIDTHS[0])) for line in shown.splitlines())

@@ -48,3 +48,22 @@ def test_no_line_of_a_repair_looks_like_an_error(caplog):
     assert len(lines) > 100
     written_like_an_error = re.compile(r"\b[A-Z]\w*(Error|Exception)\b|Traceback|\b[Ww]rong\b|\b[Ff]ailed\b")
     assert [line for line in lines if written_like_an_error.search(line)] == []
+
+
+def test_a_reverted_repair_is_not_counted_as_one():
+    ledger = Ledger(Policy(), Log(Policy()))
+    applied = {
+        fix: Outcome(fix, f"nowhere.{fix}:function", Verdict.BROKEN, State.APPLIED, False, "") for fix in ("one", "two")
+    }
+    for fix, outcome in applied.items():
+        ledger.keep(outcome)
+        ledger.say_applied(fix, "silent", [outcome])
+    ledger.forget("one", applied["one"].target)
+    ledger.note_reverted({"one"})
+    assert ledger.reverted == {"one"}
+    assert summary.sentence({"two": ledger.repaired["two"]}, {}, reverted=1) == (
+        "1 repair for nowhere, 1 of silent bugs; 1 repair reverted; see hotfix status"
+    )
+    assert summary.sentence({}, {}, reverted=2) == "2 repairs reverted"
+    ledger.say_applied("one", "silent", [applied["one"]])
+    assert ledger.reverted == set()

@@ -275,7 +275,7 @@ def page(text: str, data: Mapping[str, Mapping[str, Any]]) -> str:
 
 def table(data: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each fix, and why some draws disagree."""
-    columns = ("bug", "in", "draws", "both", "neither", "false alarms", "misses", "not told", "raise")
+    columns = ("bug", "in", "draws", "both", "neither", "false alarms", "misses", "unclear", "raise")
     rows = []
     for fix, releases in sorted(data.items()):
         numbers = [sum(entry[key] for entry in releases.values()) for key in ("draws", *_NUMBERS)]

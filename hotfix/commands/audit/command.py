@@ -17,7 +17,7 @@ from typing import Any, Optional
 
 from .. import CommandError, launch
 
-HELP = "list the known bugs that were triggered in a run: of a command, or by the files that a run left"
+HELP = "list the known bugs that a run triggered"
 
 EXAMPLES = (
     "hotfix audit -- torchrun --nproc-per-node 8 train.py",
@@ -40,7 +40,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail", action="store_true", help="exit with status 1 unless it is certain that no bug was triggered"
     )
-    parser.add_argument("--all", action="store_true", help="also list bugs that raise an error when they are triggered")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="list all bugs, also those that raise an error when they are triggered, with all the evidence",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON; the output of the command goes to stderr")
 
 
@@ -61,7 +65,11 @@ def run(chosen: argparse.Namespace) -> int:
     for name, value in vars(options).items():
         setattr(chosen, name, value or getattr(chosen, name))
     if left:
-        raise CommandError(f"{left[0]}: nothing may follow the path; put a command behind --: hotfix audit -- …")
+        import shlex
+
+        raise CommandError(
+            f"{left[0]}: nothing may follow a path; a command follows --: hotfix audit -- {shlex.join(words)}"
+        )
     from . import from_files
 
     return from_files.audit(Path(words[0]), chosen)
@@ -74,11 +82,11 @@ def run(chosen: argparse.Namespace) -> int:
 class State(str, Enum):
     """The outcome for a bug in a run, in the order of the table."""
 
-    STRUCK = "struck"  #: on some call its condition was met
-    UNKNOWN = "not known"  #: it was not seen to strike, and calls of it are not counted
-    UNTOLD = "not told"  #: on no call it was seen to strike, and on some it could not be told
+    TRIGGERED = "triggered"  #: on some call its condition was met
+    UNKNOWN = "not known"  #: it was not seen to be triggered, and calls of it are not counted
+    UNCLEAR = "unclear"  #: its condition was never seen to be met, and on some calls it could not be evaluated
     REACHED = "reached"  #: the function was called, and no condition is known
-    HARMLESS = "harmless"  #: the function was called, and the condition was never met
+    NOT_TRIGGERED = "not triggered"  #: the function was called, and the condition was never met
     NEVER = "never reached"  #: the function was not called
     UNOBSERVABLE = "not observable"  #: its calls cannot be counted
 
@@ -129,19 +137,19 @@ class Audit:
     bugs: tuple[Bug, ...]
 
     @property
-    def struck(self) -> list[Bug]:
+    def triggered(self) -> list[Bug]:
         """The bugs that were triggered."""
-        return [bug for bug in self.bugs if bug.state is State.STRUCK]
+        return [bug for bug in self.bugs if bug.state is State.TRIGGERED]
 
     @property
     def unknown(self) -> list[Bug]:
         """The bugs whose outcome is not known."""
-        return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNTOLD)]
+        return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNCLEAR)]
 
     @property
     def is_clean(self) -> bool:
         """Whether every process has a record, and no bug was or may have been triggered."""
-        return bool(self.processes) and not (self.struck or self.unknown or self.missing or self.unreadable)
+        return bool(self.processes) and not (self.triggered or self.unknown or self.missing or self.unreadable)
 
     def to_dict(self) -> dict[str, Any]:
         """The public form."""
@@ -249,18 +257,18 @@ def summarised(folder: Path, status: int = 0) -> Audit:
 
 def _state(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[Mapping[str, Any]]) -> tuple[State, str]:
     if any(row["struck"] for row in rows):
-        return State.STRUCK, ""
+        return State.TRIGGERED, ""
     missing = list(dict.fromkeys(sentence for row in rows for sentence in row["missing"]))
     failed = [outcome["reason"] for outcome in outcomes if outcome["state"] == "failed"]
     if missing or failed:
         return State.UNKNOWN, " ".join(missing or failed[:1])
     if any(row["untold"] for row in rows):
-        return State.UNTOLD, ""
+        return State.UNCLEAR, ""
     reached = [row for row in rows if row["calls"]]
     if any(row["when"] is None for row in reached):
         return State.REACHED, next(row["why_not"] for row in reached if row["when"] is None)
     if reached:
-        return State.HARMLESS, ""
+        return State.NOT_TRIGGERED, ""
     unobservable = [outcome["reason"] for outcome in outcomes if outcome["state"] != "observed"]
     if not rows and unobservable and len(unobservable) == len(outcomes):
         return State.UNOBSERVABLE, unobservable[0]
@@ -274,7 +282,7 @@ def _show(audit: Audit, every: bool) -> None:
     shown = [
         bug
         for bug in audit.bugs
-        if every or bug.kind == "silent" or bug.state in (State.STRUCK, State.UNKNOWN, State.UNTOLD)
+        if every or bug.kind == "silent" or bug.state in (State.TRIGGERED, State.UNKNOWN, State.UNCLEAR)
     ]
     print(file=sys.stderr)
     screen.line(_headline(audit, shown), style="bold")
@@ -297,44 +305,49 @@ def _show(audit: Audit, every: bool) -> None:
         ids = [bug.id for bug in shown if bug.state is state]
         if ids:
             screen.line(f"{sentence}: {', '.join(ids)}.")
-    if audit.struck:
+    if audit.triggered:
         screen.line()
-    for bug in audit.struck:
+    for bug in audit.triggered:
         wrong = dict.fromkeys(row["wrong"] for row in bug.observed if row["struck"])
         screen.line(f"{bug.id}: {'; '.join(wrong)}. {bug.repair}")
     others = len(audit.bugs) - len(shown)
-    if others:
-        screen.line(f"{others} more are bugs that raise an error where they strike; --all lists them.")
+    if others == 1:
+        screen.line("1 more bug raises an error when it is triggered, so it needs no audit; --all lists it.")
+    elif others:
+        screen.line(
+            f"{others} more bugs raise an error when they are triggered, so they need no audit; --all lists them."
+        )
 
 
 _BELOW = {
     State.NEVER: "Never reached",
-    State.UNOBSERVABLE: "Not observable (`hotfix check-model` tells of what is read from files)",
+    State.UNOBSERVABLE: "Not observable (`hotfix check-model` examines the files that a run reads)",
 }
 COLUMNS = ("what", "bug", "calls", "first")
 
 
 def _headline(audit: Audit, shown: Sequence[Bug]) -> str:
     if not audit.processes:
-        return "No process of this command has imported what hotfix watches: there is nothing to say."
+        return "No process of this command imported a package that hotfix watches, such as transformers."
     versions = f"transformers {audit.packages['transformers']}" if "transformers" in audit.packages else "transformers"
     where = f"{versions}, {audit.processes} process{'es' * (audit.processes != 1)}"
     if audit.world_size:
         where += f", {audit.world_size} rank{'s' * (audit.world_size != 1)}"
     if not shown:
-        return f"No known silent bug is in what this run has imported ({where})."
-    bugs = f"{len(shown)} known bug{'s' * (len(shown) != 1)} in what this run has imported"
-    unknown = f"; of {len(audit.unknown)} it is not known" if audit.unknown else ""
-    struck = str(len(audit.struck)) if audit.struck else "None"
-    return f"{struck} of {bugs} {'was seen to strike' if unknown else 'struck'}{unknown} ({where})."
+        return f"The modules that this run imported have no known silent bug ({where})."
+    bugs = f"{len(shown)} known bug{'s' * (len(shown) != 1)} in the modules that this run imported"
+    unknown = f"; for {len(audit.unknown)} the answer is not known" if audit.unknown else ""
+    number = len(audit.triggered)
+    seen = "were" if number > 1 else "was"
+    return f"{number or 'None'} of {bugs} {seen}{' seen to be' if unknown else ''} triggered{unknown} ({where})."
 
 
 def _cells(bug: Bug) -> tuple[str, ...]:
     from ...reports.observed import counts_of, place_of
 
-    struck = [row for row in bug.observed if row["struck"]] or [row for row in bug.observed if row["calls"]]
-    calls = "; ".join(map(counts_of, struck)) or ("" if bug.state is State.UNKNOWN else bug.reason)
-    first = "; ".join(dict.fromkeys(place_of(row) for row in struck if row["first"]))
+    counted = [row for row in bug.observed if row["struck"]] or [row for row in bug.observed if row["calls"]]
+    calls = "; ".join(map(counts_of, counted)) or ("" if bug.state is State.UNKNOWN else bug.reason)
+    first = "; ".join(dict.fromkeys(place_of(row) for row in counted if row["first"]))
     return bug.state.value, bug.id, calls, first
 
 
@@ -348,7 +361,7 @@ def _incomplete(audit: Audit) -> str:
     if killed:
         were = "process was" if killed == 1 else "processes were"
         sentences.append(
-            f"{killed} {were} ended from outside, or by os._exit: what was counted last is missing of them."
+            f"{killed} {were} ended from outside, or by os._exit: the last calls are missing from the counts."
         )
     if audit.unreadable:
         sentences.append(f"Records that cannot be read: {', '.join(audit.unreadable[:3])}.")

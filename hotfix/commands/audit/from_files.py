@@ -13,24 +13,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from packaging.version import InvalidVersion, Version
 
 from ... import session, trigger
 from ...engine.entry import concerns, folder_of
+from ...reports.tables import counted
 from ...trigger import FACTS, Files, Trigger
 from .. import bugs
 from ..bugs import PACKAGE, Bug
 from . import run_folder
 from .run_folder import Release, Run
 
+if TYPE_CHECKING:
+    from ..screen import Screen
+
 
 class Group(str, Enum):
     """The evidence of the files for a bug that the release has."""
 
-    MET = "met"  #: the condition under which it strikes was met
-    OPEN = "open"  #: whether it was cannot be told
+    MET = "met"  #: the condition that triggers it was met
+    OPEN = "open"  #: it is not known whether it was met
     EXCLUDED = "excluded"  #: it cannot have been
 
 
@@ -137,7 +141,7 @@ def audit(path: Path, chosen: argparse.Namespace) -> int:
 
         print_json(audit.to_dict())
     else:
-        _show(audit)
+        _show(audit, getattr(chosen, "all", False))
     return int(bool(chosen.fail and any(finding.group is not Group.EXCLUDED for finding in audit.findings)))
 
 
@@ -154,9 +158,7 @@ def examine(path: Path) -> Audit:
     if releases and not run.files.model_types:
         notes.append("no file names a model type, so only the bugs of modules that all models share were checked")
     if run.files.own_code:
-        notes.append(
-            "the model comes with code of its own, which may not be that of the release: of it nothing is said"
-        )
+        notes.append("the model comes with its own code, which may differ from that of the release and is not examined")
     findings = [
         finding
         for bug in bugs.known().values()
@@ -259,7 +261,7 @@ def _finding(bug: Bug, run: Run, releases: Mapping[str, Version]) -> Optional[Po
         return replace(base, group=Group.EXCLUDED, why=f"hotfix had repaired it, according to {run.repaired[bug.id]}")
     if bug.id in run.struck:
         number, file = run.struck[bug.id]
-        return replace(base, group=Group.MET, why=f"it was triggered on {number} calls ({file})")
+        return replace(base, group=Group.MET, why=f"it was triggered on {counted(number, 'call')} ({file})")
     lacking = _lacking(bug, run)
     if lacking:
         return replace(base, group=Group.EXCLUDED, why=lacking)
@@ -374,7 +376,7 @@ def _lacking(bug: Bug, run: Run) -> str:
 def _why_not(condition: Optional[Trigger]) -> str:
     if condition is not None and condition.why_not:
         return condition.why_not
-    return "under which condition it strikes is not written down; its title says what happens"
+    return "the condition that triggers it is not described; its title says what happens"
 
 
 def _trigger(bug: Bug) -> Optional[Trigger]:
@@ -385,14 +387,17 @@ def _trigger(bug: Bug) -> Optional[Trigger]:
 # ----------------------------------------------------------------------------------------------------------------------
 # Below: printing.
 
+_LINES = 26  # of one screen for the facts and one table of bugs
+_MARGIN = 24  # columns that the names of the facts take
+_NAMED = 5
 _HEADINGS = {
-    Group.MET: "The files say that these had their condition, so they may have struck:",
-    Group.OPEN: "These may have struck; the files do not tell:",
-    Group.EXCLUDED: "The files exclude these:",
+    Group.MET: "Probably triggered, since the files show that the condition was met:",
+    Group.OPEN: "Possibly triggered; the files do not show whether the condition was met:",
+    Group.EXCLUDED: "Not triggered, according to the files:",
 }
 
 
-def _show(audit: Audit) -> None:
+def _show(audit: Audit, whole: bool) -> None:
     from ..screen import Screen
 
     screen = Screen()
@@ -409,18 +414,42 @@ def _show(audit: Audit) -> None:
         if not members:
             continue
         screen.line()
-        screen.line(heading, "bold")
-        if group is Group.EXCLUDED:
-            excluded = [(finding.bug.id, finding.when or finding.bug.title, _reasons(finding)) for finding in members]
-            screen.table(("bug", "would strike when", "what the files tell"), excluded)
+        if whole or screen.width is None:
+            screen.line(heading, "bold")
+            _print_group(screen, group, members)
+        elif group is Group.EXCLUDED:
+            screen.line(f"{heading} {_shown_ids(members)}.")
         else:
-            rows = [(finding.bug.id, _condition(finding), _reasons(finding), finding.bug.cure()) for finding in members]
-            screen.table(("bug", "strikes when", "what the files tell", "hotfix"), rows)
+            room = _LINES - sum(max(1, len(value) // (screen.width - _MARGIN) + 1) for _, value in facts)
+            shown = members[: max(room // 2, 2)]
+            screen.line(heading, "bold")
+            rows = [(finding.bug.id, finding.bug.cure(), _condition(finding)) for finding in shown]
+            screen.table(("bug", "hotfix", "triggered when"), rows, cut=True)
+            if len(shown) < len(members):
+                screen.line(
+                    f"And {counted(len(members) - len(shown), 'more bug')}; --all lists all, with the evidence."
+                )
     for note in audit.notes:
         screen.line()
         screen.line(f"Note: {note}.")
     screen.line()
     screen.line(_summary(audit), "bold")
+
+
+def _print_group(screen: Screen, group: Group, members: Sequence[PossibleBug]) -> None:
+    """Print all bugs of a group, with the evidence."""
+    if group is Group.EXCLUDED:
+        excluded = [(finding.bug.id, finding.when or finding.bug.title, _reasons(finding)) for finding in members]
+        screen.table(("bug", "triggered when", "evidence"), excluded)
+    else:
+        rows = [(finding.bug.id, _condition(finding), _reasons(finding), finding.bug.cure()) for finding in members]
+        screen.table(("bug", "triggered when", "evidence", "hotfix"), rows)
+
+
+def _shown_ids(members: Sequence[PossibleBug]) -> str:
+    ids = [finding.bug.id for finding in members]
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return ", ".join(ids[:_NAMED]) + more
 
 
 def _named(releases: Sequence[Release]) -> Iterator[str]:
@@ -454,6 +483,6 @@ def _summary(audit: Audit) -> str:
     if not audit.findings:
         return f"{releases} has no known silent bug for this model."
     return (
-        f"{releases} has {len(audit.findings)} known silent bugs for this model: the files show the condition of {met},"
-        f" exclude {excluded}, and leave {open_ones} open."
+        f"{releases} has {counted(len(audit.findings), 'known silent bug')} for this model: "
+        f"the files show the condition of {met}, exclude {excluded}, and leave {open_ones} open."
     )

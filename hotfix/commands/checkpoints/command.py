@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ...checkpoints._checkpoint import Checkpoint, Misreading
 
-HELP = "check that a release reads a checkpoint as it was saved, and list the repairs if it does not"
+HELP = "check whether a release reads a checkpoint as it was saved"
 EXAMPLES = (
     "hotfix check-model ./my-finetune",
     "hotfix check-model ./my-finetune --release 4.51.3",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...fix import Fix, Target
     from ...versions.source import Found
 
-HELP = "print the difference between an installed function and the repaired one"
+HELP = "print how hotfix changes an installed function"
 EXAMPLES = (
     "hotfix diff flash-rotary-dtype",
     "hotfix diff fa2-right-padding-check --target '*Qwen2Model*'",

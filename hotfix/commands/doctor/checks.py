@@ -207,14 +207,16 @@ def transformers() -> Iterator[Answer]:
         entry.name[len("transformers-") : -len(".dist-info")] for entry in first.glob("transformers-*.dist-info")
     }
     if recorded and recorded != {str(release)}:
-        sentence = f"the code is {release}, but the metadata say {' and '.join(sorted(recorded))}"
+        sentence = f"the code is {release}, but the metadata says {' and '.join(sorted(recorded))}"
         advice = f"pip install --force-reinstall transformers=={release}"
         yield Answer("warning", "transformers", sentence, advice)
     if release in bugs.examined():
         yield Answer("ok", "transformers", f"{release}, one of {len(bugs.examined())} examined releases")
     else:
         sentence = f"{release} is not among the {len(bugs.examined())} examined releases (up to {bugs.examined()[-1]})"
-        advice = "where its functions are known sources they are judged as ever; others are left alone and named"
+        advice = (
+            "hotfix judges each function by its source: it repairs those that it knows, and leaves the others alone"
+        )
         yield Answer("warning", "transformers", sentence, advice)
 
 
@@ -225,7 +227,9 @@ def known_bugs() -> Iterator[Answer]:
     here = affected.of_environment()
     kinds = [finding.bug.kind for finding in here.findings if not finding.bug.repaired]
     if kinds:
-        sentence = f"{len(kinds)} that hotfix does not repair; {kinds.count('silent')} give wrong results silently"
+        silent = kinds.count("silent")
+        gives = "gives" if silent == 1 else "give"
+        sentence = f"{len(kinds)} that hotfix does not repair; {silent} {gives} wrong results silently"
         upgrade = f"{formats.advice(here, here.steps[-1])} " if here.steps else ""
         yield Answer("note", "known bugs", sentence, f"{upgrade}`pip freeze | hotfix scan -` lists them.")
 

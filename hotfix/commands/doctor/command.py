@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "find the problems that keep hotfix from working here, and their solutions"
+HELP = "find problems that keep hotfix from working, and their solutions"
 EXAMPLES = ("hotfix doctor", "hotfix doctor --json", "hotfix doctor --quick && sbatch train.sh")
 
 

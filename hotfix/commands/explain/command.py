@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from .name_history import Age
     from .removed_names import Restored
 
-HELP = "print the report of a bug: symptom, cause, releases, repair and proof; find it by its error message"
+HELP = "print the report of a bug, found by its id or its error message"
 EXAMPLES = (
     "hotfix explain flash-rotary-dtype",
     "hotfix explain --error 'Input and cos/sin must have the same dtype'",
@@ -27,14 +29,24 @@ EXAMPLES = (
     "python train.py 2>&1 | tail -40 | hotfix explain -",
 )
 _NAMED = 3
+_THREAD = re.compile(r"(?:https://github\.com/[\w./-]+/(?:issues|pull)/|[\w./-]*#)(\d+)(?:[#?].*)?")
+_LINES = 32  # of a report with a table, besides its headings and the prompt
+_FEWEST = 3  # rows of a table
+_BROKEN_IN = ("broken in", "where")
+_MARGIN = 16  # columns of a report that its names take
 _KEPT = 1024 * 1024  # bytes at the end of stdin; a traceback has a thousandth of that
 _MOST = 64 * 1024 * 1024  # bytes of stdin
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", nargs="?", help="id of the bug, or - to read a traceback from stdin")
+    parser.add_argument(
+        "id",
+        nargs="*",
+        help="id of the bug, its issue (#36065 or the address), - to read a traceback from stdin, or words",
+    )
     parser.add_argument("--error", metavar="TEXT", help="find the bug by this error message or description")
+    parser.add_argument("--all", action="store_true", help="print the whole table of releases, also past one screen")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -42,16 +54,27 @@ def run(chosen: argparse.Namespace) -> int:
     """Run the command; the status is 1 if an error message belongs to no known bug of this environment."""
     from .. import CommandError, bugs, screen
 
-    if (chosen.id is None) == (chosen.error is None):
+    if not chosen.id and chosen.error is None:
         raise CommandError("explain needs one of these: the id of a bug, --error TEXT, or - with a traceback on stdin")
-    if chosen.id is not None and chosen.id != "-":
-        bug = bugs.named(chosen.id)
+    words = " ".join(chosen.id)
+    thread = _THREAD.fullmatch(words)
+    if chosen.error is None and thread:
+        about = [bug for bug in bugs.known().values() if any(ref.endswith(f"#{thread[1]}") for ref in bug.refs)]
+        if len(about) != 1:
+            ids = ", ".join(bug.id for bug in about)
+            raise CommandError(
+                f"several bugs are about #{thread[1]}: {ids}" if about else f"no known bug is about #{thread[1]}"
+            )
+        words = about[0].id
+    if chosen.error is None and words != "-" and " " not in words.strip():
+        bug = bugs.named(words)
         if chosen.json:
             screen.print_json(_facts(bug))
         else:
-            _print(screen.Screen(), bug)
+            _print(screen.Screen(), bug, chosen.all)
         return 0
-    text = chosen.error if chosen.error is not None else _end_of_stdin()
+    # Words without quotes are parts of one message.
+    text = _end_of_stdin() if words == "-" and chosen.error is None else f"{chosen.error or ''} {words}"
     if not text.strip():
         raise CommandError("the error message is empty; pass it with --error TEXT, or pipe a traceback to `explain -`")
     answer = answer_to(text)
@@ -150,7 +173,7 @@ def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
         row = of_fix(entry).rows()[0]
         has = row.verdict in (Verdict.BROKEN, Verdict.FOREIGN) or (row.verdict is Verdict.UNKNOWN and not row.harmless)
         known = package not in (bugs.PACKAGE,) or installed.find_spec(package) is not None
-        return has if known else None, f"{row.verdict.value}: {row.reason}"
+        return has if known else None, f"{row.verdict.value}. {row.reason}"
     release = _release()
     if release is None:
         return None, f"{bugs.PACKAGE} is not installed."
@@ -197,6 +220,8 @@ def _print_answer(out: Screen, answer: Answer) -> None:
 
 def _print_nearest(out: Screen, near: Sequence[Match]) -> None:
     out.line("No known bug has this message.")
+    if not near:
+        out.line("`hotfix list WORD...` searches titles, messages and functions of all bugs that hotfix repairs.")
     for match in near[:1]:
         has, sentence = is_in_force(match.bug)
         out.line(f"The nearest is {match.bug.id}: {match.bug.title}.")
@@ -249,8 +274,9 @@ def _facts(bug: Bug) -> dict[str, Any]:
     return facts
 
 
-def _print(out: Screen, bug: Bug) -> None:
+def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
     from ... import proofs
+    from ...reports.tables import counted, has_room
     from .. import bugs
 
     entry = _entry(bug)
@@ -270,32 +296,38 @@ def _print(out: Screen, bug: Bug) -> None:
         rows.append(("Fixed in", ", ".join(map(str, bug.fixed_in))))
     if entry:
         known = _evidence(entry)
-        proof = (
-            "a case runs it: hotfix verify " + bug.id
-            if proofs.exists(entry.module, entry.load())
-            else "none on this node"
-        )
-        of = f"{known['targets']} function{'' if known['targets'] == 1 else 's'}"
-        rows.append(("Evidence", f"{known['broken']} broken and {known['fixed']} good sources of {of}"))
-        rows.append(("Proof", proof))
+        of = counted(known["targets"], "function")
+        sources = f"{known['broken']} broken and {known['fixed']} good sources of {of}"
+        verify = f"; `hotfix verify {bug.id}`" if proofs.exists(entry.module, entry.load()) else ""
+        rows.append(("Evidence", f"{sources}{verify}"))
     if bug.why_not:
         rows.append(("Not repaired", bug.why_not))
     if bug.optin and entry and entry.load().optin:
         rows.append(("Off by default", f"because {entry.load().optin}."))
     rows.append(("This node", is_in_force(bug)[1]))
-    rows.append(("What to do", _advice(bug)))
+    if not bug.optin:  # below, there is what switches it on
+        rows.append(("What to do", _advice(bug)))
     if _neighbours(bug):
         rows.append(("Or else", f"{_neighbours(bug)}, with which it does not show."))
     out.facts([(name, text.replace("``", "`")) for name, text in rows])
     if bug.optin:
         out.line()
-        out.line("Switch it on with the first line, or write the others at the top of the program:")
+        out.line("Off by default. Switch it on with the first line, or write the others at the top:")
         out.line(f"    HOTFIX_OPTIN={bug.id} hotfix run -- python train.py")
         out.line(f'    import os; os.environ["HOTFIX_OPTIN"] = "{bug.id}"')
         out.line("    import hotfix.auto")
     if entry and "table below" in report.get("Releases", ""):
+        table = _releases(entry)
+        height = sum(len(textwrap.wrap(text, (out.width or 80) - _MARGIN, break_on_hyphens=False)) for _, text in rows)
+        lines = 1 if out.width is None or has_room(_BROKEN_IN, table, out.width) else 2
+        most = len(table) if whole or out.width is None else (_LINES - height - 5 * bug.optin) // lines
+        if most < min(_FEWEST, len(table)):
+            out.line(f"Its table of releases has {counted(len(table), 'row')}; --all prints it.")
+            return
         out.line()
-        out.table(("broken in", "where"), _releases(entry))
+        out.table(_BROKEN_IN, table[:most], cut=not whole)
+        if most < len(table):
+            out.line(f"And {counted(len(table) - most, 'more row')}; --all prints them.")
 
 
 def _row(bug: Bug) -> tuple[str, str, str, str]:

@@ -42,6 +42,7 @@ LIMIT_TOML = 4 * 1024 * 1024  # bytes; tomllib takes a second for each megabyte
 HEAVIEST = 256 * 1024 * 1024  # bytes in memory of the objects in a file of JSON
 LIMIT_YAML = 256 * 1024  # bytes; PyYAML takes a minute for the other limit
 LIMIT_LOCK = 2 * 1024 * 1024  # bytes of a conda-lock.yml, which is read in some seconds
+_REQUIREMENT = re.compile(r"[A-Za-z][\w.-]*(?:\[[\w.,-]*\])?\s*(?:[=!<>~]=|[<>])|transformers$")
 _DEPTH = 20  # of files that include each other
 _LINES = 200_000  # of requirements files, with all that they include; many of them are hashes
 _REQUIREMENTS = 20_000
@@ -133,10 +134,10 @@ class Pins:
 
 
 def read(source: str, python: str = "") -> Pins:
-    """Read a file, a folder, or with ``-`` the output of ``pip freeze`` on stdin.
+    """Read a file, a folder, a requirement, or with ``-`` the output of ``pip freeze`` on stdin.
 
     Args:
-        source: path, or ``-``.
+        source: path, requirement with a version, or ``-``.
         python: version of Python for which markers hold, ``3.10``; the running one if empty.
 
     Raises:
@@ -154,6 +155,10 @@ def read(source: str, python: str = "") -> Pins:
             return pins
         if path.is_dir():
             return _of_folder(path)
+        if _REQUIREMENT.match(source) and not path.exists():
+            pins = Pins(source)
+            _Requirements(pins, markers, numbered=False).lines(source, Path(), pins.source)
+            return pins
         text = _text(_bytes(path), source)
         if not text.strip():
             raise CommandError(f"{source}: the file is empty")
@@ -193,7 +198,7 @@ def _of_file(path: Path, source: str, text: str, markers: dict[str, str]) -> Pin
     raise CommandError(
         f"{source}: an unknown kind of file. Name one of these: *.txt, *.in, pylock.toml, uv.lock, poetry.lock, "
         f"pdm.lock, Pipfile, Pipfile.lock, pyproject.toml, setup.cfg, *.yml, Dockerfile, CycloneDX in *.json or "
-        f"the folder of an environment"
+        f"the folder of an environment; or pipe: pip freeze | hotfix scan -"
     )
 
 

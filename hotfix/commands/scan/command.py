@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from .affected import Scan
     from .settings import ProjectSettings
 
-HELP = "list the known bugs of a requirements file, a lock file, a bill of materials or an environment"
+HELP = "list the known bugs of pins, of a lock file or of an environment"
 EXAMPLES = (
     "hotfix scan .",
     "hotfix scan requirements.txt",
+    "hotfix scan transformers==4.49.0",
     "hotfix scan uv.lock --fail-on silent",
     "hotfix scan environment.yml --format sarif > hotfix.sarif",
     "pip freeze | hotfix scan -",
@@ -30,10 +31,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="*",
-        default=["."],
         metavar="FILE",
-        help="file, folder of a project or of an environment, or - for pip freeze or pip list (default: .)",
+        help="file, folder of a project or of an environment, a requirement such as transformers==4.49.0, or - for "
+        "pip freeze or pip list (default: .)",
     )
+    # The spelling of pip.
+    parser.add_argument("-r", "--requirement", action="append", dest="more", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument(
@@ -51,9 +54,10 @@ def run(chosen: argparse.Namespace) -> int:
     from . import formats
     from . import settings as project_settings
 
-    first = Path(chosen.files[0])
+    files = [*chosen.files, *chosen.more] or ["."]
+    first = Path(files[0])
     settings = project_settings.read(first if first.is_dir() else Path.cwd())
-    scans = [_without(scan, settings) for source in chosen.files for scan in _scans(source, chosen.python)]
+    scans = [_without(scan, settings) for source in files for scan in _scans(source, chosen.python)]
     if chosen.format == "table":
         formats.print_table(scans, chosen.all)
     else:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Optional
 
 from ... import __version__
-from ...reports.tables import clean, escaped_markdown, fitted_table, has_room, markdown_table
+from ...reports.tables import clean, counted, escaped_markdown, fitted_table, has_room, markdown_table
 from .. import bugs, screen
 from .affected import PinnedBug, Scan, Step, to_dict
 
@@ -62,7 +62,7 @@ def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
             out.table(COLUMNS, rows[:most], cut=True, stacked=[_stacked(row) for row in rows[:most]])
         _print_rest(out, scan, listed[max(most, 0) :], whole)
     if named < len(scans):
-        out.line(f"And {len(scans) - named} more files; --all lists them.")
+        out.line(f"And {counted(len(scans) - named, 'more file')}; --all lists them.")
 
 
 def _shares(heights: Sequence[int], headings: Sequence[int]) -> tuple[int, int]:
@@ -91,14 +91,14 @@ def _print_rest(out: screen.Screen, scan: Scan, rest: Sequence[PinnedBug], whole
         parts.append(f"{len(rest)} more ({kinds})")
     names = 0 if whole else sum(finding.bug.kind == "removed-api" for finding in scan.findings)
     if names:
-        parts.append(f"{names} removed names (`hotfix scan-code .` finds those that your code uses)")
+        parts.append(f"{counted(names, 'removed name')} (`hotfix scan-code .` finds those that your code uses)")
     if parts:
         out.line(f"Not listed: {'; '.join(parts)}. --all lists them.")
 
 
 def _height(out: screen.Screen, text: str) -> int:
     """The number of lines that a paragraph takes."""
-    return 1 if out.width is None else max(1, len(textwrap.wrap(text, out.width)))
+    return 1 if out.width is None else max(1, len(textwrap.wrap(text, out.width, break_on_hyphens=False)))
 
 
 def _fitting(rows: Sequence[tuple[str, ...]], width: int, share: int) -> int:
@@ -153,12 +153,18 @@ def heading(scan: Scan) -> str:
     """The result in one line."""
     if not scan.asked:
         return f"{scan.source}: nothing to judge"
+    where = scan.where or scan.source
+    place = "" if _parts(where) == _parts(scan.asked) else f"{where}: "  # nothing before a requirement itself
     if not scan.examined:
-        return f"{scan.where}: {scan.asked}: not judged"
+        return f"{place}{scan.asked}: not judged"
     repaired = sum(finding.bug.repaired for finding in scan.findings)
-    count = f"{len(scan.findings)} known bugs, {repaired} of them repaired by hotfix"
-    breadth = "" if scan.pinned or not scan.allowed else f" (any of {scan.allowed} releases)"
-    return f"{scan.where or scan.source}: {scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
+    count = f"{counted(len(scan.findings), 'known bug')}, {repaired} of them repaired by hotfix"
+    breadth = "" if scan.pinned or not scan.allowed else f" (any of {counted(scan.allowed, 'release')})"
+    return f"{place}{scan.asked}{breadth}: {count if scan.findings else 'no known bug'}"
+
+
+def _parts(requirement: str) -> set[str]:
+    return set(re.split(r"[\s,]+", requirement.removeprefix(bugs.PACKAGE).strip()))
 
 
 def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
@@ -179,7 +185,8 @@ def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
         sentences.append(f"Ignored by this project: {'; '.join(f'{id} ({why})' for id, why in scan.ignored.items())}.")
     never = sum(finding.bug.is_in(bugs.examined()[-1]) and not finding.bug.repaired for finding in scan.findings)
     if never:
-        sentences.append(f"{never} known bugs are fixed neither by hotfix nor by any release so far.")
+        are = "is" if never == 1 else "are"
+        sentences.append(f"{counted(never, 'known bug')} {are} fixed neither by hotfix nor by any release so far.")
     if scan.examined:
         sentences.append(f"Not checked: {bugs.left_out()} known bugs whose releases are not known as a range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
@@ -189,10 +196,11 @@ def advice(scan: Scan, step: Step) -> str:
     """Whether an upgrade is worth it: the bugs that it fixes, those that it brings, and those that are left."""
     target = f"transformers{'==' if scan.pinned else '>='}{step.release}"
     here = scan.unrepaired()
-    fixes = f"{target} fixes {step.ended} of the {here} bugs that hotfix does not repair"
+    bugs_left = counted(here, "bug")
+    fixes = f"{target} fixes {step.ended} of the {bugs_left} that hotfix does not repair"
     if step.ends != "all":
         worst = {"crashes": "all crashes", "silent bugs": "all crashes and silent bugs"}[step.ends]
-        fixes = f"{target} fixes {worst} among the {here} bugs that hotfix does not repair, {step.ended} in all"
+        fixes = f"{target} fixes {worst} among the {bugs_left} that hotfix does not repair, {step.ended} in all"
     if not step.new_left:
         return f"{fixes}, and has no others. Upgrade if you can."
     after = here - step.ended + step.new_left

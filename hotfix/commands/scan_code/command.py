@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "list the removed names that the code of a project takes from transformers, and the releases on which it runs"
+HELP = "list the removed names that code takes from transformers"
 EXAMPLES = (
     "hotfix scan-code .",
     "hotfix scan-code ~/.cache/huggingface/modules/transformers_modules",

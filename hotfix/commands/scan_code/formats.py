@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import __version__
+from ...reports.tables import counted
 from .. import screen
 from . import missing
 from .missing import MissingName, Scan, Use
@@ -48,9 +49,16 @@ def print_sarif(scans: Sequence[Scan]) -> None:
 
 def heading(scan: Scan) -> str:
     """The result in one line."""
+    if not scan.taken:
+        return f"{scan.source}: {counted(scan.files, 'file')}, and none takes a name from transformers"
     needed = sum(finding.is_needed for finding in scan.findings)
-    read = f"{scan.source}: {scan.files} files, {scan.taking} of them take {scan.taken} names from transformers"
-    return f"{read}: {needed} that are needed are not in every release" if scan.findings else f"{read}, all known good"
+    where = f"{scan.taking} of {counted(scan.files, 'file')}"
+    read = f"{scan.source}: {counted(scan.taken, 'name')} from transformers in {where}"
+    return (
+        f"{read}; {needed} needed {'name is' if needed == 1 else 'names are'} not in every release"
+        if scan.findings
+        else f"{read}; every release has all of them"
+    )
 
 
 def conclusions(scan: Scan) -> list[str]:
@@ -58,7 +66,7 @@ def conclusions(scan: Scan) -> list[str]:
     everywhere = len(missing.releases())
     sentences = []
     if scan.taking:
-        sentences.append(_extent("As far as names go, this code runs unaided on", scan.runs_on, everywhere))
+        sentences.append(_extent("Judging by its names, this code runs without hotfix on", scan.runs_on, everywhere))
         if scan.imports_on != scan.runs_on:
             sentences.append(_extent("It can be imported on", scan.imports_on, everywhere))
     asked = sorted(
@@ -68,11 +76,11 @@ def conclusions(scan: Scan) -> list[str]:
         switches = f" and HOTFIX_OPTIN={','.join(asked)}" if asked else ""
         sentences.append(_extent(f"With hotfix{switches}, on", scan.repaired_on, everywhere))
     if scan.asked and scan.release is None:
-        sentences.append(f"Note: transformers {scan.asked}, which is installed, is none of the examined releases.")
+        sentences.append(f"Note: the installed transformers {scan.asked} is not one of the examined releases.")
     elif scan.asked and scan.taking:
         lacking = scan.lacking()
         left = sum(finding.fix is None for finding in lacking)
-        words = f"lacks {len(lacking)} names that are needed, {left} of which no fix gives back"
+        words = f"lacks {counted(len(lacking), 'needed name')}; no fix restores {left} of them"
         sentences.append(f"transformers {scan.asked} {words if lacking else 'lacks none of them'}.")
     return sentences + [f"Note: {note}." for note in scan.notes]
 

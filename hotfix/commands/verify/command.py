@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...fix import Fix, Target
     from ...proofs.compare import Difference
 
-HELP = "run the proofs of the fixes on this node, before and after, and print a certificate"
+HELP = "run the proofs of the fixes here, and print a certificate"
 EXAMPLES = (
     "hotfix verify",
     "hotfix verify flash-rotary-dtype --json > certificate.json",
