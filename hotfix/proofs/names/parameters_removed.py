@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from hotfix.names.parameters_removed import FIX
+from hotfix.proofs.names._training import PACKAGES, loss_of_a_step
 from hotfix.proofs.testbed import Target, Testbed
-from hotfix.proofs.training._old_trainers import trained_with
-from hotfix.proofs.training._steps import LATER_PACKAGES, one_step
 from hotfix.proofs.zoo import small_bert, small_llama, texts
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
@@ -18,7 +17,7 @@ _MIXIN = "transformers.generation.utils:GenerationMixin"
 
 @FIX.case(
     raises="TypeError: .*(unexpected keyword argument|positional arguments? but|from \\d to \\d positional)",
-    packages=LATER_PACKAGES,
+    packages=PACKAGES,
     oracles={f"{_MIXIN}._has_unfinished_sequences": "4.49.0", f"{_MIXIN}._prepare_cache_for_generation": "4.55.4"},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
@@ -87,20 +86,18 @@ def _register(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _save(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    from transformers import Trainer
+
     saved = []
 
-    def old(trainer: Any) -> type:
-        class Old(trainer):
-            def _save_checkpoint(self, model: Any, trial: Any, metrics: Any = None) -> None:
-                super()._save_checkpoint(model, trial, metrics=metrics)
-                super()._save_checkpoint(model, trial, metrics)
-                saved.append(len(list(Path(self.args.output_dir).glob("checkpoint-1/*.safetensors"))))
+    class Old(Trainer):
+        def _save_checkpoint(self, model: Any, trial: Any, metrics: Any = None) -> None:
+            super()._save_checkpoint(model, trial, metrics=metrics)
+            super()._save_checkpoint(model, trial, metrics)
+            saved.append(len(list(Path(self.args.output_dir).glob("checkpoint-1/*.safetensors"))))
 
-        return Old
-
-    with trained_with(old):
-        trained = one_step(small_llama(testbed), texts(testbed), save_strategy="steps", save_steps=1)
-    return {"loss": trained["loss"], "saved": torch.tensor(saved)}
+    loss = loss_of_a_step(small_llama(testbed), texts(testbed), Old, save_strategy="steps", save_steps=1)
+    return {"loss": loss, "saved": torch.tensor(saved)}
 
 
 def _settings(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
