@@ -134,11 +134,13 @@ def formats(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """The pages in a Chromium: the matrix, and the site with its search."""
     programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    found = os.environ.get("CHROMIUM") or next(filter(None, programs), None)
-    if not found:
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, programs), None)
+    if not chromium:
         session.skip("no Chromium is here: put chromium on the path, or name it in CHROMIUM")
     session.install("-e", ".[cli]", "--group", "browser")
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/browser", *session.posargs, env={"CHROMIUM": found})
+    session.run(
+        "python", "-m", "pytest", "-q", "-n", "2", "tests/browser", *session.posargs, env={"CHROMIUM": chromium}
+    )
 
 
 @nox.session(python=[interpreter(version) for version in (*PYTHONS, *COMING)])

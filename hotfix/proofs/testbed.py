@@ -211,9 +211,9 @@ class Testbed:
                 biases, which are sums over all tokens, more differently than those of matrices.
         """
         return {
-            f"gradient of {name}": one.grad.clone()
-            for name, one in module.named_parameters()
-            if one.grad is not None and (vectors or one.ndim > 1)
+            f"gradient of {name}": parameter.grad.clone()
+            for name, parameter in module.named_parameters()
+            if parameter.grad is not None and (vectors or parameter.ndim > 1)
         }
 
     # -- evidence ----------------------------------------------------------------------------

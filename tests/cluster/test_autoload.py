@@ -133,6 +133,6 @@ def test_the_scanner_of_start_up_files_rates_it_medium_at_most(wheels, tmp_path)
     except AssertionError as error:
         pytest.skip(f"needs autorun-audit: {error}")
     options = ["env", "--python", environment.python, "--min-severity", "info", "--format", "json"]
-    found = json.loads(call(scanner.folder / "bin" / "autorun-audit", *options).stdout)["findings"]
-    severities = {Path(one["path"]).name: one["severity"] for one in found}
+    load = json.loads(call(scanner.folder / "bin" / "autorun-audit", *options).stdout)["findings"]
+    severities = {Path(finding["path"]).name: finding["severity"] for finding in load}
     assert severities == {"hotfix_autoload.pth": "medium", "hotfix_autoload.start": "low"}

@@ -47,13 +47,13 @@ def test_the_kubernetes_job_is_one_and_its_command_exists():
     [container] = job["spec"]["template"]["spec"]["containers"]
     assert container["command"][:3] == ["hotfix", "run", "--"]
     assert service["metadata"]["name"] == job["spec"]["template"]["spec"]["subdomain"]
-    mounted = {one["name"] for one in container["volumeMounts"]}
-    assert mounted == {one["name"] for one in job["spec"]["template"]["spec"]["volumes"]}
+    mounted = {mount["name"] for mount in container["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in job["spec"]["template"]["spec"]["volumes"]}
 
 
 def test_the_pins_of_the_image_can_be_scanned():
     text = (EXAMPLES / "Dockerfile").read_text()
-    assert "transformers==4.49.0" in [one for _, one in project_files.of_dockerfile(text)]
+    assert "transformers==4.49.0" in [requirement for _, requirement in project_files.of_dockerfile(text)]
     scan = hotfix("scan", str(EXAMPLES / "Dockerfile"), "--json").json["scans"][0]
     assert scan["names_hotfix"] is True
 
@@ -64,8 +64,8 @@ def test_the_kubernetes_job_is_what_its_schema_asks_for():
     kubernetes = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is missing; `nox -s formats`")
     service, job = yaml.safe_load_all((EXAMPLES / "job.yaml").read_text())
     newest = kubernetes.latest_version()
-    for one in (service, job):
-        kubernetes.validate(one, newest, strict=True)
+    for resource in (service, job):
+        kubernetes.validate(resource, newest, strict=True)
     job["spec"]["template"]["spec"]["restartpolicy"] = job["spec"]["template"]["spec"].pop("restartPolicy")
     with pytest.raises(kubernetes.ValidationError, match="restartpolicy"):
         kubernetes.validate(job, newest, strict=True)
@@ -74,7 +74,7 @@ def test_the_kubernetes_job_is_what_its_schema_asks_for():
 def test_shellcheck_has_nothing_to_say_of_the_scripts():
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is missing")
-    scripts = [str(one) for one in (*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("*.sbatch"))]
+    scripts = [str(path) for path in (*EXAMPLES.glob("*.sh"), *EXAMPLES.glob("*.sbatch"))]
     done = subprocess.run(["shellcheck", "--shell=bash", *scripts], capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 

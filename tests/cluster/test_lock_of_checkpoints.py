@@ -26,8 +26,8 @@ def report(release, *repaired, **packages):
 def differences(there, here, *folders):
     """The sentences about these tests' fixes, from one environment to another."""
     locked = {"packages": dict(there.packages), "patches": list(there.patches)}
-    found = lock.against(locked, here, folders)
-    return [one for one in found if SCALED in one or DROPPED in one or "no fix of" in one]
+    findings = lock.against(locked, here, folders)
+    return [line for line in findings if SCALED in line or DROPPED in line or "no fix of" in line]
 
 
 def test_a_model_that_has_learned_with_a_bug_is_told_where_it_is_gone():
@@ -40,8 +40,8 @@ def test_a_model_that_has_learned_with_a_bug_is_told_where_it_is_gone():
 def test_a_model_that_has_learned_without_a_bug_is_told_where_it_is():
     wanted = [f"it has learned without {SCALED} (repaired), which is here (transformers 4.52.3, not repaired)"]
     assert differences(report("4.52.3", SCALED), report("4.52.3"), "opt") == wanted
-    [one] = differences(report("4.51.3"), report("4.52.3"), "opt")
-    assert "(transformers 4.51.3 does not have it), which is here" in one
+    [line] = differences(report("4.51.3"), report("4.52.3"), "opt")
+    assert "(transformers 4.51.3 does not have it), which is here" in line
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_functions_of_other_models_do_not_count_and_those_of_all_do():
 def test_a_bug_that_needs_what_was_not_installed_was_not_there():
     there, here = report("4.48.0"), report("4.49.0")
     locked = {"packages": dict(there.packages), "patches": []}
-    assert not any("deepspeed" in one for one in lock.against(locked, here, ["llama"]))
+    assert not any("deepspeed" in line for line in lock.against(locked, here, ["llama"]))
     locked["packages"] = {**there.packages, "deepspeed": "0.16.0"}
-    assert any("deepspeed-double-gas-scaling" in one for one in lock.against(locked, here, ["llama"]))
+    assert any("deepspeed-double-gas-scaling" in line for line in lock.against(locked, here, ["llama"]))
 
 
 def test_a_repair_of_another_hotfix_is_named():
@@ -79,7 +79,7 @@ def test_a_lock_without_a_release_says_only_what_it_knows():
     there = Report((), {}, "0" * 12, (), ENTRIES)
     assert differences(there, report("4.52.3"), "opt") == []
     locked = {"packages": {}, "patches": [f"{SCALED} {FORWARD} source cure"]}
-    assert any(SCALED in one for one in lock.against(locked, report("4.52.3"), ["opt"]))
+    assert any(SCALED in line for line in lock.against(locked, report("4.52.3"), ["opt"]))
 
 
 @pytest.mark.testbed

@@ -31,7 +31,7 @@ OTHER = "from transformers.models.other import answer; print(answer())"
 
 def outcomes(plain, env):
     results = plain.run("-m", "hotfix", "status", "--json", env=env)
-    return {one["fix"]: one["state"] for one in json.loads(results.stdout)["outcomes"]}
+    return {outcome["fix"]: outcome["state"] for outcome in json.loads(results.stdout)["outcomes"]}
 
 
 def test_a_plugin_is_called_by_the_name_of_its_distribution(plain, plugin):

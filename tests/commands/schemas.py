@@ -25,9 +25,9 @@ def check(name: str, value: object) -> None:
     """
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is missing")
     validator = jsonschema.Draft202012Validator({**_closed(), "$ref": f"#/$defs/{name}"})
-    errors = [f"{'/'.join(map(str, one.absolute_path))}: {one.message}" for one in validator.iter_errors(value)]
+    errors = [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(value)]
     if errors:
-        raise AssertionError("\n".join(one[:300] for one in errors))
+        raise AssertionError("\n".join(error[:300] for error in errors))
 
 
 @cache

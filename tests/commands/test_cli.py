@@ -69,8 +69,8 @@ def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
     for fix, (verdict, state) in expected.items():
         assert table[fix][2:4] == [verdict, state]
         assert f"{fix} crash {verdict} {state}" in shown.text
-        mine = [one for one in outcomes if one["fix"] == fix]
-        assert any((one["verdict"], one["state"]) == (verdict, state) for one in mine)
+        mine = [outcome for outcome in outcomes if outcome["fix"] == fix]
+        assert any((outcome["verdict"], outcome["state"]) == (verdict, state) for outcome in mine)
     if name == "none":
         assert "transformers is not installed" in piped.stdout
 
@@ -105,8 +105,8 @@ def test_status_by_target_has_a_row_for_each(folders):
     _, path = folders
     done = hotfix("status", "--targets", path=path)
     outcomes = hotfix("status", "--json", path=path).json["outcomes"]
-    for one in outcomes:
-        assert f"{one['target']}  " in done.stdout
+    for outcome in outcomes:
+        assert f"{outcome['target']}  " in done.stdout
     assert len(done.stdout.splitlines()) == len(outcomes) + 3
 
 
@@ -114,7 +114,7 @@ def test_status_by_target_has_a_row_for_each(folders):
 def test_doctor_finds_what_is_wrong_with_a_stack(folders):
     name, path = folders
     done = hotfix("doctor", "--quick", "--json", path=path)
-    said = {one["subject"]: one for one in done.json["findings"]}
+    said = {finding["subject"]: finding for finding in done.json["findings"]}
     release = said["transformers"]
     if name == "broken":
         assert done.status == 1
@@ -196,9 +196,9 @@ def test_the_diff_of_an_edit_is_a_patch_that_applies_and_gives_the_code_that_run
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert len(found) > 10
-    for target, text, lines, digest in found:
+    functions = json.loads(done.stdout)
+    assert len(functions) > 10
+    for target, text, lines, digest in functions:
         patched = source.find(_patched(text, lines), target.partition(":")[2])
         assert patched is not None
         assert source.digest(patched.node) == digest, target
@@ -411,15 +411,15 @@ def test_a_traceback_on_stdin_is_explained():
 
 def test_list_is_narrowed_by_kind_and_model():
     everything = hotfix("list", "--all", "--json").json
-    assert {ROTARY, PADDING, "gemma2-sliding-layer-parity"} <= {one["id"] for one in everything}
+    assert {ROTARY, PADDING, "gemma2-sliding-layer-parity"} <= {fix["id"] for fix in everything}
     silent = hotfix("list", "--all", "--json", "--kind", "silent", "--model", "GEMMA2").json
-    assert {one["kind"] for one in silent} == {"silent"}
-    assert all(any("gemma2" in where for where in one["where"]) for one in silent)
-    mine = {one["id"] for one in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
+    assert {fix["kind"] for fix in silent} == {"silent"}
+    assert all(any("gemma2" in where for where in fix["where"]) for fix in silent)
+    mine = {fix["id"] for fix in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
     assert {ROTARY, PADDING} <= mine
     for written in ("Qwen2.5-VL", "qwen25vl"):
-        assert {one["id"] for one in hotfix("list", "--json", "--model", written).json} == mine
-    assert all(one["repaired"] for one in hotfix("list", "--json").json)
+        assert {fix["id"] for fix in hotfix("list", "--json", "--model", written).json} == mine
+    assert all(fix["repaired"] for fix in hotfix("list", "--json").json)
     assert "No known bug is in a model or module like 'No-Such'" in hotfix("list", "--model", "No-Such").stdout
 
 

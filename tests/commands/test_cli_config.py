@@ -77,7 +77,7 @@ def test_config_says_what_is_in_force_and_where_it_comes_from(settings, tmp_path
     variables = settings('skip = ["x*"]\nlog = "quiet"\n')
     (tmp_path / "pyproject.toml").write_text(IGNORE.format(ROTARY, "expires = 2020-01-01"))
     done = hotfix("config", "--json", env={**variables, "HOTFIX_LOG": "info"}, cwd=tmp_path).json
-    switches = {one["name"]: (one["value"], one["from"]) for one in done["switches"]}
+    switches = {switch["name"]: (switch["value"], switch["from"]) for switch in done["switches"]}
     assert switches["HOTFIX_SKIP"] == ("x*", variables["HOTFIX_CONFIG"])
     assert switches["HOTFIX_LOG"] == ("info", "the environment")
     assert switches["HOTFIX_PIN"] == ("", "default")
@@ -94,7 +94,7 @@ def test_a_project_says_what_to_fail_on_and_what_to_ignore(tmp_path):
     project.write_text('[tool.hotfix.scan]\nfail-on = "crash"\n')
     assert hotfix("scan", "requirements.txt", cwd=tmp_path).status == 1
     [scan] = hotfix("scan", "requirements.txt", "--json", cwd=tmp_path).json["scans"]
-    every = [one["id"] for one in scan["findings"] if one["kind"] == "crash"]
+    every = [finding["id"] for finding in scan["findings"] if finding["kind"] == "crash"]
     lived_with = "".join(IGNORE.format(id, "expires = 2099-01-01" if number else "") for number, id in enumerate(every))
     project.write_text(f'[tool.hotfix.scan]\nfail-on = "crash"\n{lived_with}')
     done = hotfix("scan", "requirements.txt", cwd=tmp_path)
@@ -102,7 +102,7 @@ def test_a_project_says_what_to_fail_on_and_what_to_ignore(tmp_path):
     assert f"Ignored by this project: {every[0]} (we live with it)" in done.text
     assert hotfix("scan", "requirements.txt", "--fail-on", "silent", cwd=tmp_path).status == 1, "an option is stronger"
     results = hotfix("scan", "requirements.txt", "--format", "sarif", cwd=tmp_path).json["runs"][0]["results"]
-    assert {one["ruleId"] for one in results if "suppressions" in one} == set(every)
+    assert {result["ruleId"] for result in results if "suppressions" in result} == set(every)
     project.write_text('[tool.hotfix.scan]\nfail-on = "crash"\n' + IGNORE.format(ROTARY, "expires = 2020-01-01"))
     done = hotfix("scan", "requirements.txt", cwd=tmp_path)
     assert done.status == 1

@@ -22,12 +22,16 @@ def findings(*words, **options):
     done = hotfix("doctor", "--json", *words, **options)
     assert done.stderr == ""
     said = done.json["findings"]
-    assert done.status == int(any(one["level"] == "problem" for one in said))
+    assert done.status == int(any(finding["level"] == "problem" for finding in said))
     return said
 
 
 def found(said, subject, level):
-    texts = [f"{one['found']} {one['advice']}" for one in said if (one["subject"], one["level"]) == (subject, level)]
+    texts = [
+        f"{finding['found']} {finding['advice']}"
+        for finding in said
+        if (finding["subject"], finding["level"]) == (subject, level)
+    ]
     assert texts, f"no {level} about {subject} in {said}"
     return " ".join(texts)
 
@@ -40,7 +44,7 @@ def release(folder, version, metadata=""):
 
 def test_an_environment_without_anything_has_nothing_to_complain_about():
     said = findings("--quick")
-    assert {one["level"] for one in said} <= {"ok", "note"}
+    assert {finding["level"] for finding in said} <= {"ok", "note"}
     assert hotfix("doctor", "--quick").status == 0
 
 

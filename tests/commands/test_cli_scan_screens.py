@@ -57,7 +57,7 @@ def test_the_advice_says_whether_an_upgrade_helps(pins):
 
     short = hotfix("scan", "requirements.txt", cwd=pins).stdout
     (scan,) = json.loads(hotfix("scan", "requirements.txt", "--json", cwd=pins).stdout)["scans"]
-    here = sum(not one["repaired"] for one in scan["findings"])
+    here = sum(not finding["repaired"] for finding in scan["findings"])
     step = scan["upgrades"][-1]
     assert (
         f"transformers=={step['release']} fixes {step['ended']} of the {here} bugs that hotfix does not repair" in short
@@ -77,7 +77,7 @@ def test_the_list_fits_a_terminal_and_is_grouped_by_kind(tmp_path, width):
 def ids_of(*words, cwd):
     import json
 
-    return {one["id"] for one in json.loads(hotfix("list", *words, "--json", cwd=cwd).stdout)}
+    return {load["id"] for load in json.loads(hotfix("list", *words, "--json", cwd=cwd).stdout)}
 
 
 def test_the_list_is_filtered(tmp_path):

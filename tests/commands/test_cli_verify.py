@@ -141,8 +141,8 @@ def toys(folder, text, fixes=FIXES, named="FIX"):
         "fixed/transformers/toy.py": text.replace("x + 2", "x * 2"),
     }
     names = [line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")]
-    found = [(name, source.find(text, name)) for name in names]
-    digests = {name: source.digest(one.node) for name, one in found if one}
+    definitions = [(name, source.find(text, name)) for name in names]
+    digests = {name: source.digest(definition.node) for name, definition in definitions if definition}
     targets = {f"transformers.toy:{name}": {"broken": {digest: ["1.0"]}} for name, digest in digests.items()}
     files["toy_fixes/evidence.json"] = json.dumps({"targets": targets})
     for name, content in files.items():
@@ -155,8 +155,8 @@ def verified(folder, *words):
     """The certificate for the toys, and the proofs in it by function."""
     env = {"CUDA_VISIBLE_DEVICES": "", "HOTFIX_SKIP": "*"}  # the user's own switches do not count
     done = hotfix("verify", "toys:toys", "--json", *words, path=[folder], env=env)
-    assert done.status == int(any(one["result"] == "failed" for one in done.json["proofs"]))
-    return done.json, {one["target"].partition(":")[2]: one for one in done.json["proofs"]}
+    assert done.status == int(any(proof["result"] == "failed" for proof in done.json["proofs"]))
+    return done.json, {proof["target"].partition(":")[2]: proof for proof in done.json["proofs"]}
 
 
 def test_a_proof_is_what_happened_in_the_processes(tmp_path):
@@ -197,7 +197,7 @@ def test_what_the_oracle_gives_decides_and_nan_is_a_difference(tmp_path):
     assert drift["reason"] == "the fixed release gives another result: scaled"
     assert (hole["result"], hole["changed"], hole["oracle"]) == ("failed", "infinite", "infinite")
     _, proofs = verified(tmp_path)
-    assert {one["result"] for one in proofs.values()} == {"verified"}
+    assert {proof["result"] for proof in proofs.values()} == {"verified"}
 
 
 @pytest.mark.slow
@@ -206,7 +206,7 @@ def test_a_process_that_dies_or_hangs_takes_no_other_proof_with_it(tmp_path):
     _, proofs = verified(tmp_path, "--timeout", "30")
     assert "ended with 7" in proofs["deadly"]["after"]
     assert "took longer than 30 seconds" in proofs["slow"]["after"]
-    assert {name for name, one in proofs.items() if one["result"] == "verified"} == {"scale", "crash"}
+    assert {name for name, proof in proofs.items() if proof["result"] == "verified"} == {"scale", "crash"}
 
 
 def test_there_may_be_nothing_to_prove():

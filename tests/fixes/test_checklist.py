@@ -89,7 +89,7 @@ def fixes():
     every = [cell for cell in matrix.cells(modules) if cell.verdict == "broken"]
     for module, fix in modules.items():
         # Names that are added take no function's place; tests/fixes/names has what is asked of them.
-        target = next((one for one in fix.targets if not one.way.adds_name), None)
+        target = next((candidate for candidate in fix.targets if not candidate.way.adds_name), None)
         if target is None:
             continue
         broken = {str(cell.release) for cell in every if cell.fix is fix and cell.target is target} or {"4.51.3"}
@@ -98,7 +98,7 @@ def fixes():
         chosen.append((module, fix, target, broken))
     return [
         pytest.param(module, fix, target, release, id=fix.id)
-        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda one: _place(one[0], *one[2:]))
+        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda row: _place(row[0], *row[2:]))
     ]
 
 
@@ -107,9 +107,9 @@ def _in_few_releases(chosen):
     left = list(chosen)
     while left:
         counts = Counter(release for *_, broken in left for release in broken)
-        release = max(counts, key=lambda one: (counts[one], Version(one)))
-        yield from ((release, *one) for *one, broken in left if release in broken)
-        left = [one for one in left if release not in one[-1]]
+        release = max(counts, key=lambda count: (counts[count], Version(count)))
+        yield from ((release, *row) for *row, broken in left if release in broken)
+        left = [row for row in left if release not in row[-1]]
 
 
 def _place(release, fix, target):
@@ -144,7 +144,7 @@ def checked(check, module, fix, target, release, **switches):
 @pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
 def test_a_repaired_function_is_an_ordinary_function(module, fix, target, release):
     results = checked("ordinary", module, fix, target, release, **_switches(fix, target))
-    told = {name: bool(value) for name, value in results.tensors.items()}
+    tensors = {name: bool(value) for name, value in results.tensors.items()}
     names = (
         "something was repaired",
         "tracebacks show lines that exist",
@@ -153,7 +153,7 @@ def test_a_repaired_function_is_an_ordinary_function(module, fix, target, releas
         "revert leaves nothing",
         "nothing watches any more",
     )
-    assert told == dict.fromkeys(names, True)
+    assert tensors == dict.fromkeys(names, True)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_a_repaired_function_is_an_ordinary_function(module, fix, target, releas
 def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, release):
     if module.startswith("hotfix.processing."):
         pytest.skip("a processor: no model to compile or to checkpoint")
-    if any(one.converts for one in fix.targets) or module.startswith("hotfix.loading."):
+    if any(place.converts for place in fix.targets) or module.startswith("hotfix.loading."):
         pytest.skip("it reads files: nothing of it runs in a model")
     if reason := LET_OFF[way].get(fix.id):
         pytest.skip(reason)
@@ -170,7 +170,9 @@ def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, r
     expected = checked(AGAINST[way], module, fix, target, release, **_alone(fix)).tensors
     assert got.pop("models"), "no model of the case was compiled, or can checkpoint its layers"
     assert got.keys() == expected.keys()
-    assert [name for name, one in got.items() if not _equal(one, expected[name], rounded="gradient" in name)] == []
+    assert [
+        name for name, tensor in got.items() if not _equal(tensor, expected[name], rounded="gradient" in name)
+    ] == []
 
 
 def _equal(one, other, rounded):

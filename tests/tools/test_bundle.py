@@ -96,7 +96,7 @@ def test_a_file_that_two_releases_share_is_packed_once(tmp_path):
         (tmp_path / name / "a" / "RECORD").touch()
     cuda_bundle.pack(tmp_path / "all.tar.xz", [tmp_path / "a-1", tmp_path / "a-2"], preset=0)
     with tarfile.open(tmp_path / "all.tar.xz") as tar:
-        links = {one.name: one.linkname for one in tar if one.islnk()}
+        links = {member.name: member.linkname for member in tar if member.islnk()}
     assert links == {"a-2/a/same.py": "a-1/a/same.py"}
     folder = runner.unpacked(tmp_path / "all.tar.xz", tmp_path / "out")
     assert folder is not None
@@ -106,13 +106,18 @@ def test_a_file_that_two_releases_share_is_packed_once(tmp_path):
 
 
 def test_a_difference_is_found_and_measured():
-    one = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([0.0])}
+    expected = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([0.0])}
     other = {"x": torch.tensor([1.0, 2.5]), "y": torch.tensor([0.0])}
-    assert runner.compare(one, one)["bitwise"] is True
-    found = runner.compare(one, other)
-    assert (found["bitwise"], found["max_abs"], found["relative"], found["worst"]) == (False, 0.5, 0.2, "x")
-    assert runner.compare(one, {"x": other["x"]})["only"] == ["y"]
-    assert runner.compare(one, {"x": torch.tensor([1.0, float("nan")])})["bitwise"] is False
+    assert runner.compare(expected, expected)["bitwise"] is True
+    comparison = runner.compare(expected, other)
+    assert (comparison["bitwise"], comparison["max_abs"], comparison["relative"], comparison["worst"]) == (
+        False,
+        0.5,
+        0.2,
+        "x",
+    )
+    assert runner.compare(expected, {"x": other["x"]})["only"] == ["y"]
+    assert runner.compare(expected, {"x": torch.tensor([1.0, float("nan")])})["bitwise"] is False
 
 
 @pytest.mark.parametrize(("bound", "problems"), [(0.0, 1), (0.1, 1), (0.3, 0)])
@@ -134,19 +139,19 @@ FOUNDING = {"flash-rotary-dtype", "fa2-right-padding-check", "var-attention-dtyp
 
 def test_every_fix_of_models_is_in_the_plan():
     own = {id for id, entry in session.current().catalogue.entries.items() if entry.module.startswith("hotfix.models.")}
-    assert {one.fix for one in plan.entries("real")} == own
+    assert {entry.fix for entry in plan.entries("real")} == own
 
 
 def test_the_founding_fixes_are_in_the_plan_in_both_dtypes_and_every_target_has_a_case():
     planned = plan.entries("real")
     for id in FOUNDING:
-        assert {one.dtype for one in planned if one.fix == id} == {"bfloat16", "float16"}
+        assert {entry.dtype for entry in planned if entry.fix == id} == {"bfloat16", "float16"}
         targets = {target.key for target in session.current().catalogue.entries[id].load().targets}
-        assert {one.target for one in planned if one.fix == id and one.name.startswith("case/")} == targets
+        assert {entry.target for entry in planned if entry.fix == id and entry.name.startswith("case/")} == targets
 
 
 def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
-    entry = next(one for one in plan.entries("real") if one.fix == "fa2-posids-varlen-unpadded-batch")
+    entry = next(candidate for candidate in plan.entries("real") if candidate.fix == "fa2-posids-varlen-unpadded-batch")
     report = {"outcomes": [{"fix": entry.fix, "state": "applied"}]}
     results = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
     right, wrong = {"x": torch.ones(2)}, {"x": torch.zeros(2)}

@@ -29,7 +29,9 @@ def tracked(folder):
     if listed.returncode:
         pytest.skip("not a checkout: git does not know the files")
     parts = [Path(line).relative_to(folder).parts for line in listed.stdout.splitlines()]
-    return {f"{folder}/{one[0]}/" if len(one) > 1 else f"{folder}/{one[0]}" for one in parts} - {f"{folder}/py.typed"}
+    return {f"{folder}/{part[0]}/" if len(part) > 1 else f"{folder}/{part[0]}" for part in parts} - {
+        f"{folder}/py.typed"
+    }
 
 
 @pytest.mark.parametrize("folder", ["hotfix", "tools"])

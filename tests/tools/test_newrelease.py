@@ -106,11 +106,11 @@ def test_it_says_what_has_moved(checkout, capsys):
     out = capsys.readouterr().out
     assert "rotary changes:" in out
     assert f"{NAME.format('one')}:rotate in 4.41.0: absent -> broken" in out
-    told = checkout.fragments()
-    assert "`rotary` (It refuses.): 1 broken, and repaired." in told["transformers-4.41.0.changed.md"]
-    assert "`rotary` (It refuses.): 1 not broken." in told["transformers-4.42.0.changed.md"]
-    assert told["transformers-4.43.0.changed.md"].endswith("examined: nothing has changed for any fix.\n")
-    assert "1 gone" in told["transformers-5.1.0.changed.md"]
+    fragments = checkout.fragments()
+    assert "`rotary` (It refuses.): 1 broken, and repaired." in fragments["transformers-4.41.0.changed.md"]
+    assert "`rotary` (It refuses.): 1 not broken." in fragments["transformers-4.42.0.changed.md"]
+    assert fragments["transformers-4.43.0.changed.md"].endswith("examined: nothing has changed for any fix.\n")
+    assert "1 gone" in fragments["transformers-5.1.0.changed.md"]
 
 
 def test_a_patch_of_an_older_series_takes_its_place(checkout, tmp_path):
@@ -264,8 +264,8 @@ def test_the_last_release_but_one_and_the_last_make_what_is_committed(checkout, 
             for key in {target.key: None for target in fix.targets if evidence.has_releases(target)}
         }
     last = wheels.catalogue("transformers", {release: there[release] for release in examined[-2:]})
-    found = sweep.sweep(list(modules.values()), last, 1, sweep.Before(examined[:-1], before))
-    assert found.problems == []
+    swept = sweep.sweep(list(modules.values()), last, 1, sweep.Before(examined[:-1], before))
+    assert swept.problems == []
     for fix in modules.values():
         committed = evidence.read(folder / f"{fix.id}.json")
-        assert found.file(fix, committed, examined) == committed
+        assert swept.file(fix, committed, examined) == committed

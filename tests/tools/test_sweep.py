@@ -82,9 +82,9 @@ def three(tmp_path: Path) -> dict[str, dict[str, str]]:
 def test_broken_fixed_and_absent_are_told_apart(tmp_path, three):
     fix = rotary_fix()
     releases = library(tmp_path, three)
-    found = sweep.sweep([fix], releases)
-    assert found.problems == []
-    entry = found.file(fix, {}, releases.releases)["targets"][f"{NAME.format('one')}:rotate"]
+    swept = sweep.sweep([fix], releases)
+    assert swept.problems == []
+    entry = swept.file(fix, {}, releases.releases)["targets"][f"{NAME.format('one')}:rotate"]
     assert entry["absent"] == ["4.40.0"]
     assert list(entry["broken"].values()) == [["4.41.0"]]
     assert list(entry["fixed"].values()) == [["4.42.0 and later"]]
@@ -414,7 +414,7 @@ def test_the_definitions_around_a_line(line, names):
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
-EXAMINED = [Version(one) for one in ("4.40.0", "4.41.0", "4.41.1", "4.42.0", "5.0.0")]
+EXAMINED = [Version(name) for name in ("4.40.0", "4.41.0", "4.41.1", "4.42.0", "5.0.0")]
 
 
 @pytest.mark.parametrize(
@@ -558,9 +558,9 @@ def test_evidence_that_is_written_by_hand_is_kept_and_its_form_is_checked(comman
 
 def test_the_written_evidence_agrees_with_the_fixes():
     """What can be told of this repository without a wheel; `nox -s sweep` tells the rest."""
-    found: list[str] = []
-    modules = evidence.discover(found.append)
-    assert found + list(evidence.disagreements(modules)) == []
+    results: list[str] = []
+    modules = evidence.discover(results.append)
+    assert results + list(evidence.disagreements(modules)) == []
 
 
 # -- what users get ----------------------------------------------------------------------------------------------------

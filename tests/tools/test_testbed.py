@@ -245,7 +245,7 @@ def test_the_functions_of_flash_attn_run_and_compile_over_the_kernel():
     assert result.versions["flash_attn"] == "2.8.3.post2"
     tensors = result.tensors
     reference = tensors.pop("reference")
-    assert [name for name, one in tensors.items() if not torch.equal(one, tensors["plain"])] == []
+    assert [name for name, tensor in tensors.items() if not torch.equal(tensor, tensors["plain"])] == []
     torch.testing.assert_close(tensors["plain"].double(), reference, atol=2e-2, rtol=2e-2)
 
 
@@ -418,14 +418,16 @@ def test_a_case_finds_hotfix_before_transformers_and_no_model(hotfix):
 @testbed
 def test_a_fork_and_a_fresh_interpreter_give_the_same():
     case = "tests.tools.test_testbed:case_text"
-    forked, fresh = (run(case, env={"HOTFIX_ONLY": "fa2-right-padding-check"}, fresh=one) for one in (False, True))
+    forked, fresh = (
+        run(case, env={"HOTFIX_ONLY": "fa2-right-padding-check"}, fresh=number) for number in (False, True)
+    )
     of_forked, of_fresh = forked.require().report, fresh.require().report
     assert of_forked is not None
     assert of_fresh is not None
     assert of_forked["outcomes"] == of_fresh["outcomes"]
     assert (forked.flash_calls, forked.versions) == (fresh.flash_calls, fresh.versions)
     assert forked.tensors.keys() == fresh.tensors.keys()
-    assert [name for name, one in forked.tensors.items() if not one.equal(fresh.tensors[name])] == []
+    assert [name for name, tensor in forked.tensors.items() if not tensor.equal(fresh.tensors[name])] == []
 
 
 @testbed
@@ -435,7 +437,7 @@ def test_of_several_targets_one_that_dies_or_hangs_is_told_from_the_others(tmp_p
     run(case, hotfix=False, target=targets[0]).require()  # so that the time below is not that of the imports
     results = run_many(case, targets, transformers="4.49.0", hotfix=False, timeout=6)
     assert results[0].require().tensors["lived"]
-    died, *late = (one.error or ("", "", "") for one in results[1:])
+    died, *late = (result.error or ("", "", "") for result in results[1:])
     assert died[:2] == ("ProcessDied", "return code 3")
     assert [error[0] for error in late] == ["TimeoutExpired", "TimeoutExpired"]
     assert not _is_alive(int((tmp_path / "worker").read_text()))
@@ -470,7 +472,7 @@ def test_nothing_is_left_of_the_servers_however_their_process_ends(end):
     done = subprocess.run(parent, cwd=ROOT, capture_output=True, text=True, timeout=120)
     base = int(done.stdout)
     for _ in range(50):
-        left = [one for one in _processes() if one["session"] == base]
+        left = [process for process in _processes() if process["session"] == base]
         if not left:
             break
         time.sleep(0.2)
@@ -490,7 +492,7 @@ def _processes():
 
 
 def _is_alive(pid):
-    return pid in [one["pid"] for one in _processes()]
+    return pid in [process["pid"] for process in _processes()]
 
 
 def test_the_least_recently_used_is_ended_but_nothing_that_is_in_use():
@@ -516,10 +518,10 @@ def test_the_least_recently_used_is_ended_but_nothing_that_is_in_use():
     assert [name for name in "abcd" if ones[name].closed] == ["b", "c"]
     ones["a"].lost, old = True, ones["a"]
     ones["a"] = One()
-    with use("a") as one:
-        assert one is ones["a"] is not old
+    with use("a") as context:
+        assert context is ones["a"] is not old
     kept.close()
-    assert all(one.closed for one in [*ones.values(), old])
+    assert all(handle.closed for handle in [*ones.values(), old])
 
 
 def case_dies(testbed, target):

@@ -18,7 +18,8 @@ def sessions():
     return {
         node.name
         for node in tree.body
-        if isinstance(node, ast.FunctionDef) and any("nox.session" in ast.unparse(one) for one in node.decorator_list)
+        if isinstance(node, ast.FunctionDef)
+        and any("nox.session" in ast.unparse(decorator) for decorator in node.decorator_list)
     }
 
 
@@ -33,9 +34,9 @@ def test_what_a_workflow_runs_are_sessions_that_exist(file):
     commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     assert commands
     for command in commands:
-        found = re.fullmatch(r"nox -s ([\w ]+?)(?: (?:--|--force-python) [^;&|]*)?", command)
-        assert command == SETUP or found, command
-        assert not found or set(found[1].split()) <= sessions(), command
+        match = re.fullmatch(r"nox -s ([\w ]+?)(?: (?:--|--force-python) [^;&|]*)?", command)
+        assert command == SETUP or match, command
+        assert not match or set(match[1].split()) <= sessions(), command
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)

@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers.models.whisper.modeling_whisper import WhisperAttention
 
-    found = ask(target)
+    restored = ask(target)
     layer = WhisperAttention(8, 2)
-    facts = [issubclass(found, WhisperAttention), isinstance(layer, found)]
-    return {"facts": torch.tensor(facts), "called": words(found.__name__, found.__module__)}
+    facts = [issubclass(restored, WhisperAttention), isinstance(layer, restored)]
+    return {"facts": torch.tensor(facts), "called": words(restored.__name__, restored.__module__)}

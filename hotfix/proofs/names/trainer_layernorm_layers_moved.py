@@ -16,7 +16,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     layers = ask(target)
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2), torch.nn.Embedding(3, 2))
     return {
-        "layers": words(" ".join(sorted(one.__name__ for one in layers))),
+        "layers": words(" ".join(sorted(layer.__name__ for layer in layers))),
         "same": torch.tensor(layers is pytorch_utils.ALL_LAYERNORM_LAYERS),
         "decay": words(" ".join(get_parameter_names(model, layers))),
     }

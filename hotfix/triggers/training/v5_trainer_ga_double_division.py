@@ -36,5 +36,5 @@ def accumulated(run: Files) -> Optional[bool]:
     if not run.by_trainer or not run.accumulation_steps or run.own_code or len(run.architectures) != 1:
         return None
     [name] = run.architectures
-    ignores = {one.qualname.partition(".")[0] for one in ga_loss_kwargs_swallowed_vlm.FIX.targets}
+    ignores = {target.qualname.partition(".")[0] for target in ga_loss_kwargs_swallowed_vlm.FIX.targets}
     return True if name.endswith("ForCausalLM") and name not in ignores else None

@@ -89,9 +89,9 @@ def _release(**changed: str) -> Release:
 
 def _read(config: dict[str, Any], **options: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     before = copy.deepcopy(config)
-    found, findings = forms.configuration(config, _release(), **options)
+    converted, findings = forms.configuration(config, _release(), **options)
     assert config == before
-    return found, [(one.key, one.outcome.value) for one in findings]
+    return converted, [(finding.key, finding.outcome.value) for finding in findings]
 
 
 def _flat(model_type: str, **parameters: Any) -> dict[str, Any]:
@@ -119,23 +119,23 @@ def _flat(model_type: str, **parameters: Any) -> dict[str, Any]:
     ],
 )
 def test_rotary_embedding_stands_under_the_names_of_the_class(config, wanted):
-    found, findings = _read(config)
-    assert found == {"model_type": config["model_type"], **wanted}
+    converted, findings = _read(config)
+    assert converted == {"model_type": config["model_type"], **wanted}
     assert {outcome for _, outcome in findings} == {"translated"}
 
 
 def test_phi3_takes_three_fields_and_the_first_length_beside_them():
     longrope = {"rope_type": "longrope", "short_factor": [1.0], "long_factor": [2.0]}
-    found, _ = _read(_flat("phi3", **longrope, original_max_position_embeddings=64))
-    assert found["rope_scaling"] == {"type": "su", "short_factor": [1.0], "long_factor": [2.0]}
-    assert found["original_max_position_embeddings"] == 64
+    converted, _ = _read(_flat("phi3", **longrope, original_max_position_embeddings=64))
+    assert converted["rope_scaling"] == {"type": "su", "short_factor": [1.0], "long_factor": [2.0]}
+    assert converted["original_max_position_embeddings"] == 64
 
 
 def test_text_of_qwen_stands_among_the_keys_of_the_whole():
     text = {**_flat("qwen2_vl_text", mrope_section=[1, 2]), "hidden_size": 5, "bos_token_id": 8}
-    found, findings = _read({"model_type": "qwen2_vl", "bos_token_id": 7, "text_config": text})
+    converted, findings = _read({"model_type": "qwen2_vl", "bos_token_id": 7, "text_config": text})
     scaling = {"rope_type": "default", "mrope_section": [1, 2]}
-    assert found == {
+    assert converted == {
         "model_type": "qwen2_vl",
         "bos_token_id": 7,
         "hidden_size": 5,
@@ -207,8 +207,8 @@ def test_dtype_gets_its_old_name_unless_it_stands_there():
 
 def test_one_rule_leaves_what_is_of_the_others():
     config = {**_flat("llama"), "dtype": "bfloat16"}
-    found, _ = _read(config, rules=frozenset({Rule.DTYPE}))
-    assert found["rope_parameters"] == config["rope_parameters"]
+    converted, _ = _read(config, rules=frozenset({Rule.DTYPE}))
+    assert converted["rope_parameters"] == config["rope_parameters"]
     assert "dtype" in _read(config, rules=frozenset({Rule.ROPE}))[0]
 
 
@@ -226,9 +226,11 @@ def test_what_is_given_twice_is_taken_as_the_writers_take_it():
 
 
 def test_settings_of_a_tokenizer_get_the_names_of_4x():
-    found, findings = tokenizer_forms.tokenizer_class({"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"})
-    assert found == {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    assert [one.outcome for one in findings] == [Outcome.TRANSLATED]
+    converted, findings = tokenizer_forms.tokenizer_class(
+        {"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"}
+    )
+    assert converted == {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    assert [finding.outcome for finding in findings] == [Outcome.TRANSLATED]
     listed = {"extra_special_tokens": ["a", "b"], "additional_special_tokens": ["b", "c"]}
     assert tokenizer_forms.extra_special_tokens(listed)[0] == {"additional_special_tokens": ["b", "c", "a"]}
 
@@ -254,7 +256,7 @@ def _template(*single: str) -> dict[str, Any]:
     def piece(name: str, of: str) -> dict[str, Any]:
         return {"Sequence": {"id": of}} if name == "A" else {"SpecialToken": {"id": name}}
 
-    pieces = [piece(one, "A") for one in single], [piece(one, "B") for one in single]
+    pieces = [piece(token, "A") for token in single], [piece(token, "B") for token in single]
     return {"post_processor": {"type": "TemplateProcessing", "single": pieces[0], "pair": pieces[0] + pieces[1]}}
 
 
@@ -266,13 +268,13 @@ WRITTEN_BY_5X = {"backend": "tokenizers", "bos_token": "<s>", "eos_token": {"con
     [(("A",), (False, False)), (("<s>", "A"), (True, False)), (("<s>", "A", "</s>"), (True, True))],
 )
 def test_what_stands_around_a_text_is_read_off_the_template(single, wanted):
-    found, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, _template(*single))
-    assert (found["add_bos_token"], found["add_eos_token"]) == wanted
+    converted, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, _template(*single))
+    assert (converted["add_bos_token"], converted["add_eos_token"]) == wanted
 
 
 def test_no_template_adds_nothing():
-    found, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, {"post_processor": None})
-    assert (found["add_bos_token"], found["add_eos_token"]) == (False, False)
+    converted, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, {"post_processor": None})
+    assert (converted["add_bos_token"], converted["add_eos_token"]) == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,9 @@ def test_every_sample_of_every_unpadded_batch_is_what_eager_attention_gives(case
 
 def test_packed_sequences_stay_apart_also_where_the_fixed_release_mixes_them():
     case = f"{CASES}.unpadded:packed"
-    after, before, fixed = (tensors(case, *one) for one in (("4.54.0",), ("4.54.0", False), ("4.55.1", False)))
+    after, before, fixed = (
+        tensors(case, *arguments) for arguments in (("4.54.0",), ("4.54.0", False), ("4.55.1", False))
+    )
     assert not different(after, before)
     assert after["one row"].equal(fixed["one row"])
     assert max(off(after["two rows"], after["eager"])) < BOUND

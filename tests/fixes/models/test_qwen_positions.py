@@ -29,7 +29,7 @@ BOUND = 2e-2
 
 
 def target_of(fix, name):
-    return next(one for one in fix.targets if f".{name}." in one.module)
+    return next(target for target in fix.targets if f".{name}." in target.module)
 
 
 def slow(*values):
@@ -45,9 +45,9 @@ def ran(case, release, target=None, flash_attn=None, hotfix=False, only=""):
 
 def before_and_after(case, release, *arguments):
     """Two dictionaries, from one process."""
-    told = ran(f"{CASES}:{case}", release, *arguments).tensors
+    tensors = ran(f"{CASES}:{case}", release, *arguments).tensors
     return [
-        {name.removeprefix(when): value for name, value in told.items() if name.startswith(when)}
+        {name.removeprefix(when): value for name, value in tensors.items() if name.startswith(when)}
         for when in ("before: ", "after: ")
     ]
 
@@ -72,8 +72,8 @@ def test_an_image_is_seen_and_sees_what_stands_before(model, release):
         expected = f"eager{first}" if first in name else "eager"
         assert (off(stock[name], stock[expected]) > 0.1) is (name in wrong)
         assert off(repaired[name], repaired[expected]) < (BOUND if "flash" in name else 1e-6)
-    for one in (stock, repaired):  # texts that are packed, and say so, stay apart
-        assert off(one["packed"], one["apart"]) < 1e-6
+    for results in (stock, repaired):  # texts that are packed, and say so, stay apart
+        assert off(results["packed"], results["apart"]) < 1e-6
 
 
 @pytest.mark.slow

@@ -43,8 +43,8 @@ def full(release, when, model, dtype):
 )
 def test_patches_have_wrong_positions_before_and_their_own_after(release, models, float32, bfloat16, float16):
     for model in models:
-        found = [full(release, "before", model, dtype) for dtype in ("float32", "bfloat16", "float16")]
-        assert found == [float32, bfloat16, float16], model
+        names = [full(release, "before", model, dtype) for dtype in ("float32", "bfloat16", "float16")]
+        assert names == [float32, bfloat16, float16], model
     after = {name: counts for name, counts in told(release).items() if name.startswith("after: ")}
     assert len(after) == len(ALL) * 2 * 3
     assert after == {name: [0, 0] for name in after}

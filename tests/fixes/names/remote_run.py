@@ -67,7 +67,7 @@ def models(folder: Path) -> dict[str, Any]:
             config, attn_implementation="sdpa"
         )
 
-    return {one.__name__: one for one in (caches, generation, rope, scaled, attention)}
+    return {module.__name__: module for module in (caches, generation, rope, scaled, attention)}
 
 
 def padded(folder: Path) -> dict[str, torch.Tensor]:

@@ -86,7 +86,7 @@ def test_an_override_that_takes_the_argument_gets_it() -> None:
     def any_(implementation: Any, **kwargs: Any) -> Any:
         return implementation, kwargs
 
-    assert [takes_no_kernels(one) for one in (old, new, any_)] == [True, False, False]
+    assert [takes_no_kernels(function) for function in (old, new, any_)] == [True, False, False]
     called: Any = checked
     assert called(old, "sdpa", is_init_check=True, allow_all_kernels=True) == ("sdpa", True)
 

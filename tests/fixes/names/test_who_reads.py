@@ -27,8 +27,8 @@ class _Tower:
         return [self]
 
     def reads(self) -> list[_Parameter]:
-        found: list[_Parameter] = self.text_model.parameters()
-        return found
+        parameters: list[_Parameter] = self.text_model.parameters()
+        return parameters
 
 
 def test_who_reads_it_gets_it_and_who_asks_does_not() -> None:
@@ -36,7 +36,7 @@ def test_who_reads_it_gets_it_and_who_asks_does_not() -> None:
     assert tower.text_model is tower
     assert tower.text_model.config == "mine"
     assert len(tower.reads()) == 2
-    assert [one.text_model for one in (tower,)] == [tower]
+    assert [model.text_model for model in (tower,)] == [tower]
     for _ in range(20):  # also once the interpreter has specialised the instruction
         assert tower.text_model.text_model is tower
         assert not hasattr(tower, "text_model")

@@ -27,9 +27,9 @@ def before_and_after(case, release, kinds):
     result = run(
         f"{CASES}:{case}", transformers=release, hotfix=False, flash_attn=None, extras=[TORCHVISION], target=target
     )
-    told = result.require().tensors
+    tensors = result.require().tensors
     return [
-        {name.removeprefix(when): value for name, value in told.items() if name.startswith(when)}
+        {name.removeprefix(when): value for name, value in tensors.items() if name.startswith(when)}
         for when in ("before: ", "after: ")
     ]
 
@@ -38,14 +38,14 @@ def wrong(told, kind):
     """The ways in which a processor does not do what it was told, for a picture or for a video."""
     small = {"size", "limit", "size in a call", "limit in a call", "limit at loading"}
     own = {name.removeprefix(f"{kind}: "): value for name, value in told.items() if name.startswith(f"{kind}: ")}
-    found = set()
+    ways = set()
     for name, value in own.items():
         way, comma, video = name.partition(", ")
         expected = own["size in a call" + comma + video if way in small else "default" + comma + video]
         if not value.equal(expected):
-            found.add(way)
+            ways.add(way)
     assert not own["default"].equal(own["size in a call"])
-    return found
+    return ways
 
 
 GIVEN, LOADED, IN_A_CALL = "size", "limit at loading", "limit in a call"
@@ -116,7 +116,7 @@ def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(releas
     left_alone = {"to somebody's"}
     if (release, case) == ("4.50.1", "calls_with_one_fix"):
         left_alone.add("nested,")  # they come through in this release, and stay: qwen2vl-image-size-mutation
-    own = {name for name in repaired if not any(one in name for one in left_alone)}
+    own = {name for name in repaired if not any(part in name for part in left_alone)}
     assert own <= right.keys()
     assert {name for name in own if not repaired[name].equal(right[name])} == set()
 
@@ -132,9 +132,9 @@ def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(releas
     ],
 )
 def test_what_4_48_has_saved_is_read_with_all_fixes_at_once(release, kind):
-    target = next(one for one in SAVED.targets if ("fast" in one.module) is (kind == "fast"))
+    target = next(candidate for candidate in SAVED.targets if ("fast" in candidate.module) is (kind == "fast"))
     case = "hotfix.proofs.processing.qwen2vl_saved_size_pixels:case"
-    told = run(case, transformers=release, flash_attn=None, extras=[TORCHVISION], target=target).require().tensors
+    tensors = run(case, transformers=release, flash_attn=None, extras=[TORCHVISION], target=target).require().tensors
     for name in ("limits", "patches"):
-        assert told[f"4.48: {name}"].equal(told[f"4.50: {name}"])
-    assert told["4.48: limits"].tolist() == [*SMALL.values()]
+        assert tensors[f"4.48: {name}"].equal(tensors[f"4.50: {name}"])
+    assert tensors["4.48: limits"].tolist() == [*SMALL.values()]

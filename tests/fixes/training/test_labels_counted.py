@@ -15,7 +15,10 @@ pytestmark = pytest.mark.testbed
 
 CASES = "tests.fixes.training.trainer.cases"
 RELEASES = ("4.46.1", "4.46.3", "4.47.0", "4.48.0", "4.52.4", "5.4.0", "5.9.0")
-EVERY = [pytest.param(one, marks=() if one in ("4.47.0", "4.52.4", "5.9.0") else pytest.mark.slow) for one in RELEASES]
+EVERY = [
+    pytest.param(release, marks=() if release in ("4.47.0", "4.52.4", "5.9.0") else pytest.mark.slow)
+    for release in RELEASES
+]
 
 
 @cache
@@ -28,13 +31,13 @@ def ran(release, hotfix=True):
 
 @pytest.mark.parametrize("release", EVERY)
 def test_micro_batches_of_whole_texts_give_what_one_batch_gives(release):
-    told = ran(release).tensors
-    accumulated = [name for name in told if ": accumulated " in name]
+    tensors = ran(release).tensors
+    accumulated = [name for name in tensors if ": accumulated " in name]
     assert len(accumulated) > 40
     for name in accumulated:
-        one, other = told[name], told[name.replace(": accumulated ", ": whole batch ")]
+        parts, other = tensors[name], tensors[name.replace(": accumulated ", ": whole batch ")]
         largest = max(other.abs().max().item(), 1e-2)
-        assert (one - other).abs().max().item() <= 1e-5 * largest, name
+        assert (parts - other).abs().max().item() <= 1e-5 * largest, name
 
 
 def test_the_loss_is_the_mean_over_what_is_predicted():

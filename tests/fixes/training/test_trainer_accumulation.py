@@ -30,7 +30,10 @@ REPAIRED = {
     "4.47.1": BOTH[:1],
     "4.48.0": BOTH[1:],
 }
-ENDS = [pytest.param(one, marks=pytest.mark.slow if one in ("4.46.2", "4.46.3", "4.47.1") else ()) for one in REPAIRED]
+ENDS = [
+    pytest.param(release, marks=pytest.mark.slow if release in ("4.46.2", "4.46.3", "4.47.1") else ())
+    for release in REPAIRED
+]
 
 
 @cache
@@ -48,13 +51,14 @@ def ran(release, hotfix=True, kinds=KINDS, accelerate="1.1.1", **env):
 
 def factors(result, kind):
     """Gradient and reported loss of the micro-batches, as multiples of those of the whole batch."""
-    told = {name.partition(": ")[2]: value for name, value in result.tensors.items() if name.startswith(f"{kind}: ")}
-    loss = told["accumulated loss"] / told["whole batch loss"]
-    one, other = (
-        sum(value.double().square().sum() for name, value in told.items() if name.startswith(f"{way} gradient")) ** 0.5
+    values = {name.partition(": ")[2]: value for name, value in result.tensors.items() if name.startswith(f"{kind}: ")}
+    loss = values["accumulated loss"] / values["whole batch loss"]
+    accumulated, other = (
+        sum(value.double().square().sum() for name, value in values.items() if name.startswith(f"{way} gradient"))
+        ** 0.5
         for way in ("accumulated", "whole batch")
     )
-    return float(one / other), float(loss)
+    return float(accumulated / other), float(loss)
 
 
 def named(result, kind):
@@ -65,10 +69,10 @@ def assert_equal_both_ways(result, kind):
     names = [name for name in result.tensors if name.startswith(f"{kind}: accumulated ")]
     assert len(names) > 20
     for name in names:
-        one, other = result.tensors[name], result.tensors[name.replace(": accumulated ", ": whole batch ")]
+        accumulated, other = result.tensors[name], result.tensors[name.replace(": accumulated ", ": whole batch ")]
         # A bias of keys has no gradient but rounding.
         largest = max(other.abs().max().item(), 1e-2)
-        assert (one - other).abs().max().item() <= 1e-5 * largest, name
+        assert (accumulated - other).abs().max().item() <= 1e-5 * largest, name
 
 
 def kinds_of(release):
@@ -123,8 +127,8 @@ def test_after_with_an_accelerate_of_another_day(accelerate):
 
 
 def test_what_the_launcher_has_accelerate_divide_is_left_as_it_is():
-    told = {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS": "4"}
-    stock, repaired = (ran("4.47.0", hotfix=hotfix, kinds=KINDS[:2], **told).tensors for hotfix in (False, True))
+    environment = {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS": "4"}
+    stock, repaired = (ran("4.47.0", hotfix=hotfix, kinds=KINDS[:2], **environment).tensors for hotfix in (False, True))
     right = ran("4.47.0").tensors
     for kind in KINDS[:2]:
         names = [name for name in stock if name.startswith(f"{kind}: accumulated gradient")]

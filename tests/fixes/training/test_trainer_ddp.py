@@ -52,6 +52,6 @@ def test_two_ranks_with_two_micro_batches_each_give_what_one_batch_gives(release
 
 def test_after_it_is_bitwise_the_fixed_release():
     case = "hotfix.proofs.training.trainer_ddp_no_sync_inverted:case"
-    one, other = ran(case, "4.46.2").tensors, ran(case, "4.46.3").tensors
-    assert one.keys() == other.keys()
-    assert [name for name in one if not one[name].equal(other[name])] == []
+    before, other = ran(case, "4.46.2").tensors, ran(case, "4.46.3").tensors
+    assert before.keys() == other.keys()
+    assert [name for name in before if not before[name].equal(other[name])] == []

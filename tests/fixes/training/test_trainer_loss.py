@@ -69,13 +69,13 @@ def test_a_release_that_divides_once_is_left_exactly_as_it_is():
 
 
 def test_a_model_that_ignores_the_number_says_so():
-    told = testbed(f"{CASES}:swallowed", "4.51.3", "1.15.0", "peft==0.15.2", hotfix=False).tensors
-    factors_of = {when: told.pop(f"{when}: loss").tolist() for when in ("before", "after", "adapted", "reverted")}
+    tensors = testbed(f"{CASES}:swallowed", "4.51.3", "1.15.0", "peft==0.15.2", hotfix=False).tensors
+    factors_of = {when: tensors.pop(f"{when}: loss").tolist() for when in ("before", "after", "adapted", "reverted")}
     assert factors_of == pytest.approx({"before": 4, "after": 1, "adapted": 1, "reverted": 4}, rel=1e-5)
     for when, factor in factors_of.items():
-        assert told.pop(f"{when}: gradients").tolist() == pytest.approx([factor, factor], rel=1e-5)
-    assert len(told) == 5
-    assert [name for name, value in told.items() if not value] == []
+        assert tensors.pop(f"{when}: gradients").tolist() == pytest.approx([factor, factor], rel=1e-5)
+    assert len(tensors) == 5
+    assert [name for name, value in tensors.items() if not value] == []
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
@@ -91,7 +91,7 @@ def test_where_accelerate_divides_too_the_fixes_together_are_right(asked_for):
     t5 = "transformers.models.t5.modeling_t5:T5ForConditionalGeneration.__init__"
     assert outcomes(result, SWALLOWED)[vipllava] == ("broken", "applied")
     assert outcomes(result, SEQ2SEQ).get(t5, ("", "disabled"))[1] == ("applied" if asked_for else "disabled")
-    assert outcomes(result, DOUBLE) == {str(one): ("broken", "applied") for one in DOUBLE.targets}
+    assert outcomes(result, DOUBLE) == {str(target): ("broken", "applied") for target in DOUBLE.targets}
 
 
 # -- deepspeed-double-gas-scaling --------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ ENGINE = {
     "4.48.0": {"decoder": 1, "encoder": 0.25},
     "4.48.3": {"decoder": 0.25, "encoder": 0.25},
 }
-ENGINES = [pytest.param(one, marks=() if one == "4.47.1" else pytest.mark.slow) for one in ENGINE]
+ENGINES = [pytest.param(release, marks=() if release == "4.47.1" else pytest.mark.slow) for release in ENGINE]
 
 
 @pytest.mark.parametrize("release", ENGINES)

@@ -133,7 +133,7 @@ PLACES = ((programs_own, OWN), (programs_steps, STEPS), (programs_numbers, NUMBE
 
 @pytest.mark.parametrize(("program", "release", "accelerate", "fix"), PROGRAMS)
 def test_a_program_that_is_right_stays_as_it_is(program, release, accelerate, fix):
-    module = next((place for one, place in PLACES if hasattr(one, program)), MODELS)
+    module = next((place for prefix, place in PLACES if hasattr(prefix, program)), MODELS)
     stock, armed = both(f"{module}:{program}", release, fix, accelerate)
     assert differences(stock, armed) == []
 
@@ -195,9 +195,9 @@ def test_what_is_read_needs_not_be_allowed():
     how = {"transformers": "4.46.1", "flash_attn": None, "extras": ["accelerate==1.1.1"]}
     fixes = {"HOTFIX_ONLY": "trainer-rng-state-torch26-no-safe-globals,accelerator-dispatch-batches"}
     some = SimpleNamespace(module="", qualname="some")
-    told = run(f"{MODELS}:allowed_before", env=fixes, target=some, **how).require().tensors
-    assert "read" in told
-    assert bool(told["allowed"])
+    tensors = run(f"{MODELS}:allowed_before", env=fixes, target=some, **how).require().tensors
+    assert "read" in tensors
+    assert bool(tensors["allowed"])
 
 
 @pytest.mark.parametrize("has_a_gradient", [False, True])

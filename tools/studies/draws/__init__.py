@@ -72,10 +72,10 @@ class Draw:
 
     def lengths(self, name: str, rows: int, longest: int) -> list[int]:
         """A length for each row, one of which is the longest."""
-        found = [self._random.randint(1, longest) for _ in range(rows)]
-        found[self._random.randrange(rows)] = longest
-        self.said[name] = found
-        return found
+        numbers = [self._random.randint(1, longest) for _ in range(rows)]
+        numbers[self._random.randrange(rows)] = longest
+        self.said[name] = numbers
+        return numbers
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ LIMITS = {"min_pixels": (56 * 56, 12 * 28 * 28), "max_pixels": (28 * 28 * 1280, 
 def _limits(draw: Draw, name: str = "") -> dict[str, int]:
     """No limit, one, or both."""
     chosen = draw.of(f"{name} limits".strip(), (), ("max_pixels",), ("min_pixels",), ("min_pixels", "max_pixels"))
-    return {one: draw.of(f"{name} {one}".strip(), *LIMITS[one]) for one in chosen}
+    return {limit: draw.of(f"{name} {limit}".strip(), *LIMITS[limit]) for limit in chosen}
 
 
 @contextmanager
@@ -56,8 +56,8 @@ def made_with_a_size(draw: Draw) -> Tensors:
     size = draw.of("size", None, *SIZES)
     with _restored(cls):
         processor = cls(**({} if size is None else {"size": dict(size)}), **_limits(draw))
-        told = {"edges": edges(processor)}
-        return told if "glm4v_fast" in draw.target.module else {**told, **_pixels(draw, processor)}
+        results = {"edges": edges(processor)}
+        return results if "glm4v_fast" in draw.target.module else {**results, **_pixels(draw, processor)}
 
 
 @of("qwen2vl-image-size-mutation")
@@ -92,10 +92,10 @@ def called_with_limits(draw: Draw) -> Tensors:
         given = draw.of("size", None, None, *SIZES)
         settled = getattr(processor, "_standardize_kwargs", None) or processor._further_process_kwargs
         size = settled(size=processor.size if given is None else dict(given), resample=3, **limits)["size"]
-        told = {"size": torch.tensor([size["shortest_edge"], size["longest_edge"]])}
+        results = {"size": torch.tensor([size["shortest_edge"], size["longest_edge"]])}
         if "image_processing" in draw.target.module and "qwen2_vl" in draw.target.module and given is None:
-            told.update(_pixels(draw, processor, **limits))
-        return told
+            results.update(_pixels(draw, processor, **limits))
+        return results
 
 
 @of("qwen2vl-processor-pixels-ignored")
@@ -112,7 +112,7 @@ def a_call_of_the_processor(draw: Draw) -> Tensors:
     images = {"images": [picture]} if draw.of("picture", True, True, True, False) else {}
     text = ["<|image_pad|> stripes" if images else "stripes"]
     output = processor(text=text, **images, return_tensors="pt", **_limits(draw))
-    return {name: one for name, one in output.items() if hasattr(one, "shape")}
+    return {name: value for name, value in output.items() if hasattr(value, "shape")}
 
 
 @of("v5-debertav2-no-special-tokens")
@@ -162,7 +162,7 @@ def recordings(draw: Draw) -> Tensors:
     own = whisper_longform_timestamps_reset
     with TemporaryDirectory() as folder:
         tokenizer = own.whisper(Path(folder))
-        tokens = [tokenizer.convert_tokens_to_ids(one) for one in own._SPECIAL[1:4]]
+        tokens = [tokenizer.convert_tokens_to_ids(token) for token in own._SPECIAL[1:4]]
         for number in range(draw.number("windows", 1, 3)):
             begin = draw.number(f"window {number} from", 0, 28)
             end = draw.number(f"window {number} to", begin + 1, 30)
@@ -174,5 +174,5 @@ def recordings(draw: Draw) -> Tensors:
             return_language=None,
             time_precision=0.02,
         )
-    times = [[-1.0 if one is None else one for one in chunk["timestamp"]] for chunk in more.get("chunks", ())]
+    times = [[-1.0 if second is None else second for second in chunk["timestamp"]] for chunk in more.get("chunks", ())]
     return {"times": torch.tensor(times, dtype=torch.float64), "text": torch.tensor([*text.encode()])}

@@ -23,7 +23,7 @@ def two_images(testbed, target):
     import torch
 
     model, inputs = zoo.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
-    return {"together": given(model, inputs), "eager": torch.cat([given(model, one) for one in each(inputs)])}
+    return {"together": given(model, inputs), "eager": torch.cat([given(model, row) for row in each(inputs)])}
 
 
 def samples(testbed, target):
@@ -31,12 +31,12 @@ def samples(testbed, target):
     import torch
 
     eager, inputs = zoo.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
-    told = {"eager": torch.cat([given(eager, one) for one in each(inputs)])}
+    outputs = {"eager": torch.cat([given(eager, row) for row in each(inputs)])}
     for attn in "sdpa", "flash_attention_2":
         model, inputs = zoo.encoder_and_inputs(testbed, target, attn=attn)
-        told[attn.partition("_")[0]] = given(model, inputs)
+        outputs[attn.partition("_")[0]] = given(model, inputs)
     testbed.assert_flash("flash_attn_varlen_func")
-    return told
+    return outputs
 
 
 def given(model, inputs):

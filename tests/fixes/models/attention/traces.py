@@ -17,4 +17,4 @@ def told(testbed, target, **cases):
     results["armed"] = untouched(testbed, target)
     hotfix.revert()
     results["reverted"] = untouched(testbed, target)
-    return {f"{case}: {name}": value for case, told in results.items() for name, value in told.items()}
+    return {f"{case}: {name}": value for case, result in results.items() for name, value in result.items()}

@@ -47,9 +47,9 @@ def accumulated(testbed, target):
 
 
 def both_ways(testbed, kind, micro_batches=1):
-    make, firsts, told = KINDS[kind]
+    make, firsts, options = KINDS[kind]
     samples = classified(testbed) if firsts is None else texts(testbed, firsts)
-    return on_samples(samples, partial(make, testbed), micro_batches=micro_batches, **told)
+    return on_samples(samples, partial(make, testbed), micro_batches=micro_batches, **options)
 
 
 def on_samples(samples, make, max_steps=1, micro_batches=1, **told):
