@@ -17,7 +17,7 @@ def start() -> None:
     try:
         import os
 
-        if os.environ.get("HOTFIX") == "0" or any(getattr(one, "is_hotfix", False) for one in sys.meta_path):
+        if os.environ.get("HOTFIX") == "0" or any(getattr(finder, "is_hotfix", False) for finder in sys.meta_path):
             return
         from _frozen_importlib_external import SourceFileLoader
 

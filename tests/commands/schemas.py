@@ -34,13 +34,13 @@ def check(name: str, value: object) -> None:
 def _closed() -> dict[str, Any]:
     """The schemas, with fields that they do not name forbidden."""
 
-    def close(one: Any) -> Any:
-        if isinstance(one, list):
-            return [close(part) for part in one]
-        if not isinstance(one, dict):
-            return one
-        more = {"additionalProperties": False} if one.get("type") == "object" and "properties" in one else {}
-        return {**more, **{name: close(part) for name, part in one.items()}}
+    def close(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [close(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        more = {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+        return {**more, **{name: close(part) for name, part in schema.items()}}
 
     made: dict[str, Any] = close(json.loads(SCHEMAS.read_text()))
     return made

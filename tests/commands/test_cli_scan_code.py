@@ -68,12 +68,12 @@ def scan(folder):
     return hotfix("scan-code", "--json", str(folder)).json["scans"][0]
 
 
-def found(scan):
+def names_of(scan):
     return {finding["name"].removeprefix("transformers"): finding for finding in scan["findings"]}
 
 
 def test_names_that_are_gone_are_found_with_the_fix_that_gives_them_back(scan):
-    names = found(scan)
+    names = names_of(scan)
     flash = names[".models.llama.modeling_llama:LlamaFlashAttention2"]
     assert flash["gone"] == "from 4.48.0 on"
     assert flash["fix"] == "llama-flash-attention2-removed"
@@ -86,7 +86,7 @@ def test_names_that_are_gone_are_found_with_the_fix_that_gives_them_back(scan):
 
 
 def test_attributes_members_and_arguments_are_found(scan):
-    names = found(scan)
+    names = names_of(scan)
     assert names[".models.llama.modeling_llama:LLAMA_ATTENTION_CLASSES"]["gone"] == "from 4.48.0 on"
     assert names[":BeamSearchScorer"]["needed"]
     assert any(name.endswith(".get_head_mask") for name in names)
@@ -94,14 +94,14 @@ def test_attributes_members_and_arguments_are_found(scan):
 
 
 def test_what_stands_behind_a_guard_is_told_apart(scan):
-    names = found(scan)
+    names = names_of(scan)
     assert not names[".utils:is_torch_fx_available"]["needed"]
     assert not names[".image_utils:VideoInput"]["needed"]
     assert not any("index_first_axis" in name and entry["needed"] for name, entry in names.items())
 
 
 def test_what_is_everywhere_or_unknown_or_own_is_no_finding(scan):
-    names = found(scan)
+    names = names_of(scan)
     for quiet in ("LlamaRMSNorm", "LlamaConfig", "shard_nothing", "own", "config", "logging", "PreTrainedModel"):
         assert not any(name.endswith((f":{quiet}", f".{quiet}")) for name in names), quiet
 
@@ -129,7 +129,7 @@ APPLICATION = """
 
 def test_tasks_of_pipelines_and_names_of_a_module_that_is_an_alias_are_found(tmp_path):
     (tmp_path / "app.py").write_text(textwrap.dedent(APPLICATION))
-    names = found(hotfix("scan-code", "--json", str(tmp_path)).json["scans"][0])
+    names = names_of(hotfix("scan-code", "--json", str(tmp_path)).json["scans"][0])
     task = ".pipelines:SUPPORTED_TASKS['{}']"
     assert {name: (entry["gone"], entry["uses"][0]["line"]) for name, entry in names.items()} == {
         task.format("summarization"): ("from 5.0.0 on", 6),

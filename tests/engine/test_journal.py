@@ -585,7 +585,7 @@ def local(x):
     return z
 
 
-def told(x):
+def doubled(x):
     """Says what it does."""
     return x
 
@@ -626,7 +626,7 @@ def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: p
     for name, names, others in (
         ("plain", ("x", "y"), ""),
         ("local", ("x",), ""),
-        ("told", ("x",), ""),
+        ("doubled", ("x",), ""),
         ("only_told", (), ""),
         ("many", ("first", "word", "rest", "others"), "others"),
         ("later", ("x",), ""),
@@ -643,7 +643,7 @@ def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: p
         assert (function.__doc__, inspect.signature(function)) == expected[name]
     assert toy.plain(1) == {"x": 1, "y": 2}
     assert toy.local(1) == 3
-    assert toy.told(3) == 3
+    assert toy.doubled(3) == 3
     assert toy.only_told() is None
     assert toy.many(1, 2, 3, word=4, five=6) == (1, (2, 3), 4, {"five": 6})
     with pytest.raises(StopIteration) as caught:

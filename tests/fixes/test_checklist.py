@@ -175,7 +175,7 @@ def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, r
     ] == []
 
 
-def _equal(one, other, rounded):
-    if not rounded or one.dtype != torch.float32:
-        return one.equal(other)
-    return one.shape == other.shape and bool((one - other).norm() <= ROUNDING * other.norm())
+def _equal(first, other, rounded):
+    if not rounded or first.dtype != torch.float32:
+        return first.equal(other)
+    return first.shape == other.shape and bool((first - other).norm() <= ROUNDING * other.norm())

@@ -241,14 +241,14 @@ def part(result, fix, way):
     return {name[len(start) :]: value for name, value in result.tensors.items() if name.startswith(start)}
 
 
-def counts(told):
-    return {name: int(told.pop(name, 0)) for name in ("calls", "struck", "untold")}
+def counts(tensors):
+    return {name: int(tensors.pop(name, 0)) for name in ("calls", "struck", "untold")}
 
 
-def changed(one, other):
-    assert one.keys() == other.keys()
-    assert "raised" not in one
-    return [name for name, value in one.items() if not torch.equal(value, other[name])]
+def changed(first, other):
+    assert first.keys() == other.keys()
+    assert "raised" not in first
+    return [name for name, value in first.items() if not torch.equal(value, other[name])]
 
 
 @pytest.mark.parametrize(("release", "fix"), list(cases()))

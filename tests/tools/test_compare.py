@@ -28,9 +28,9 @@ def test_equal_results_have_no_difference_nan_and_infinity_included(values, dtyp
     assert (gap.relative, gap.absolute, gap.name, gap.over, bool(gap)) == (0.0, 0.0, "", False, False)
 
 
-@pytest.mark.parametrize(("one", "other"), [(NAN, 1.0), (1.0, NAN), (INF, 1.0), (1.0, INF), (INF, -INF), (NAN, INF)])
-def test_nan_or_infinity_where_the_other_has_something_else_is_an_infinite_difference(one, other):
-    gap = difference(of(one, 1.0), of(other, 1.0))
+@pytest.mark.parametrize(("first", "other"), [(NAN, 1.0), (1.0, NAN), (INF, 1.0), (1.0, INF), (INF, -INF), (NAN, INF)])
+def test_nan_or_infinity_where_the_other_has_something_else_is_an_infinite_difference(first, other):
+    gap = difference(of(first, 1.0), of(other, 1.0))
     assert (gap.relative, gap.absolute, gap.name, gap.over) == (INF, INF, "out", True)
 
 

@@ -66,9 +66,9 @@ def test_scan_code_told_every_name_that_is_gone_and_no_other():
         "tokenization_llama",
         "ShardedDDPOption",
     )
-    for name, one in DATA["names"].items():
-        assert not one["false"], name
-        assert not [text for text in one["missed"] if not any(part in text for part in no_news)], name
+    for name, row in DATA["names"].items():
+        assert not row["false"], name
+        assert not [text for text in row["missed"] if not any(part in text for part in no_news)], name
 
 
 def test_what_is_recorded_names_no_place_of_a_machine():
@@ -99,11 +99,11 @@ def test_the_page_of_threads_says_what_the_data_of_the_first_sample_say():
     assert not [thread["thread"] for thread in threads if thread["repaired_by"] and thread["repaired_since"]]
     assert all(bug.repaired for bug in drawn + since)
 
-    def told(repaired):
+    def figures(repaired):
         default = sum(not bug.optin for bug in repaired)
         return len(repaired), round(100 * len(repaired) / len(helped)), default, len(repaired) - default
 
-    first, later = told(drawn), told(drawn + since)
+    first, later = figures(drawn), figures(drawn + since)
     assert (
         f"{counted(threads)} When drawn: {first[0]} of these ({first[1]} %) were repaired, {first[2]} by default and "
         f"{first[3]} with `HOTFIX_OPTIN=removed-names`. After the fixes that the sample itself led to: {later[0]} "

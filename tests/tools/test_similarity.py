@@ -45,8 +45,8 @@ def functions(text: str) -> dict[str, similarity.Function]:
     return {function.name: function for function in similarity.functions(ast.parse(textwrap.dedent(text)))}
 
 
-def similarity_of(one: str, other: str) -> float:
-    (first,), (second,) = functions(one).values(), functions(other).values()
+def similarity_of(text: str, other: str) -> float:
+    (first,), (second,) = functions(text).values(), functions(other).values()
     return similarity.similarity(first.nodes, second.nodes)
 
 

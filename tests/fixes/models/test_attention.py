@@ -41,9 +41,9 @@ def off(got, expected):
     return ((got - expected).norm(dim=1) / expected.norm(dim=1)).tolist()
 
 
-def different(one, other):
-    assert one.keys() == other.keys()
-    return [name for name in one if not one[name].equal(other[name])]
+def different(first, other):
+    assert first.keys() == other.keys()
+    return [name for name in first if not first[name].equal(other[name])]
 
 
 def assert_untouched(release, fix, verdict):

@@ -51,8 +51,8 @@ def verdicts(result, fix):
     return {target: verdict for target, (verdict, _) in outcomes(result, fix).items()}
 
 
-def assert_eager(told):
-    assert max(off(told["flash"], told["eager"])) < BOUND
+def assert_eager(logits):
+    assert max(off(logits["flash"], logits["eager"])) < BOUND
 
 
 # -- v5-fa2-s-aux-none -------------------------------------------------------------------------------------------------

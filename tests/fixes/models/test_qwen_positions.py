@@ -98,8 +98,8 @@ def test_a_batch_is_continued_as_each_of_its_prompts_alone(model, release):
 # -- positions of videos: three fixes, of which two edit one function --------------------------------------------------
 
 
-def different(one, other, names):
-    return [name for name in names if name not in one or not one[name].equal(other[name])]
+def different(first, other, names):
+    return [name for name in names if name not in first or not first[name].equal(other[name])]
 
 
 @pytest.mark.parametrize(

@@ -16,21 +16,21 @@ RELEASES = ["4.51.3", *(pytest.param(name, marks=pytest.mark.slow) for name in (
 
 
 @cache
-def told(release, hotfix):
+def ran(release, hotfix):
     case = "tests.fixes.models.window_cache:decoded"
     return run(case, transformers=release, flash_attn=None, hotfix=hotfix).require().tensors
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_window_has_no_hole(release):
-    gaps = told(release, True)
+    gaps = ran(release, True)
     assert len(gaps) == len(PROMPTS) * (2 if release >= "4.50" else 1)
     assert {name: bool((gap < 1e-5).all()) for name, gap in gaps.items()} == dict.fromkeys(gaps, True)
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_without_hotfix_what_follows_the_window_is_wrong_after_a_short_prompt(release):
-    for name, gap in told(release, False).items():
+    for name, gap in ran(release, False).items():
         prompt = int(name.rpartition(" ")[2])
         right = (gap < 1e-5).tolist()
         # The step that was given the token at the last place of the window, and those behind it.

@@ -34,10 +34,10 @@ def before_and_after(case, release, kinds):
     ]
 
 
-def wrong(told, kind):
-    """The ways in which a processor does not do what it was told, for a picture or for a video."""
+def wrong(tensors, kind):
+    """The ways in which a processor ignores an argument, for a picture or for a video."""
     small = {"size", "limit", "size in a call", "limit in a call", "limit at loading"}
-    own = {name.removeprefix(f"{kind}: "): value for name, value in told.items() if name.startswith(f"{kind}: ")}
+    own = {name.removeprefix(f"{kind}: "): value for name, value in tensors.items() if name.startswith(f"{kind}: ")}
     ways = set()
     for name, value in own.items():
         way, comma, video = name.partition(", ")

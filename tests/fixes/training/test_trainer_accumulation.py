@@ -138,13 +138,13 @@ def test_what_the_launcher_has_accelerate_divide_is_left_as_it_is():
     assert [name for name in names if not stock[name].equal(right[name])] == []
 
 
-@pytest.mark.parametrize(("release", "told"), [("4.46.1", True), ("4.47.0", False), ("4.47.1", True)])
-def test_what_deepspeed_divides_is_not_divided_before(release, told):
+@pytest.mark.parametrize(("release", "divides"), [("4.46.1", True), ("4.47.0", False), ("4.47.1", True)])
+def test_what_deepspeed_divides_is_not_divided_before(release, divides):
     result = run(
         f"{CASES}:under_an_engine", transformers=release, flash_attn=None, extras=["accelerate==1.1.1"]
     ).require()
     assert (result.tensors["given"].item(), result.tensors["reported"].item()) == (8, 2)
-    assert bool(result.tensors["told"]) is told
+    assert bool(result.tensors["told"]) is divides
 
 
 def test_a_model_that_would_refuse_the_number_trains_on_as_it_did():

@@ -20,13 +20,13 @@ def ran(case, release, hotfix=True):
     return run(case, transformers=release, flash_attn=None, extras=["accelerate==1.1.1"], hotfix=hotfix).require()
 
 
-def differing(tensors, one, other, tolerance=0.0):
-    """Names of the gradients that differ between what is named after `one` and what is named after `other`."""
-    names = [name[len(one) :] for name in tensors if name.startswith(f"{one}gradient")]
+def differing(tensors, first, other, tolerance=0.0):
+    """Names of the gradients that differ between those named after `first` and those named after `other`."""
+    names = [name[len(first) :] for name in tensors if name.startswith(f"{first}gradient")]
     assert len(names) > 20
     # A bias of keys has no gradient but rounding.
     largest = {name: max(tensors[other + name].abs().max().item(), 1e-2) for name in names}
-    gap = {name: (tensors[one + name] - tensors[other + name]).abs().max().item() for name in names}
+    gap = {name: (tensors[first + name] - tensors[other + name]).abs().max().item() for name in names}
     return [name for name in names if gap[name] > tolerance * largest[name]]
 
 

@@ -11,11 +11,11 @@ from tests.fixes.models.attention import traces
 
 
 def everything(testbed, target):
-    return traces.told(testbed, target, samples=samples, case=qwenvl_vision_fa2_crash.case)
+    return traces.traced(testbed, target, samples=samples, case=qwenvl_vision_fa2_crash.case)
 
 
 def under_eager(testbed, target):
-    return traces.told(testbed, target, images=two_images, case=glm4v_bool_mask.case)
+    return traces.traced(testbed, target, images=two_images, case=glm4v_bool_mask.case)
 
 
 def two_images(testbed, target):

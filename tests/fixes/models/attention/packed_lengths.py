@@ -14,7 +14,7 @@ def everything(testbed, target):
     models = {"cohere2": cohere2, "qwen2_5_vl": qwen2_5_vl}
     if transformers.__version__ == "4.53.1":
         del models["qwen2_5_vl"]  # it refuses positions of three rows there
-    return traces.told(testbed, target, **models, case=fa2_varlen_kwargs_ignored.case)
+    return traces.traced(testbed, target, **models, case=fa2_varlen_kwargs_ignored.case)
 
 
 def cohere2(testbed, target):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def told(testbed, target, **cases):
+def traced(testbed, target, **cases):
     """Run cases, then take all fixes out.
 
     Returns:

@@ -36,8 +36,8 @@ def batch(model, lengths=fix.LENGTHS):
     return {"input_ids": ids.to(model.device), "attention_mask": mask.to(model.device)}
 
 
-def show(**told):
-    print(json.dumps(told))
+def show(**facts):
+    print(json.dumps(facts))
 
 
 def errors_inside(testbed):

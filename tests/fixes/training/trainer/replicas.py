@@ -52,8 +52,8 @@ def both_ways(testbed, kind, micro_batches=1):
     return on_samples(samples, partial(make, testbed), micro_batches=micro_batches, **options)
 
 
-def on_samples(samples, make, max_steps=1, micro_batches=1, **told):
-    step: Callable[..., dict[str, Any]] = partial(one_step, samples=samples, max_steps=max_steps, **told)
+def on_samples(samples, make, max_steps=1, micro_batches=1, **options):
+    step: Callable[..., dict[str, Any]] = partial(one_step, samples=samples, max_steps=max_steps, **options)
     whole = step(make(), per_device_train_batch_size=4)
     rows = {"per_device_train_batch_size": 2 // micro_batches, "gradient_accumulation_steps": micro_batches}
     with replicas_for_devices():
