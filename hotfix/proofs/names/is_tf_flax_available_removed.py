@@ -45,8 +45,8 @@ def _folders(working_or_temp_dir: Any) -> dict[str, torch.Tensor]:
     return {"seen": torch.tensor([*seen, Path(other).is_dir()])}
 
 
-def _same(found: Any) -> dict[str, torch.Tensor]:
-    return {"same": torch.tensor(found is getattr(import_module("huggingface_hub"), found.__name__))}
+def _same(function: Any) -> dict[str, torch.Tensor]:
+    return {"same": torch.tensor(function is getattr(import_module("huggingface_hub"), function.__name__))}
 
 
 def _offline(is_offline_mode: Any) -> dict[str, torch.Tensor]:
