@@ -54,8 +54,8 @@ if sys.argv[1:]:
     agreement.inspect = SimpleNamespace(getsource=lambda of: ast.dump(numbered.without_names(parsed(of))))
 modules = evidence.discover(lambda problem: None, proofs=True)
 digests = {fix.id: matrix._digest_of(module) for module, fix in modules.items()}
-drawn = {module: fix for module, fix in modules.items() if fix.id in draws.load()}
-digests.update({DRAWS + fix.id: agreement.text_of(agreement.Unit(fix, module, (), ())) for module, fix in drawn.items()})
+units = [agreement.Unit(fix, module, (), ()) for module, fix in modules.items() if fix.id in draws.load()]
+digests.update({DRAWS + unit.fix.id: agreement.text_of(unit) for unit in units})
 print(json.dumps(digests))
 """
 
