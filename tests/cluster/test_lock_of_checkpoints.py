@@ -11,6 +11,7 @@ from hotfix.reports import lock
 from hotfix.reports.digest import patch_set_digest
 from hotfix.reports.report import Report
 from tests.commands.cli_runs import hotfix, stack
+from tests.facts import lacking
 
 SCALED = "opt-double-scaling"  # 4.52.1 to 4.52.3, OPT
 DROPPED = "trainer-ga-num-items-dropped"  # 4.47.0 and 4.48.0, every model
@@ -41,7 +42,7 @@ def test_a_model_that_has_learned_without_a_bug_is_told_where_it_is():
     wanted = [f"it has learned without {SCALED} (repaired), which is here (transformers 4.52.3, not repaired)"]
     assert differences(report("4.52.3", SCALED), report("4.52.3"), "opt") == wanted
     [line] = differences(report("4.51.3"), report("4.52.3"), "opt")
-    assert "(transformers 4.51.3 does not have it), which is here" in line
+    assert lacking(line, "4.51.3 does not", "which is here") == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_bug_that_needs_what_was_not_installed_was_not_there():
 
 def test_a_repair_of_another_hotfix_is_named():
     locked = {"packages": {"transformers": "4.52.3"}, "patches": ["our:fix module:name source cure"]}
-    assert "our:fix had been repaired, and is no fix of hotfix" in lock.against(locked, report("4.52.3"), ["opt"])[-1]
+    assert lacking(lock.against(locked, report("4.52.3"), ["opt"])[-1], "our:fix") == []
 
 
 def test_a_lock_without_a_release_says_only_what_it_knows():
@@ -91,14 +92,14 @@ def test_the_command_compares_a_checkpoint_with_this_environment(tmp_path):
     (tmp_path / "hotfix.lock").write_text(json.dumps(content))
     done = hotfix("lock", "--against", str(tmp_path), path=stack("4.52.3"))
     assert done.status == 1
-    assert f"{tmp_path}: it may have learned with {SCALED}, which is not here (repaired)" in done.stdout
+    assert lacking(done.stdout, str(tmp_path), f"with {SCALED}", "(repaired)") == []
     done = hotfix("lock", "--against", str(tmp_path), path=stack("4.52.3"), env={"HOTFIX_SKIP": "*"})
     assert (done.status, done.stdout.count("\n")) == (0, 1)
     assert "opt" in done.stdout
     (tmp_path / "config.json").unlink()
-    assert "no file names the model type" in hotfix("lock", "--against", str(tmp_path)).stderr
+    assert "model type" in hotfix("lock", "--against", str(tmp_path)).stderr
     (tmp_path / "hotfix.lock").write_text("{}")
-    assert "not a lock file" in hotfix("lock", "--against", str(tmp_path)).stderr
+    assert lacking(hotfix("lock", "--against", str(tmp_path)).stderr, str(tmp_path), "lock file") == []
 
 
 CALLBACK = """
@@ -162,13 +163,11 @@ def test_the_callback_says_once_what_is_otherwise_than_where_the_checkpoint_was_
         for name, lines in parts.items()
     }
     assert under["NOT ASKED FOR"] == []
-    assert under["THE SAME"] == [
-        f"hotfix: {tmp_path}/checkpoint-2: this model finds the same patch set as where it was trained"
-    ]
+    assert [lacking(line, f"{tmp_path}/checkpoint-2: ", "same patch set") for line in under["THE SAME"]] == [[]]
     [line] = under["ANOTHER"]
-    assert line.startswith(f"hotfix: {tmp_path}/checkpoint-2 was trained under another patch set: ")
-    assert f"it may have learned with {SCALED}, which is not here (repaired)" in line
+    assert lacking(line, f"{tmp_path}/checkpoint-2 ", "another patch set") == []
+    assert lacking(line, f"with {SCALED}", "(repaired)") == []
     [line] = under["GOES ON"]
-    assert f"{tmp_path}/checkpoint-1 was trained under another patch set" in line
-    assert any("no hotfix.lock beside the model" in line for line in parts["NONE"])
-    assert any("not a lock file" in line for line in parts["TORN"])
+    assert lacking(line, f"{tmp_path}/checkpoint-1 ", "another patch set") == []
+    assert any("no hotfix.lock" in line for line in parts["NONE"])
+    assert any("lock file" in line for line in parts["TORN"])

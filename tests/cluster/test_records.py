@@ -135,7 +135,7 @@ def test_what_cannot_be_written_never_hurts_the_job(disk, plain, tmp_path):
     env = {"HOTFIX_RECORD": str(folder), "HOTFIX_STRICT": "1"}
     done = plain.run("-c", first + HOTFIXED + toy.SAY, env=env)
     assert done.stdout == "fixed\n"
-    assert done.stderr.count("the record of this process cannot be written") == 1
+    assert done.stderr.count("record of this") == 1
     if disk == "full":
         assert not list(folder.glob("*.json"))
 

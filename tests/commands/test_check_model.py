@@ -13,6 +13,7 @@ from hotfix.commands.checkpoints import command as check_model
 from hotfix.commands.main import main
 from hotfix.errors import HotfixError
 from hotfix.releases import by_release
+from tests.facts import lacking
 
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "transformers_version": "5.8.1"}
 ROPE = {"rope_parameters": {"rope_type": "default", "rope_theta": 500000.0}}
@@ -149,9 +150,7 @@ def test_experts_under_the_key_of_5_x_do_not_fit_before_it_was_understood(tmp_pa
     assert [findings_in(tmp_path, release) for release in releases] == [refused, refused, refused, [], []]
     answer = check_model.examine(str(tmp_path), "4.57.6")
     assert answer.cures == ["repaired: qwen3-moe-experts-key"]
-    assert answer.findings[0].sentence.startswith(
-        "It is 4; this release reads num_experts only and uses its default 128"
-    )
+    assert lacking(answer.findings[0].sentence, "is 4;", "num_experts", "default 128") == []
     assert answer.right[0].startswith("5.1.0 - ")
     for harmless in ({"num_local_experts": 128}, {"num_experts": 4}, {"num_experts": 4, "num_local_experts": 4}):
         written(tmp_path, config={"model_type": "qwen3_moe", **harmless})
@@ -258,7 +257,7 @@ def test_the_command_prints_json_and_says_by_its_status_whether_something_is_mis
     assert main(["check-model", str(tmp_path), "--release", "5.3.0"]) == 0
     assert "5.3.0" in capsys.readouterr().out
     assert main(["check-model", str(tmp_path), "--release", "4.57.6"]) == 1
-    assert "with hotfix it does" in capsys.readouterr().out
+    assert "with hotfix" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("release", ["4.0.0", "newest"])

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.commands.cli_runs import ROOT, hotfix
+from tests.facts import lacking
 
 
 def write(file, text=""):
@@ -63,7 +64,7 @@ def test_metadata_that_is_not_of_the_code_is_found(tmp_path):
 
 def test_a_release_that_was_not_examined_is_found(tmp_path):
     text = reported(findings("--quick", path=[release(tmp_path / "a", "4.49.1.dev0")]), "transformers", "warning")
-    assert "4.49.1.dev0 is not among" in text
+    assert "4.49.1.dev0" in text
 
 
 def test_the_release_to_move_to_is_named_for_what_is_not_repaired(tmp_path):
@@ -85,7 +86,7 @@ def test_a_release_without_sources_is_found(tmp_path):
     subprocess.run([sys.executable, "-m", "compileall", "-q", "-b", str(module)], check=True)
     source.unlink()
     text = reported(findings("--quick", path=[tmp_path]), "sources", "problem")
-    assert "modeling_qwen2 cannot be read as source" in text
+    assert "modeling_qwen2 cannot be" in text
 
 
 def test_the_package_of_2016_is_found(tmp_path):
@@ -130,7 +131,7 @@ def test_others_who_replace_functions_are_named(tmp_path):
 def test_what_arms_an_interpreter_is_measured():
     assert "no start-up file" in reported(findings(), "switched on", "note")
     text = reported(findings(path=[ROOT / "hotfix" / "commands" / "startup"]), "switched on", "ok")
-    assert "by `hotfix run`: python; not python -I, python -S" in text
+    assert lacking(text, "`hotfix run`: python;", "not python -I,", "python -S") == []
     assert "HOTFIX=0" in reported(findings(env={"HOTFIX": "0"}), "switched on", "warning")
 
 
@@ -144,7 +145,7 @@ def test_a_flash_attn_that_cannot_be_imported_is_found(tmp_path):
     write(tmp_path / "flash_attn" / "__init__.py", '__version__ = "2.7.4"\nimport kernels_that_are_not_there\n')
     write(tmp_path / "torch" / "__init__.py", '__version__ = "2.5.1"\n')
     text = reported(findings(path=[tmp_path]), "flash-attn", "problem")
-    assert "2.7.4 cannot be imported: ModuleNotFoundError" in text
+    assert lacking(text, "2.7.4", "ModuleNotFoundError") == []
 
 
 @pytest.mark.parametrize("shadow", ["transformers.py", "transformers/notes.txt"])

@@ -31,6 +31,7 @@ from hotfix.commands.main import main
 from hotfix.versions import installed
 from tests.commands.cli_runs import ROOT, hotfix, stack
 from tests.commands.unrelated_messages import UNRELATED
+from tests.facts import lacking
 
 AGES = ("old ", "gone ")
 REAL = json.loads((ROOT / "tests" / "commands" / "messages.json").read_text(encoding="utf-8"))
@@ -182,12 +183,12 @@ def test_tracebacks_are_right_or_not_your_bug_here(on):
 def test_a_message_is_answered_for_the_release_that_is_installed():
     old = hotfix("explain", "--error", "cannot import name 'Qwen3Model' from 'transformers'", path=stack("4.49.0"))
     assert old.status == 0
-    assert "4.49.0 is too old" in old.text
-    assert "4.51.0 is the first release that has it" in old.text
+    assert lacking(old.text, "4.49.0", "too old") == []
+    assert lacking(old.text, "4.51.0", "first release") == []
     rotary = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
     with_flash = hotfix("explain", "--error", rotary, path=stack("4.49.0", "2.7.4.post1"))
     assert (with_flash.status, with_flash.stdout.partition(":")[0]) == (0, "flash-rotary-dtype")
-    assert "flash-attn>=2.8, with which it does not show" in with_flash.text
+    assert "flash-attn>=2.8" in with_flash.text
     assert "``" not in with_flash.stdout
     newer = hotfix("explain", "--error", rotary, path=stack("5.23.0"))
     assert newer.status == 1
@@ -222,7 +223,7 @@ def test_a_neighbour_is_named_where_the_traceback_goes_through_it(monkeypatch, c
     assert "diffusers>=0.39" in through
     alone = answered(THROUGH_DIFFUSERS.splitlines()[-1])
     assert alone.startswith(f"{fix}: ")
-    assert f"{neighbour}: Only another version of diffusers helps, 0.39 or later" in " ".join(alone.split())
+    assert lacking(" ".join(alone.split()), neighbour, "diffusers", "0.39 or later") == []
     there["diffusers"] = Version("0.39.0")
     assert explain.answer_to(THROUGH_DIFFUSERS).here[0].bug.id == fix
     assert [match.bug.id for match in explain.answer_to(THROUGH_DIFFUSERS).elsewhere] == [neighbour]

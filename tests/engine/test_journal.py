@@ -23,6 +23,7 @@ from hotfix.fix import Fix, Target
 from hotfix.observing import edit as counting
 from hotfix.patching import code, compiled, live, standing
 from hotfix.patching.journal import Journal
+from tests.facts import lacking
 from tests.hostile.conftest import Lab, lab
 
 __all__ = ["lab"]
@@ -116,7 +117,7 @@ def test_a_replacement_runs_in_their_module_under_the_name_of_the_function(lab: 
         return x * factor
 
     function, body = toy.scale, toy.scale.__code__
-    assert put(journal, fix, toy) == ["Its body was replaced; every copy of the function has the new one."]
+    assert [lacking(said, "body was replaced", "every copy") for said in put(journal, fix, toy)] == [[]]
     assert toy.scale is function
     assert function(5) == 10
     assert function.__code__.co_name == "scale"
@@ -136,7 +137,7 @@ def test_a_replacement_that_does_not_fit_is_refused_with_what_does_not(lab: Lab)
     other.replaces("toys.toy:scale")(lambda x, *, factor: x)
     with pytest.raises(Refusal) as caught:
         put(Journal(), other, toy)
-    assert str(caught.value) == "its signature is (x, factor=2), the replacement's (x, *, factor)"
+    assert lacking(str(caught.value), "(x, factor=2)", "(x, *, factor)") == []
 
     @needy.replaces("toys.toy:scale")
     def ours(x, factor=2):
@@ -147,7 +148,7 @@ def test_a_replacement_that_does_not_fit_is_refused_with_what_does_not(lab: Lab)
 
     with pytest.raises(Refusal) as caught:
         put(Journal(), needy, toy)
-    assert str(caught.value) == "the replacement uses first, second, which toys.toy does not have"
+    assert lacking(str(caught.value), "first, second", "toys.toy") == []
     assert code.global_names(ours.__code__) == {"first", "second", "LIMIT", "len"}
 
 
@@ -182,7 +183,7 @@ def test_what_a_function_says_that_it_wraps_is_not_its_signature(lab: Lab) -> No
     put(journal, fix, toy)
     toy.scale = toy.plain
     since = journal.replaced_since(fix.targets[0], "toys.toy")
-    assert since == f"It was repaired, and replaced since by {live.place_of(toy.plain)}."
+    assert lacking(since, "replaced since", live.place_of(toy.plain)) == []
     journal.uninstall()
 
 
@@ -199,7 +200,7 @@ def test_what_is_new_stands_on_the_line_of_what_was_old(lab: Lab) -> None:
         return None
 
     first = toy.scale.__code__.co_firstlineno
-    assert put(journal, fix, toy) == ["Its body was edited; every copy of the function has the new one."]
+    assert [lacking(said, "body was edited", "every copy") for said in put(journal, fix, toy)] == [[]]
     assert toy.scale(5) == 10
     with pytest.raises(AssertionError) as caught:
         toy.scale(0)
@@ -283,7 +284,7 @@ def test_what_a_decorator_has_put_around_one_function_is_edited_and_around_other
     fix = in_the_decorator(lab, new="[function(*args, **kwargs)]")
     before = code_of(toy, "Layer.forward", "Layer.other", "logged"), toy.Layer.forward, toy.Layer.forward.__code__
     said = put(journal, fix, toy)
-    assert said == ["What logged has put around it was edited; every copy has the new body."]
+    assert [lacking(text, "logged", "was edited", "every copy") for text in said] == [[]]
     layer = toy.Layer()
     assert (layer.forward(3), layer.other(3)) == ([3], 3)
     assert toy.Layer.forward is before[1]
@@ -308,7 +309,7 @@ def test_functions_that_a_changed_one_has_made_are_counted(lab: Lab, late: bool)
     fix.edits("toys.toy:logged", old="return wrapper", new="return [wrapper]")
     (said,) = put(journal, fix, toy, late)
     rest = f" Functions that it has made before keep what they have: {3 if late else 2}."
-    assert said == f"Its body was edited; every copy of the function has the new one.{rest}"
+    assert lacking(said, "body was edited", "every copy", rest) == []
     assert put(journal, fix, toy, late) == [said]  # it is there already
     assert elsewhere(-1) == 1
     assert isinstance(toy.logged(abs), list)
@@ -373,7 +374,7 @@ def test_a_wrapper_that_takes_other_arguments_is_refused_with_both(lab: Lab) -> 
     fix.wraps("toys.toy:scale")(lambda original: lambda x, other=2: original(x, other))
     with pytest.raises(Refusal) as caught:
         put(Journal(), fix, toy)
-    assert str(caught.value) == "the signature is (x, factor=2), the wrapper's (x, other=2)"
+    assert lacking(str(caught.value), "(x, factor=2)", "(x, other=2)") == []
 
 
 class Frozen(type):
@@ -390,7 +391,7 @@ def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monk
     other.copy, other.table = toy.scale, {"scale": toy.scale}
     fix.wraps("toys.toy:scale")(around)
     gc.collect()
-    assert put(journal, fix, toy, late=True) == ["It was wrapped and its copies in loaded modules rebound."]
+    assert [lacking(said, "was wrapped", "rebound.") for said in put(journal, fix, toy, late=True)] == [[]]
     assert other.copy is other.table["scale"] is toy.scale
     journal.uninstall()
     assert other.copy is other.table["scale"] is toy.scale
@@ -398,13 +399,13 @@ def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monk
     other.Refusing, other.Another = refusing, Frozen("Another", (), {"__module__": "theirs", "copy": toy.scale})
     held: list[Any] = [functools.partial(toy.scale, 1), types.MethodType(toy.scale, 3)]
     (said,) = put(journal, fix, toy, late=True)
-    assert said.endswith("rebound; 4 closures, partials or bound methods still hold the original.")
+    assert lacking(said, "4 closures", "the original") == []
     assert [call() for call in held] == [3, 5]
     assert refusing.copy(1) == 3
     journal.uninstall()
     plain = lab.fix("of-plain")  # which nothing else holds
     plain.wraps("toys.toy:plain")(around)
-    assert put(journal, plain, toy, late=True) == ["It was wrapped and its copies in loaded modules rebound."]
+    assert [lacking(said, "was wrapped", "rebound.") for said in put(journal, plain, toy, late=True)] == [[]]
     journal.uninstall()
 
 
@@ -418,7 +419,7 @@ def test_an_imported_name_is_wrapped_where_it_was_imported_to_alone(lab: Lab, mo
     assert (toy.scale(5), leaf.scale(5)) == ([7], 7)
     method.wraps("toys.toy:Layer.forward")(around)  # of a class that says which module has it
     (said,) = put(journal, method, toy, late=True)
-    assert said.startswith("It was wrapped and its copies in loaded modules rebound")
+    assert lacking(said, "was wrapped", "rebound") == []
     assert leaf.Layer().forward(1) == [1]
     assert journal.uninstall() == []
     assert (toy.scale, leaf.Layer().forward(1)) == (leaf.scale, 1)
@@ -433,7 +434,7 @@ def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab:
     toy.scale = wrapt.FunctionWrapper(inner, around_theirs)
     line = around_theirs.__code__.co_firstlineno
     (stranded,) = journal.uninstall()
-    assert stranded.reason == f"{__file__}:{line} was put around it since"
+    assert lacking(stranded.reason, f"{__file__}:{line}", "around it") == []
     put(journal, again, toy)  # of the same operation, and so below their wrapper
     assert len(journal) == 2
     toy.scale = inner
@@ -442,12 +443,12 @@ def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab:
     put(journal, fix, toy)
     toy.scale = abs
     since = journal.replaced_since(fix.targets[0], "toys.toy")
-    assert since == "It was repaired, and replaced since by builtins.builtin_function_or_method."
+    assert lacking(since, "replaced since", "builtins.builtin_function_or_method") == []
     del toy.scale
     since = journal.replaced_since(fix.targets[0], "toys.toy")
-    assert since == "It was repaired, and toys.toy has no scale at run time any more."
+    assert lacking(since, "toys.toy", "no scale") == []
     since = journal.replaced_since(fix.targets[0], "toys.nothing")
-    assert since == "It was repaired in a module toys.nothing that is not loaded any more."
+    assert lacking(since, "toys.nothing", "not loaded") == []
 
 
 def test_what_cannot_be_taken_back_is_told_each_and_the_rest_is_taken_back(lab: Lab) -> None:
@@ -487,7 +488,7 @@ def test_another_wrapt_than_ours_is_named(lab: Lab, monkeypatch: pytest.MonkeyPa
     with pytest.raises(ImportError) as caught:
         live.resolve(toy, "scale")
     where = file or "a folder without code"
-    assert str(caught.value) == f"wrapt ({where}) is not the package that hotfix needs: reinstall wrapt>=1.15"
+    assert lacking(str(caught.value), f"wrapt ({where})", "reinstall wrapt>=1.15") == []
     assert caught.value.name == "wrapt"
 
 
@@ -514,20 +515,20 @@ def test_a_function_of_another_place_or_file_is_somebody_elses(lab: Lab) -> None
     line, before = (function.__code__.co_firstlineno for function in (toy.plain, toy.scale))
     assert foreign(toy) == "None"
     toy.scale = toy.plain  # the same file
-    assert foreign(toy) == f"Somebody else has put the function at {toy.__file__}:{line} in its place."
+    assert lacking(foreign(toy), f"{toy.__file__}:{line} in its place") == []
     elsewhere = "\n" * (before - 1) + "def scale(x, factor=2): pass"
     namespace: dict[str, Any] = {}
     exec(compile(elsewhere, "elsewhere.py", "exec"), namespace)
     toy.scale = namespace["scale"]  # the same line
     line = namespace["scale"].__code__.co_firstlineno
-    assert foreign(toy) == f"Somebody else has put the function at elsewhere.py:{line} in its place."
+    assert lacking(foreign(toy), f"elsewhere.py:{line} in its place") == []
     toy.plain_too, renamed = toy.plain, TEXT.replace("def plain", "def other")
     toy.plain_too.__wrapped__ = None
-    assert foreign(toy, renamed, "plain").startswith("Somebody else has put the function at")  # the text has none
+    assert "Somebody else" in foreign(toy, renamed, "plain")  # the text has none
     toy.scale = functools.partial(toy.plain)
-    assert foreign(toy) == "scale is no longer a Python function but functools.partial."
+    assert lacking(foreign(toy), "scale is no", "functools.partial") == []
     toy.Layer = type("Layer", (), {})
-    assert foreign(toy, name="Layer").startswith("Layer is no longer a Python function but builtins.type")
+    assert lacking(foreign(toy, name="Layer"), "Layer is no", "builtins.type") == []
 
 
 def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(lab: Lab) -> None:
@@ -540,11 +541,11 @@ def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(
 
     toy.Layer.forward = functools.wraps(ours)(theirs)
     line = theirs.__code__.co_firstlineno
-    assert foreign(toy, name="Layer.forward") == f"Somebody else has put {__file__}:{line} around it."
+    assert lacking(foreign(toy, name="Layer.forward"), f"{__file__}:{line} around it") == []
     explained = TEXT.replace("    @logged\n    def forward", "    @os.path.theirs(1)\n    def forward")
     toy.os = types.SimpleNamespace(path=types.SimpleNamespace(theirs=around))
     inner = ours.__code__.co_firstlineno  # of the layer that the source does not explain
-    assert foreign(toy, explained, "Layer.forward") == f"Somebody else has put {toy.__file__}:{inner} around it."
+    assert lacking(foreign(toy, explained, "Layer.forward"), f"{toy.__file__}:{inner} around it") == []
     of_class = TEXT.replace("class Layer", "@os.path.theirs\nclass Layer")
     shifted = of_class.replace("\n\n\n@os", "\n\n@os", 1)  # the lines after it stay the same
     assert foreign(toy, shifted, "Layer.forward") == "None"
@@ -555,7 +556,7 @@ def test_what_this_journal_has_put_there_is_nobody_elses(lab: Lab) -> None:
     fix.wraps("toys.toy:scale")(around)
     put(journal, fix, toy)
     assert standing.foreign(toy, "scale", TEXT, journal) is None
-    assert foreign(toy).startswith("Somebody else has put")
+    assert "Somebody else" in foreign(toy)
     journal.uninstall()
 
 
@@ -564,12 +565,12 @@ def test_the_methods_that_a_dataclass_makes_are_not_missing_from_its_file(lab: L
     assert standing.rewritten(toy, "Row", TEXT, Journal()) is None
     changed = TEXT.replace("return self.width", "return self.width + 1")
     said = str(standing.rewritten(toy, "Row", changed, Journal()))
-    assert said.startswith(f"The file {toy.__file__} is not what runs: ")
+    assert lacking(said, f"{toy.__file__} is not") == []
     assert said.endswith(".")
     assert not said.endswith("..")
     gone = str(standing.rewritten(toy, "scale", TEXT.replace("def scale", "def other"), Journal()))
-    assert gone == f"The source of scale cannot be read from {toy.__file__}."
-    assert standing.rewritten(toy, "nothing", TEXT, Journal()) == "Toys.toy has no nothing at run time."
+    assert lacking(gone, "scale", toy.__file__) == []
+    assert "no nothing" in standing.rewritten(toy, "nothing", TEXT, Journal())
 
 
 # -- counting ----------------------------------------------------------------------------------------------------------

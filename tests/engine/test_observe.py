@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.facts import lacking
+
 KINDS = '''
 """All kinds of functions."""
 
@@ -212,9 +214,9 @@ def test_calls_and_strikes_are_counted(kinds):
     assert {name for name, (state, _) in states.items() if state == "observed"} == set(counted)
     lines = [line for line in done.stderr.splitlines() if "struck" in line]
     assert len(lines) == 6
-    assert done.stderr.count("HOTFIX_MODE=observe: nothing is repaired here") == 1
-    assert lines[0].startswith("hotfix: toy-kinds struck on 1 of 3 calls of plain, first in ")
-    assert lines[0].endswith(": it is too large. HOTFIX_MODE=repair repairs it.")
+    assert done.stderr.count("HOTFIX_MODE=observe: ") == 1
+    assert lacking(lines[0], "toy-kinds struck", "1 of 3", "calls of plain") == []
+    assert lacking(lines[0], "too large", "HOTFIX_MODE=repair") == []
     first = next(row["first"] for row in rows if row["place"].endswith(":raises"))
     file, line = first["place"].rsplit(":", 1)
     assert os.path.samefile(file, kinds.folder / "script.py")
@@ -258,7 +260,7 @@ def test_a_function_that_was_replaced_since_is_not_observed_any_more(kinds):
     counted, states, _, _ = seen(kinds, code)
     assert counted["raises"] == (0, 0, 0)
     assert states["raises"][0] == "skipped"
-    assert "not counted any more" in states["raises"][1]
+    assert "not counted" in states["raises"][1]
 
 
 def test_revert_gives_back_the_identical_code(kinds):
@@ -292,7 +294,12 @@ def test_a_trigger_that_raises_harms_nobody_and_is_said_once(world):
     plant(world, body="raise ZeroDivisionError('oh')", targets=["plain", "raises"])
     counted, _, _, done = seen(world, "from transformers import kinds\nkinds.plain(1), kinds.plain(5), kinds.raises(1)")
     assert counted == {"plain": (2, 0, 2), "raises": (1, 0, 1)}
-    assert done.stderr.count("kinds:plain it cannot be told whether it strikes (ZeroDivisionError: oh)") == 1
+    assert (
+        len(
+            [line for line in done.stderr.splitlines() if lacking(line, "kinds:plain", "(ZeroDivisionError: oh)") == []]
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("body", ["return None", "return 1", "return 'yes'"])
@@ -315,7 +322,7 @@ def test_a_trigger_may_be_asked_on_every_nth_call(world):
     counted, _, rows, done = seen(world, code)
     assert counted == {"raises": (25, 3, 0)}
     assert (rows[0]["asked"], rows[0]["every"]) == (3, 10)
-    assert "struck on 3 of 3 calls of raises that were asked about, of 25, first in" in done.stderr
+    assert lacking(done.stderr, "3 of 3", "calls of raises", "of 25") == []
 
 
 def test_the_arguments_are_those_of_the_call_with_defaults(world):
@@ -357,14 +364,14 @@ def test_nothing_is_repaired_and_the_digest_says_so(kinds):
     assert "HOTFIX_PIN" in done.stderr
     assert done.returncode
     done = kinds.run(code, check=False, HOTFIX_REQUIRE="toy-kinds", **OBSERVE)
-    assert "HOTFIX_REQUIRE=toy-kinds: not in place" in done.stderr
+    assert "HOTFIX_REQUIRE=toy-kinds: not" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "value"), [("HOTFIX_MODE", "watch"), ("HOTFIX_COUNT", "yes")])
 def test_a_bad_value_is_one_clear_error(kinds, name, value):
     done = kinds.run("import hotfix.auto, transformers.kinds", **{name: value})
     (line,) = done.stderr.splitlines()
-    assert f"{name}={value}: this value cannot be read; allowed are " in line
+    assert lacking(line, f"{name}={value}: ", "allowed are ") == []
     assert "repair, observe" in line or "0, 1" in line
 
 
@@ -391,7 +398,7 @@ def test_repaired_calls_are_counted_on_request(world):
     assert done.stdout.splitlines()[0] == f"2.0 {1 / 99}"  # repaired
     assert counted == {"Layer.halve": (2, 1, 0)}
     assert states["Layer.halve"][0] == "applied"
-    assert "toy-kinds: spared 1 of 2 calls of Layer.halve: unrepaired, it is too large." in done.stderr
+    assert lacking(done.stderr, "toy-kinds", "1 of 2", "Layer.halve", "too large") == []
     assert "spared" not in world.run(f"import hotfix.auto\n{code}").stderr
     (world.folder / "toy_kinds.py").write_text(text.replace('is too large"', 'is too large", while_repaired=False'))
     counted, states, _, _ = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
@@ -514,7 +521,7 @@ def test_the_workers_of_a_data_loader_are_counted_exactly(world, tmp_path):
     summary = fleet.summarise(tmp_path / "records")
     (total,) = summary.observed
     assert (total["calls"], total["struck"], total["processes"]) == (15, 11, 5)
-    assert "toy-kinds struck on 11 of 15 calls of Layer.halve, first in " in str(summary)
+    assert lacking(str(summary), "toy-kinds struck", "11 of 15", "Layer.halve") == []
 
 
 COMPILED = """
@@ -548,7 +555,7 @@ def test_a_tensor_tells_whether_a_bug_strikes(world):
     code += "\nkinds.Layer.halve(torch.ones(1, device='meta'))"
     counted, _, _, done = seen(world, code)
     assert counted == {"Layer.halve": (5, 2, 1)}
-    assert "what a tensor on meta says is not read" in done.stderr
+    assert "tensor on meta" in done.stderr
 
 
 CALLBACK = """

@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from hotfix.engine.catalogue import INDEX
 from hotfix.versions import ranges
+from tests.facts import lacking
 
 from .conftest import FIX, TOY, World
 
@@ -22,8 +23,8 @@ def test_source_that_nobody_has_seen_and_that_looks_broken_is_left_alone_with_on
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nunknown skipped\n"
     assert done.stderr.count("\n") == 1
-    assert "toy-scale: looks broken in transformers 1.0" in done.stderr
-    assert "See `hotfix status --unknown`." in done.stderr
+    assert lacking(done.stderr, "toy-scale: looks broken", "transformers 1.0") == []
+    assert "hotfix status --unknown" in done.stderr
     assert len(done.stderr) < 160
 
 
@@ -92,20 +93,20 @@ def test_a_replacement_whose_signature_does_not_fit_is_refused(world: World) -> 
     )
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nbroken failed\n"
-    assert "its signature is (x, factor=2), the replacement's (x)" in done.stderr
+    assert lacking(done.stderr, "(x, factor=2)", "(x)") == []
 
 
 def test_a_replacement_that_uses_a_name_the_module_lacks_is_refused(world: World) -> None:
     world.write("toy_scale.py", FIX.replace("return x * factor", "return multiply(x, factor)"))
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nbroken failed\n"
-    assert "the replacement uses multiply, which transformers.toy does not have" in done.stderr
+    assert lacking(done.stderr, "uses multiply", "transformers.toy") == []
 
 
 def test_a_fix_that_cannot_be_loaded_takes_only_itself_out(world: World) -> None:
     world.plant("toy-other", "raise OSError('no such disk')", *_aims())
     done = world.run(IMPORT + REPORT)
-    assert done.stdout == "10\nbroken applied\nunknown failed\n"
+    assert done.stdout.splitlines() == ["10", "broken applied", "unknown failed"]
     assert "OSError: no such disk" in done.stderr
 
 
@@ -125,7 +126,7 @@ def test_a_required_fix_that_is_not_in_place_stops_the_program_at_the_import(wor
     done = world.run(IMPORT, check=False, HOTFIX_REQUIRE="toy-scale")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "HOTFIX_REQUIRE=toy-scale: not in place in transformers.toy" in done.stderr
+    assert lacking(done.stderr, "HOTFIX_REQUIRE=toy-scale: not", "transformers.toy") == []
 
 
 def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: World) -> None:
@@ -138,7 +139,7 @@ def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: 
     hotfix.revert()
     print(hotfix.digest() == before)
     """
-    assert world.run(code).stdout == "['pending']\n['applied'] True 12\nFalse\n"
+    assert world.run(code).stdout.splitlines() == ["['pending']", "['applied'] True 12", "False"]
 
 
 def _aims() -> tuple[dict[str, str], dict[str, str]]:

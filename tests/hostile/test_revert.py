@@ -25,6 +25,7 @@ import pytest
 
 from hotfix.engine.ledger import State
 from hotfix.patching import live
+from tests.facts import lacking
 
 from .conftest import FIX, Lab, World, handled, said
 
@@ -88,7 +89,7 @@ def test_a_repair_that_fails_takes_its_companion_with_it(lab: Lab, error: type[B
     if error is not KeyboardInterrupt:
         (outcome,) = handled(session)
         assert outcome.state is State.FAILED
-        assert "the module is unchanged" in outcome.reason
+        assert "module is unchanged" in outcome.reason
     else:
         with pytest.raises(error):
             session.module_imported("toys.toy")
@@ -243,7 +244,7 @@ def test_what_others_have_put_on_since_stays_and_ours_below_it_is_said_and_never
     (outcome,) = session.outcomes().values()
     assert outcome.state is State.APPLIED
     assert "cannot be removed" in outcome.reason
-    assert "was put around it since" in caplog.text
+    assert "around it since" in caplog.text
     session.ensure_selected()
     session.module_imported("toys.toy", late=True)
     session.module_imported("toys.toy", late=False)
@@ -264,7 +265,7 @@ def test_code_that_others_have_exchanged_since_is_left_to_them(lab: Lab) -> None
     session.reset()
     assert toy.scale(5) == "theirs"
     (outcome,) = session.outcomes().values()
-    assert f"its code was changed since, to that of {__file__}" in outcome.reason
+    assert lacking(outcome.reason, "code was changed", __file__) == []
 
 
 def test_the_journal_of_what_cannot_be_taken_out_outlives_a_revert(world: World) -> None:

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hotfix import session  # noqa: E402
+from tests.facts import lacking  # noqa: E402
 from tools.studies.parity import bundle as cuda_bundle  # noqa: E402
 from tools.studies.parity import page as parity  # noqa: E402
 from tools.studies.parity import plan, runner  # noqa: E402
@@ -65,7 +66,7 @@ def result(bundle, tmp_path_factory):
 def test_a_bundle_runs_from_an_empty_folder_and_writes_one_file(result):
     [(name, entry)] = result["entries"].items()
     assert (name, entry["problems"]) == (ENTRY, [])
-    assert entry["before"].startswith("RuntimeError: FlashAttention only support")
+    assert entry["before"].startswith("RuntimeError: FlashAttention ")
     assert entry["against"]["fixed"]["bitwise"] is True
     assert result["machine"]["kind"] == "cpu"
     assert result["machine"]["date"].startswith("20")
@@ -74,14 +75,14 @@ def test_a_bundle_runs_from_an_empty_folder_and_writes_one_file(result):
 def test_a_result_says_which_kernel_ran(result):
     [entry] = result["entries"].values()
     assert set(entry["kernels"]) == {"flash_attn_func", "flash_attn_func backward"}
-    assert all(words.startswith("reference attention on cpu tensors, ") for words in entry["kernels"].values())
+    assert all("reference attention" in words for words in entry["kernels"].values())
     assert entry["versions"]["flash_attn"] == plan.FLASH_ATTN
 
 
 def test_a_result_of_a_cpu_is_called_a_rehearsal(result):
     page = parity.render([result])
-    assert "On a GPU: not run" in page
-    assert "## Rehearsal on a CPU" in page
+    assert "GPU: not run" in page
+    assert "Rehearsal" in page
 
 
 def test_the_page_is_what_the_results_say():
@@ -163,7 +164,7 @@ def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
         return runner.examine(entry, runner.Place("cpu"))["problems"]
 
     assert examined(wrong) == []
-    assert examined(right) == ["without hotfix: no error, and the same as fixed"]
+    assert [lacking(text, "without hotfix", "no error") for text in examined(right)] == [[]]
 
 
 def test_building_flash_attn_is_followed_to_its_failure(tmp_path):

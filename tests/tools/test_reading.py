@@ -31,9 +31,10 @@ def test_the_word_of_a_cell_tells_what_was_found(before, after, word):
 def test_the_page_has_a_row_for_each_family_and_a_column_for_each_reader():
     cell = {"model": ["right", "equal", "equal"], "tokenizer": ["repaired", "raises", "equal"]}
     text = reading.page({"4.57.6": {"5.23.0/Llama": cell}, "4.9.0": {"5.23.0/Llama": cell, "5.23.0/Phi": cell}})
-    assert "| | 4.9.0 | 4.57.6 |" in text
-    assert "| Llama | right | right |" in text
-    assert "| Phi | repaired | - |" in text
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    assert ["", "4.9.0", "4.57.6"] in rows
+    assert ["Llama", "right", "right"] in rows
+    assert ["Phi", "repaired", "-"] in rows
 
 
 def test_two_ways_of_saying_the_same_base_are_no_difference():

@@ -338,7 +338,7 @@ def test_the_real_rotary_kernel_crashes_where_it_does_on_a_gpu():
     assert crash.error is not None
     name, message, traceback = crash.error
     assert name == "AssertionError"
-    assert "Input and cos/sin must have the same dtype" in message
+    assert "the same dtype" in message
     assert "flash_attn/ops/triton/rotary.py" in traceback
 
     newer_flash = run(case, transformers="4.49.0", flash_attn="2.8.3.post2", hotfix=False).require()

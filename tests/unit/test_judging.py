@@ -75,13 +75,9 @@ def check(judgement: Judgement, verdict: Verdict, *named: str, source: str = "",
 def test_a_source_that_is_known(lab: Lab) -> None:
     fix, target = edited(lab)
     digest = DIGESTS[BROKEN]
-    assert judgement_of(fix, target, BROKEN) == Judgement(
-        Verdict.BROKEN, f"This source ({digest}) is known to be broken.", digest
-    )
+    check(judgement_of(fix, target, BROKEN), Verdict.BROKEN, digest, "to be broken", source=digest)
     digest = DIGESTS[FIXED]
-    assert judgement_of(fix, target, FIXED) == Judgement(
-        Verdict.FIXED, f"This source ({digest}) is known to be good.", digest
-    )
+    check(judgement_of(fix, target, FIXED), Verdict.FIXED, digest, "to be good", source=digest)
 
 
 def test_a_source_that_nobody_has_seen(lab: Lab) -> None:
@@ -128,7 +124,7 @@ def test_a_release_that_has_no_such_function(lab: Lab) -> None:
         assert judgement_of(fix, target, text) == absent
     assert judgement_of(fix, target, None) == absent  # no such module, either
     fix, target = written(lab, "a-bug", {}), target._replace(module="nothing.toy")
-    assert judgement_of(fix, target, None) == Judgement(Verdict.ABSENT, "nothing is not installed.")
+    check(judgement_of(fix, target, None), Verdict.ABSENT, "nothing", "not installed")
 
 
 def test_what_cannot_be_read_is_not_absent(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +146,7 @@ def test_the_verdict_is_made_on_everything_that_it_is_to_be_made_on(lab: Lab) ->
     (target,) = fix.targets
     assert judgement_of(fix, target, BROKEN, FIXED).verdict is Verdict.BROKEN
     assert judgement_of(fix, target, FIXED, BROKEN).verdict is Verdict.UNKNOWN
-    assert judgement_of(fix, target, BROKEN, "") == Judgement(Verdict.ABSENT, "toys 1.0 has no scale in toys.other.")
+    check(judgement_of(fix, target, BROKEN, ""), Verdict.ABSENT, "toys 1.0", "no scale", "toys.other")
 
 
 @pytest.mark.parametrize(
@@ -182,10 +178,10 @@ def test_the_package_is_named_however_deep_its_module_lies_and_without_a_version
     fix = written(lab, "a-bug", {})  # not examined yet
     fix.edits("toys.deep.toy:scale", old="x + factor", new="x * factor")
     (target,) = fix.targets
-    assert judgement_of(fix, target, "").reason == "toys 1.0 has no scale in toys.deep.toy."
-    assert judgement_of(fix, target, BROKEN).reason.startswith("scale of toys 1.0 (")
+    check(judgement_of(fix, target, ""), Verdict.ABSENT, "toys 1.0", "no scale", "toys.deep.toy")
+    assert "scale of toys" in judgement_of(fix, target, BROKEN).reason
     lab.write("toys/__init__.py", "")
-    assert judgement_of(fix, target, "").reason == "toys has no scale in toys.deep.toy."
+    assert "toys has no" in judgement_of(fix, target, "").reason
 
 
 # -- names that are gone -------------------------------------------------------------------------------------------
@@ -199,7 +195,7 @@ def test_a_name_that_is_there(lab: Lab) -> None:
 
 def test_a_name_that_is_missing(lab: Lab) -> None:
     fix, target = added(lab)
-    assert judgement_of(fix, target, TOY) == Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.toy.", MISSING)
+    check(judgement_of(fix, target, TOY), Verdict.BROKEN, "toys 1.0", "absent", "toys.toy", source=MISSING)
     fix, target = added(lab, releases=">=2.0")
     check(judgement_of(fix, target, TOY), Verdict.ABSENT, "toys 1.0 has no absent in toys.toy", "a-name")
     fix, target = added(lab, needs={"theirs": "<2"})
@@ -215,14 +211,14 @@ def test_a_version_that_comes_before_a_release_lacks_what_the_release_lacks(lab:
 
 def test_a_member_of_a_class_that_is_gone(lab: Lab) -> None:
     fix, target = added(lab, name="toys.toy:Nobody.absent")
-    assert judgement_of(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody in toys.toy.")
+    check(judgement_of(fix, target, TOY), Verdict.ABSENT, "toys 1.0", "no Nobody", "toys.toy")
     fix, target = added(lab, name="toys.toy:Nobody.Inner.absent")
-    assert judgement_of(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody.Inner in toys.toy.")
+    check(judgement_of(fix, target, TOY), Verdict.ABSENT, "toys 1.0", "no Nobody.Inner", "toys.toy")
 
 
 def test_a_name_in_a_module_that_is_gone(lab: Lab) -> None:
     fix, target = added(lab)
-    assert judgement_of(fix, target, None) == Judgement(Verdict.ABSENT, "toys 1.0 has no absent in toys.toy.")
+    check(judgement_of(fix, target, None), Verdict.ABSENT, "toys 1.0", "no absent", "toys.toy")
 
 
 @pytest.mark.parametrize(("text", "why"), [("def absent(:\n", "invalid syntax"), ("absent = 1\0\n", "null bytes")])
@@ -340,7 +336,7 @@ def test_a_file_that_is_no_evidence_is_named(lab: Lab, text: str, why: str) -> N
     with pytest.raises(ValueError, match="cannot be read as evidence") as caught:
         verdict.evidence(verdict.evidence_file(fix))
     said = str(caught.value)
-    assert said.startswith(f"{lab.folder / 'a-bug.json'} cannot be read as evidence (")
+    assert f"{lab.folder / 'a-bug.json'} cannot be" in said
     assert why in said
     assert said.endswith("Reinstall hotfix.")
 

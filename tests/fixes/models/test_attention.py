@@ -111,7 +111,8 @@ def test_generation_is_wrong_or_impossible_before():
     assert first < BOUND
     assert min(others) > 0.1
     result = ran(generation, "4.55.1", False)
-    assert result.error[:2] == ("NameError", "name 'prepare_fa_kwargs_from_position_ids' is not defined")
+    assert result.error[0] == "NameError"
+    assert "'prepare_fa_kwargs_from_position_ids'" in result.error[1]
     half = tensors(generation, "4.55.2", False)
     assert max(off(half["logits"], half["eager logits"])) < BOUND
     assert min(off(half["continued logits"], half["eager continued logits"])) > 0.5

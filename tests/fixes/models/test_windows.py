@@ -16,6 +16,7 @@ from hotfix.models import fa2_sliding_window_mask_slicing as mask_cut
 from hotfix.models import fa_sliding_window_off_by_one as off_by_one
 from hotfix.models import gemma2_fa2_no_window as gemma2_window
 from hotfix.proofs.zoo import WINDOW
+from tests.facts import lacking
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
@@ -108,7 +109,7 @@ def test_padded_batches_of_gemma2_past_the_window_are_eager_attention_in_float32
     case = f"{CASES}:gemma2"
     before = run(case, transformers=release, hotfix=False)
     assert before.error is not None
-    assert before.error[:2] == ("ValueError", "too many values to unpack (expected 4)")
+    assert (before.error[0], lacking(before.error[1], "too many values")) == ("ValueError", [])
     logits = tensors(case, release, NO_WINDOW, WINDOW_OFF)
     assert max(off(logits[name], logits["eager"]) for name in ("padded", "with a cache")) < 2.5e-2
     alone = tensors(case, release, NO_WINDOW)

@@ -1,0 +1,17 @@
+"""What tests look for in a text that a user reads: its facts, not its sentences."""
+
+from __future__ import annotations
+
+
+def lacking(text: str, *facts: str) -> list[str]:
+    """The facts that a text does not state.
+
+    Args:
+        text: a message, a line or a whole report.
+        facts: an id, a release, a path, a number, or up to three words of a phrase.
+
+    Returns:
+        The facts that are missing, and then the text; nothing if the text has them all.
+    """
+    missing = [fact for fact in facts if fact not in text]
+    return [*missing, text] if missing else []
