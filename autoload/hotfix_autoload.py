@@ -11,7 +11,7 @@ venv that was made from this environment reads its own.
 
 
 def start() -> None:
-    """Arm hotfix, unless ``HOTFIX=0``. Whatever goes wrong, the interpreter starts, and stdout stays untouched."""
+    """Arm hotfix, unless ``HOTFIX=0``. On any error the interpreter still starts, and stdout stays untouched."""
     import sys
 
     try:

@@ -146,7 +146,7 @@ class _Piece:
         if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
         # Whether code that matches the old piece may be part of the new piece, and then must not match. If the old
-        # piece itself has the form of the new one, as when two arguments change places, they cannot be told apart.
+        # piece itself has the form of the new one, as when two arguments change places, they cannot be distinguished.
         self.contained = False
         if self.words <= new_words and _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
             self.contained = not _same(self.new, self.old, {})

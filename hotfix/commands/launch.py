@@ -101,7 +101,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _encoded(value: str) -> str:
-    """A value in which a plus sign and two digits stand for each byte but letters, digits, and ``._-``."""
+    """A value in which a plus sign and two digits represent each byte but letters, digits, and ``._-``."""
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
     return "".join(chr(byte) if byte in plain else f"+{byte:02X}" for byte in os.fsencode(value))
 

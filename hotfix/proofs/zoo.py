@@ -677,7 +677,7 @@ def small_bert(testbed: Testbed) -> Any:
 def texts(testbed: Testbed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]]:
     """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
 
-    What comes first in a text is never predicted, and releases differ in whether they count it.
+    The first token of a text is never predicted, and releases differ in whether they count it.
     """
     ids = testbed.randint(0, 32, 4, 9, seed=1).cpu()
     labels = ids.clone()
@@ -1141,5 +1141,5 @@ def qwen_processor(cls: Any, image_processor: Any) -> Any:
 
 
 def class_of(target: Target) -> Any:
-    """The class in which a target stands."""
+    """The class that contains a target."""
     return getattr(import_module(target.module), target.qualname.partition(".")[0])

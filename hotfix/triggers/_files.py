@@ -1,4 +1,4 @@
-"""What several triggers ask of the files of a run."""
+"""Questions about the files of a run that several triggers share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_other_class(run: Files, *fixes: Fix) -> bool:
 
 
 def is_broken_class(run: Files, fix: Fix) -> bool:
-    """Whether the model is one of the classes of a fix, in the release that is asked about."""
+    """Whether the model is one of the classes of a fix, in the given release."""
     return not run.own_code and any(name in classes(fix, run.release) for name in run.architectures)
 
 

@@ -60,7 +60,7 @@ def ordinary(testbed: Any, target: Any) -> dict[str, Any]:
     }
     left = {name: int(count) for name, count in untouched(testbed, target).items()}
     if target.module.startswith("hotfix."):
-        left.pop("ours")  # a module of ours that stands for one outside of transformers
+        left.pop("ours")  # a module of ours in place of one outside of transformers
     facts["revert leaves nothing"] = left.pop("functions") > 0 and not any(left.values())
     facts["nothing watches any more"] = not [
         finder for finder in sys.meta_path if type(finder).__module__.startswith("hotfix")
@@ -151,7 +151,7 @@ def _ran(kind: type[Testbed], target: Any) -> dict[str, Any]:
 
 
 def _repaired(operations: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Each place where something was repaired, and the function that stands there now."""
+    """Each place where something was repaired, and the current function there."""
     for operation in operations:
         if isinstance(operation, _Recoding):
             yield operation.function.__qualname__, operation.function
@@ -162,7 +162,7 @@ def _repaired(operations: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _standing(function: Any) -> Any:
-    """What a program finds under the name of a function: the function, or what upstream has decorated it with."""
+    """The object under the name of a function: the function, or upstream's decorator around it."""
     return reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
 
 

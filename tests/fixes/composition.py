@@ -60,7 +60,7 @@ def _standing(target: Any) -> Any:
     function = reduce(getattr, target.qualname.split("."), import_module(target.module))
     if isinstance(function, property):
         return function.fget
-    return getattr(function, "__func__", function)  # a class method is another object each time that it is asked for
+    return getattr(function, "__func__", function)  # a class method is another object at each access
 
 
 def _codes(function: Any) -> list[Any]:

@@ -497,7 +497,7 @@ def adapters_in_a_tower(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def biases_that_are_numbers(testbed: Any, target: Any) -> dict[str, Any]:
-    # What the memory held is nan, which is not equal to itself.
+    # Uninitialized memory may be nan, which is not equal to itself.
     weights = v5_missing_bias_not_initialised.loaded(testbed, "loaded", lacks_biases=True)
     return {name: weight.isfinite() for name, weight in weights.items()}
 

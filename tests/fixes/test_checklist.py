@@ -18,9 +18,9 @@ from tools.testbed.run import run
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-OWN = "hotfix.proofs.models._cases"  # where the modules are that stand for those outside of transformers
+OWN = "hotfix.proofs.models._cases"  # the modules in place of those outside of transformers
 
-# What a case is compared with, and in which of the ways it cannot be tried, and why.
+# The reference of a case, and the ways in which it cannot be tested, with the reason.
 AGAINST = {"compiled": "plain", "checkpointed": "training"}
 NO_CACHE = "generation from a cache, which checkpointing switches off"
 AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
@@ -88,7 +88,7 @@ def fixes():
     modules = evidence.discover(lambda problem: None, proofs=True)
     every = [cell for cell in matrix.cells(modules) if cell.verdict == "broken"]
     for module, fix in modules.items():
-        # Names that are added take no function's place; tests/fixes/names has what is asked of them.
+        # Names that are added take no function's place; tests/fixes/names tests them.
         target = next((candidate for candidate in fix.targets if not candidate.way.adds_name), None)
         if target is None:
             continue
@@ -113,7 +113,7 @@ def _in_few_releases(chosen):
 
 
 def _place(release, fix, target):
-    """What goes in a row: what has imported a release, and armed hotfix as it stands, serves them all."""
+    """Cases that run one after another in one process: it has imported a release and armed hotfix for all of them."""
     return Version(release), str(sorted(_packages(fix).items())), bool(_switches(fix, target)), fix.id
 
 
@@ -122,7 +122,7 @@ def _packages(fix):
 
 
 def _switches(fix, target):
-    """Those that turn on what is off by default."""
+    """Those that turn on fixes that are off by default."""
     ids = [fix.id, *fix.case_spec.with_fixes]
     return _alone(fix) if target.optin or any(ENTRIES[id].optin for id in ids) else {}
 

@@ -36,7 +36,7 @@ def _qwen2_vl(what: str) -> str:
     return f"transformers.models.qwen2_vl.{kind}:{what}"
 
 
-# Release, what is installed beside, and the fixes whose cases are run in one process, each on one target.
+# Release, the packages installed with it, and the fixes whose cases are run in one process, each on one target.
 RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "4.38.1": ({}, {"llama-gemma-rope-autocast": _model("llama", "LlamaRotaryEmbedding.forward")}),
     "4.42.0": (

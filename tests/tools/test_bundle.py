@@ -38,7 +38,7 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(bundle, tmp_path_factory):
-    """What the bundle's own runner writes: no network, not this checkout, no cache but that of torch's bytecode."""
+    """The result file of the bundle's own runner: no network, not this checkout, no cache but that of torch's bytecode."""
     cache = tmp_path_factory.mktemp("cache")
     packages = Path("bytecode", *Path(torch.__file__).parents[1].parts[1:])
     (overlay.cache() / packages).mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
 
 
 def test_building_flash_attn_is_followed_to_its_failure(tmp_path):
-    """Without nvcc the build fails; that is said, and the exit status tells it from a build that goes on."""
+    """Without nvcc the build fails: it reports that, and exits with another status than a build that continues."""
     script = str(runner.ROOT / "tools" / "studies" / "parity" / "build_flash_attn.sh")
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
     started = subprocess.run(["sh", script, "start", "broken.tar.gz"], cwd=tmp_path, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What is distilled of the releases gives the answers of their whole sources."""
+"""The data distilled from the releases gives the same answers as their whole sources."""
 
 from __future__ import annotations
 

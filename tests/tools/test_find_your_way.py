@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "find-your-way.md").read_text(encoding="utf-8")
 
 
 def named():
-    """What stands in the first column."""
+    """The entries of the first column."""
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 

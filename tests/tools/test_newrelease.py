@@ -177,7 +177,7 @@ def test_evidence_that_disagrees_with_the_fixes_is_not_added_to(checkout, capsys
 
 @pytest.fixture
 def ran(checkout, monkeypatch):
-    """What would be run; each cell is good."""
+    """Records the cells that would run; each is good."""
     cells: list[tuple[str, str, str]] = []
     together = checkout.together
 

@@ -1,4 +1,4 @@
-"""What the runner of the parity plan makes of runs, without a device."""
+"""The verdicts of the parity plan's runner on given results, without a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of what reads what: how a cell gets its word, and its page."""
+"""The table of which release reads which file: the word of a cell, and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rehearsal of new releases: what a cut leaves, what is called a difference, and one release of the real thing."""
+"""The rehearsal of new releases: the rest after a cut, the differences, and one real release."""
 
 from __future__ import annotations
 

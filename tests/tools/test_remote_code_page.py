@@ -59,7 +59,7 @@ def test_nothing_that_runs_stops_with_hotfix():
 
 def test_scan_code_told_every_name_that_is_gone_and_no_other():
     assert DATA["names"]
-    # What came later, what needs sentencepiece, which is not here, and a name that went before the first release.
+    # Names that came later, code that needs sentencepiece, which is not installed, and a name removed before the first release.
     no_news = (
         "gpt_oss",
         "modeling_qwen3",
@@ -124,7 +124,7 @@ def repaired(threads, since=("", "the table of names", "the sample")):
 
     Args:
         threads: the threads.
-        since: what counts: an empty string for what was repaired when the sample was drawn.
+        since: the repairs that count: an empty string for those that existed when the sample was drawn.
     """
     helped = [thread for thread in threads if thread["could_help"]]
     counted = [thread for thread in helped if thread["how"] and thread["since"] in since]

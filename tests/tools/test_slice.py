@@ -1,4 +1,4 @@
-"""The part of the matrix that runs with the tests: what has changed, three cells of each fix, and a sample.
+"""The part of the matrix that runs with the tests: changed cells, three cells of each fix, and a sample.
 
 Every cell whose result is not good, or of another text of its fix or of its case, is run; and of each fix the first and
 the last broken release and the one after it, unless they were seen to pass. A change of a module that many fixes share
@@ -34,7 +34,7 @@ def chosen() -> list[object]:
     wanted = [cell for cell in every if not book.is_done(cell) and (book.entry(cell) or id(cell) in first)]
     wanted.sort(key=lambda cell: (cell.fix.id, cell.release))
     sample = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, drawn.commit())
-    sample.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
+    sample.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in the packages installed with the release
     groups = [(cell, cell.fix.id) for cell in wanted] + [(cell, str(cell.release)) for cell in sample]
     return [pytest.param(cell, marks=pytest.mark.shares(group), id=str(cell)) for cell, group in groups]
 

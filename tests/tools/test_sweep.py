@@ -558,7 +558,7 @@ def test_evidence_that_is_written_by_hand_is_kept_and_its_form_is_checked(comman
 
 
 def test_the_written_evidence_agrees_with_the_fixes():
-    """What can be told of this repository without a wheel; `nox -s sweep` tells the rest."""
+    """The checks of this repository that need no wheel; `nox -s sweep` tells the rest."""
     results: list[str] = []
     modules = evidence.discover(results.append)
     assert results + list(evidence.disagreements(modules)) == []

@@ -112,7 +112,7 @@ def test_a_query_that_sees_nothing_gets_zeros_and_no_gradient():
 
 
 def test_autocast_reaches_neither_the_kernels_nor_the_operator_for_xformers():
-    """It reaches no compiled kernel, and those that stand for them here are written with operators that it casts."""
+    """It reaches no compiled kernel, and their substitutes here are written with operators that it casts."""
     q, k, v = (x.to(torch.bfloat16) for x in qkv(5, 5, heads_kv=4))
     ends = torch.tensor([0, 5, 10], dtype=torch.int32)
     bias = torch.randn(2, 4, 5, 5, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)
@@ -385,7 +385,7 @@ def test_a_script_runs_with_flash_attention_and_is_told_the_truth_about_cuda(tmp
 
 
 def case_looks_around(testbed, target):
-    """What has been imported, in which order; prints, and leaves something behind."""
+    """Prints the imported modules in order, and leaves a file behind."""
     import threading
 
     names = list(sys.modules)

@@ -57,7 +57,7 @@ _ASKED = 100  # versions, or conditions on the version, of one package
 
 @dataclass(frozen=True)
 class Pin:
-    """One package that was asked for.
+    """One requested package.
 
     Attributes:
         name: canonical name.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Of which class it is, and that it can be asked for."""
+    """Its class, and that it can be imported."""
     import torch
     from transformers.models.whisper.modeling_whisper import WhisperAttention
 

@@ -15,7 +15,7 @@ SETTINGS: dict[str, Any] = {
     "hidden_dropout_prob": 0.0,
     "attention_probs_dropout_prob": 0.0,
 }
-# What else the code that builds them says.
+# Other arguments of the code that builds them.
 OTHERS: dict[str, Any] = {
     "add_cross_attention": False,
     "chunk_size_feed_forward": 0,

@@ -11,7 +11,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What it is called and inherits from, and that a class of one's own can be made of it and changed."""
+    """Its name and base classes, and that a subclass of it can be made and changed."""
     restored = ask(target)
     heir: Any = type("Heir", (restored,), {})
     heir.forward = lambda self: 3

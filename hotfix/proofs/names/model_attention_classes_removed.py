@@ -9,7 +9,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The keys of a table; that a text is one, and can stand before the docstring of a class."""
+    """The keys of a table; that a text is a string, and can precede the docstring of a class."""
     restored = ask(target)
     if target.qualname.endswith("_DOCSTRING"):
         documented = "".join(["Ours. ", restored, "More."])

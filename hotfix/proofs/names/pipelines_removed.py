@@ -44,7 +44,7 @@ OF_TASKS = {
     packages={"flash-attn": None},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each task returns, as tokens and as text."""
+    """The result of each task, as tokens and as text."""
     from transformers import pipeline, pipelines
 
     results = {}
@@ -166,6 +166,6 @@ def save(testbed: Testbed, folder: str) -> None:
 
 
 def tokens_of(results: Any) -> torch.Tensor:
-    """What a pipeline returned, each padded with -1."""
+    """The results of a pipeline, each padded with -1."""
     rows = [ids for result in results for key, ids in result.items() if key.endswith("_token_ids")]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)

@@ -9,7 +9,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ImportError: cannot import name 'ALL_LAYERNORM_LAYERS'", oracles={"*": "4.52.4"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is in it, whose it is, and what does not decay by it."""
+    """Its classes, its owner, and the parameters that it excludes from weight decay."""
     from transformers import pytorch_utils
     from transformers.trainer import get_parameter_names
 

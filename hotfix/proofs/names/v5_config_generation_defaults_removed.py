@@ -32,7 +32,7 @@ def read(config, names):
 
 @FIX.case(raises="AttributeError: 'LanguageConfig' object has no attribute 'forced_bos_token_id'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each of them says of everything that every configuration had."""
+    """The value in each of them of every attribute that all configurations had."""
     import copy
     import json
     import tempfile

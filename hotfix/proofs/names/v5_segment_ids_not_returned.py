@@ -1,4 +1,4 @@
-"""The proof: two texts, and a batch, by a tokenizer that was told nothing and by one that was told what to return."""
+"""The proof: two texts, and a batch, by a tokenizer with default settings and by one with explicit outputs."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hotfix.names.v5_segment_ids_not_returned import FIX
 from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 
-# By class: special tokens in the order of their numbers, what is put around one text and around two.
+# By class: special tokens in the order of their numbers, the template of one text and of two.
 BERT = ("[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
 FAMILIES: dict[str, tuple[list[str], str, str]] = {
     "AlbertTokenizer": (["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], *BERT),
@@ -39,7 +39,7 @@ WORDS = ["hello", "there", "you"]
 
 @FIX.case(packages={"sentencepiece": ""})  # 4.57.6 needs it for three of them
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What comes back, and the segments of two texts, of one, and of a batch."""
+    """The returned keys, and the segments of two texts, of one, and of a batch."""
     import tempfile
 
     name = target.qualname.partition(".")[0]

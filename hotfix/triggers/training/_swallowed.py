@@ -1,4 +1,4 @@
-"""What the triggers share that are about a model which swallows the number of labels."""
+"""Shared by the triggers about models that swallow the number of labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trigger(fix: Fix) -> Trigger:
 
 @dataclass(frozen=True)
 class Facts:
-    """What does not change from step to step.
+    """Facts that do not change from step to step.
 
     Attributes:
         kind: the class of the model, below what Accelerate, PEFT and torch.compile have put around it.

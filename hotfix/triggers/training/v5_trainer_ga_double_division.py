@@ -1,4 +1,4 @@
-"""Accelerate was told the number of micro-batches, and divides once more than the Trainer does."""
+"""Accelerate got the number of micro-batches, and divides once more than the Trainer does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes("transformers.trainer:Trainer.training_step")
 def divides_twice(call: Call) -> bool:
-    """What Accelerate divides has been divided; by the Trainer, or by a model that does not ignore the number."""
+    """The loss that Accelerate divides has been divided before: by the Trainer, or by a model that does not ignore the number."""
     trainer = call.owner
     if is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps <= 1:
         return False

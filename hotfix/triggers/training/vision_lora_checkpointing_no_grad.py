@@ -17,7 +17,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def trains_without_a_hook(call: Call) -> Optional[bool]:
-    """As things stand when gradients are asked for: what is frozen or checkpointed later is not known."""
+    """The state when gradients are requested: layers frozen or checkpointed later are not known."""
     model = call.owner
     text = model.get_input_embeddings()
     trained = False

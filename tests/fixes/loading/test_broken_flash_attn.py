@@ -1,4 +1,4 @@
-"""A flash-attn whose compiled part lacks a symbol: what users see who ask for it, and who do not."""
+"""A flash-attn whose compiled part lacks a symbol: the outcome for users who request it, and for those who do not."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The fixes of how models call their attention, on real releases: wrong before, right after, gone where not needed.
 
-Bounds and helpers are those of `test_attention`. All that is asked of one release runs in one process.
+Bounds and helpers are those of `test_attention`. All cases of one release run in one process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def part(tensors, case):
 
 
 def repaired(case, release, fix, oracle):
-    """What a release gives with all fixes, and its oracle: one is changed and changed back, the other not touched."""
+    """The results of a release with all fixes, and of its oracle: one is repaired and reverted, the other untouched."""
     [target, *_] = fix.targets
     result, right = ran(case, release, True, target), ran(case, oracle, True, target, fix.id)
     assert_repaired(fix, target, result, right)

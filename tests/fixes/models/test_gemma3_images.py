@@ -1,4 +1,4 @@
-"""What Gemma 3 computes of an image does not depend on the images behind it."""
+"""The result of Gemma 3 for an image does not depend on later images."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ TABLES = {
 RELEASES = [
     pytest.param(release, marks=pytest.mark.slow if release in ("4.48.3", "4.52.4") else ()) for release in TABLES
 ]
-# What the release lets through, although what it generates from is padding all the same, and another attention.
+# The release accepts these, although it generates from padding as well; and another attention.
 LET_THROUGH = {"right, without cache", "right, eager"}
 
 

@@ -70,14 +70,14 @@ def xformers():
 
 @torch.autocast("cpu", enabled=False)
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False):
-    """A stand-in for flash-attn's function: the refusals of the real kernel, and what its documentation promises."""
+    """A replacement of flash-attn's function: the refusals of the real kernel, and its documented results."""
     cpu._check(q, k, v, dropout_p)
     return kernel.forward(q, k, v, kernel.Rule(softmax_scale, causal))[0].contiguous()
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder on `sys.path`; what was imported from it, and what hotfix did, is undone in the end."""
+    """A folder on `sys.path`; its imports, and the changes of hotfix, are undone in the end."""
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in [name for name in os.environ if name.startswith("HOTFIX")]:
         monkeypatch.delenv(name)

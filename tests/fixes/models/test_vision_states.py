@@ -1,4 +1,4 @@
-"""The last hidden state of vision towers, seen from what is built on them; bit by bit.
+"""The last hidden state of vision towers, as the models built on them read it; bitwise.
 
 The matrix runs every class of the table; here is what it does not show.
 """

@@ -1,4 +1,4 @@
-"""Gemma 2 and Gemma 3 past their window: what is decoded step by step is what the text read at once gives."""
+"""Gemma 2 and Gemma 3 past their window: decoding step by step equals reading the text at once."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ UNPADDED, PADDING_CHECK = "fa2-posids-varlen-unpadded-batch", "fa2-right-padding
 
 @cache
 def tensors(case, release, *fixes):
-    """What a case gives with these fixes alone, or without hotfix."""
+    """The results of a case with these fixes alone, or without hotfix."""
     armed = {"HOTFIX_ONLY": ",".join(fixes)} if fixes else {}
     return run(case, transformers=release, hotfix=bool(fixes), env=armed).require().tensors
 

@@ -12,7 +12,7 @@ SIDES = (26, 32)
 
 
 def before_and_after(testbed, target):
-    """For each class and dtype, how many patches have a wrong position, stock and repaired; and what was repaired.
+    """For each class and dtype, how many patches have a wrong position, stock and repaired; and the repaired models.
 
     The images have 1 to `side` rows and, all other way round, `side` to 1 columns, the rest being padding; the last one
     is square and has none.

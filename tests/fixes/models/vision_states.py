@@ -11,7 +11,7 @@ ID = "vision-hidden-states-post-ln"
 
 
 def features(testbed, target):
-    """What the projector of LLaVA-OneVision, with the feature layer of its own configuration, makes of two images."""
+    """The output of LLaVA-OneVision's projector for two images, with the feature layer of its own configuration."""
     import torch
     from transformers import LlavaOnevisionConfig, LlavaOnevisionModel
 

@@ -82,7 +82,7 @@ def padded(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def main(folder: Path, results: Path) -> None:
-    """Everything, by name; what raises is noted as its error."""
+    """Every result, by name; an error in place of a result that raises."""
     outcomes: dict[str, Any] = {}
     for name, make in models(folder).items():
         try:

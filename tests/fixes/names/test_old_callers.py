@@ -1,4 +1,4 @@
-"""Caches, classes and Trainers of older code: what is refused, what stays as it is, and that all of it goes.
+"""Caches, classes and Trainers of older code: refusals, unchanged results, and a clean revert.
 
 That they give what they gave is what the cases prove.
 """

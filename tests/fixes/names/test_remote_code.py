@@ -1,4 +1,4 @@
-"""Remote code of 4.41, written for these tests in the manner of what is downloaded most, on releases since then.
+"""Remote code of 4.41, written for these tests like the most downloaded files, on releases since then.
 
 `remote_code` has the files, `remote_run` is what a child does with them. Each result has to be that of 4.41.2.
 """
@@ -22,7 +22,7 @@ DEFAULT, SLOW = ("4.57.6",), ("4.41.2", "4.46.3", "4.49.0", "4.53.3", "5.3.0", "
 
 
 def run(release: str, folder: Path, armed: bool) -> dict[str, Any]:
-    """What comes of each file on a release."""
+    """The outcome of each file on a release."""
     results = folder / "results.pt"
     arguments = [str(HERE / "remote_code"), str(results), *(["--hotfix"] if armed else [])]
     env = {"HOTFIX_OPTIN": "removed-names", "HF_MODULES_CACHE": str(folder / "modules"), "HF_HUB_OFFLINE": "1"}
@@ -33,7 +33,7 @@ def run(release: str, folder: Path, armed: bool) -> dict[str, Any]:
 
 @cache
 def expected(folder: Path) -> dict[str, Any]:
-    """What comes of them where they were written for, without hotfix."""
+    """Their outcome on the release they were written for, without hotfix."""
     outcomes = run(WRITTEN_FOR, folder, armed=False)
     assert not [pair for pair in outcomes.items() if isinstance(pair[1], str)]
     return outcomes

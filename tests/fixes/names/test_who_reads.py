@@ -1,4 +1,4 @@
-"""How code that reads an attribute is told from code that asks whether there is one."""
+"""Code that reads an attribute is distinguished from code that tests whether it exists."""
 
 from __future__ import annotations
 

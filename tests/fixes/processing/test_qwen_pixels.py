@@ -1,6 +1,6 @@
 """Sizes of pictures and videos in Qwen's image processors, slow and fast: wrong before, right after.
 
-A small size gives the same patches in whichever way it is told, bit by bit, and leaves nothing behind.
+A small size gives the same patches however it is set, bitwise, and leaves nothing behind.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models whose labels stand below their logits already: the loss is the cross entropy of what comes with it."""
+"""Models whose labels are already aligned with their logits: the loss is the cross entropy of both."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.testbed
 CASES = "tests.fixes.training.trainer.cases"
 TARGET = "transformers.trainer:Trainer.training_step"
 BOTH = (MULTIPLIED.id, DROPPED.id)
-# The broken releases, and who repairs training_step there.
+# The broken releases, and the fix that repairs training_step there.
 REPAIRED = {
     "4.46.1": BOTH[:1],
     "4.46.2": BOTH[:1],

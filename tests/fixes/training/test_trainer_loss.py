@@ -1,4 +1,4 @@
-"""What the Trainer does to the loss of a micro-batch, on real releases: wrong before, right after.
+"""The Trainer's scaling of a micro-batch's loss, on real releases: wrong before, right after.
 
 Equal means equal but for the order of float32 sums, as in test_trainer_accumulation.
 """
@@ -84,7 +84,7 @@ def test_where_accelerate_divides_too_the_fixes_together_are_right(asked_for):
     result = testbed(f"{CASES}:swallowed_and_divided", "5.2.0", "1.15.0", env=env)
     for kind in (*DECODERS, "vipllava", *(["t5"] if asked_for else [])):
         assert_equal_both_ways(result, kind)
-    # What has the bug and is not repaired: its gradients are right by Accelerate, as they were.
+    # A release with the bug that is not repaired: Accelerate makes its gradients right, as before.
     for kind in ("encoder", *([] if asked_for else ["t5"])):
         assert factors(result, kind) == pytest.approx((1, 4), rel=1e-5)
     vipllava = "transformers.models.vipllava.modeling_vipllava:VipLlavaForConditionalGeneration.__init__"

@@ -29,7 +29,7 @@ STOCK = "unexpected behaviour for Flash Attention version of Qwen2"
 
 @cache
 def trained(attention, hotfix):
-    """What was logged, by kind, or the error; the first evaluation is before the first step."""
+    """The log, by kind, or the error; the first evaluation is before the first step."""
     with tempfile.TemporaryDirectory() as folder:
         program = ["-c", ARMED, str(SCRIPT)] if hotfix else [str(SCRIPT)]
         command = [*program, attention, folder, *(KINDS if attention != "eager" else TRAINERS)]

@@ -70,7 +70,7 @@ def test_positions_in_the_text_break_no_graph(release):
 
 
 def test_attentions_that_are_no_functions_run_as_before():
-    """They were asked for their ``__dict__``: an AttributeError, and no graph for a partial function."""
+    """hotfix read their ``__dict__``: an AttributeError, and no graph for a partial function."""
     assert differences("attentions_that_are_objects", "4.56.2", TEXT_POSITIONS) == []
 
 

@@ -2,7 +2,7 @@
 
 A draw is a function of a `Draw`: it chooses what users vary (sizes, padding, attention, dtype, accumulation, labels),
 builds the small model of the proof with it, and returns tensors as a case does. The same seed draws the same again,
-whatever is armed. Both sides of the condition have to come up, and neither of them rarely.
+with and without hotfix. Both sides of the condition have to come up, and neither of them rarely.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CANNOT = {
 
 
 class Draw:
-    """What is drawn once.
+    """One draw.
 
     Args:
         testbed: where it runs.
@@ -48,7 +48,7 @@ class Draw:
         testbed: where it runs.
         seed: for the numbers in tensors.
         target: has ``module`` and ``qualname``, as the target of a case.
-        said: what was drawn, by name.
+        said: the drawn values, by name.
     """
 
     def __init__(self, testbed: Any, seed: int, targets: Sequence[str]) -> None:
@@ -120,7 +120,7 @@ def batch(draw: Draw, tokens: int = 12, fewest: int = 1, rows: int = 3, sides: S
     """Token ids, the mask that the model is given (or None), and which tokens are text.
 
     Args:
-        draw: what is drawn.
+        draw: the draw.
         tokens: at most so many in a row.
         fewest: at least so many in the longest row.
         rows: at most so many.

@@ -1,4 +1,4 @@
-"""Draws for what is loaded and saved: which model, in which class, from which file."""
+"""Draws for loading and saving: the model, its class, and the file."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def custom(draw: Draw) -> Tensors:
         kept = {name: tensor for name, tensor in load_file(file).items() if not name.startswith(missing)}
         save_file(kept, file, metadata={"format": "pt"})
         loaded = cls.from_pretrained(folder).state_dict()
-    return {name: loaded[name] for name in kept}  # what was missing may be any number
+    return {name: loaded[name] for name in kept}  # a missing weight may have any value
 
 
 @of("v5-missing-bias-not-initialised")

@@ -107,7 +107,7 @@ def llama4(draw: Draw) -> Tensors:
 
 @of("vision-hidden-states-post-ln")
 def towers(draw: Draw) -> Tensors:
-    """A tower that is asked for its hidden states, by argument or configuration, or is not."""
+    """A tower that returns its hidden states, by argument or configuration, or does not."""
     name = draw.target.qualname.partition(".")[0]
     model = zoo.tower(draw.testbed, import_module(draw.target.module), name)
     asked = draw.of("asked", "argument", "configuration", "not", "not by argument")
@@ -303,7 +303,7 @@ def windows(draw: Draw) -> Tensors:
 
 @of("v5-model-max-length-extended")
 def model_that_says_how_long(draw: Draw) -> Tensors:
-    """What a tiny Llama writes, which may say how long a text is, for a caller who may say it, too."""
+    """The text of a tiny Llama; the model, the caller, or both may limit its length."""
     from transformers import GenerationConfig
 
     model = zoo.small_llama(draw.testbed).eval()

@@ -34,7 +34,7 @@ def _limits(draw: Draw, name: str = "") -> dict[str, int]:
 
 @contextmanager
 def _restored(cls: Any) -> Iterator[None]:
-    """What a bug writes into a class is taken out again."""
+    """Attributes that a bug writes into a class are removed again."""
     kept = deepcopy(vars(cls).get("size"))
     try:
         yield
@@ -62,7 +62,7 @@ def made_with_a_size(draw: Draw) -> Tensors:
 
 @of("qwen2vl-image-size-mutation")
 def one_after_the_other(draw: Draw) -> Tensors:
-    """A processor that is made, or called, with limits or without; and what comes after it."""
+    """A processor that is created or called, with or without limits; and the next call."""
     cls = zoo.class_of(draw.target)
     with _restored(cls):
         if draw.target.qualname.endswith(".preprocess"):
@@ -117,7 +117,7 @@ def a_call_of_the_processor(draw: Draw) -> Tensors:
 
 @of("v5-debertav2-no-special-tokens")
 def deberta(draw: Draw) -> Tensors:
-    """A tokenizer that is asked for special tokens, or for none, of a text or of a pair."""
+    """A tokenizer that adds special tokens, or none, to a text or a pair."""
     import torch
     from transformers.models.deberta_v2.tokenization_deberta_v2 import DebertaV2Tokenizer
 
@@ -156,7 +156,7 @@ def listed(draw: Draw) -> Tensors:
 
 @of("whisper-longform-timestamps-reset")
 def recordings(draw: Draw) -> Tensors:
-    """What was written for one to three windows, with words at the end of each or not, with times or without."""
+    """The tokens of one to three windows, with or without words at the end of each, with or without times."""
     import torch
 
     own = whisper_longform_timestamps_reset

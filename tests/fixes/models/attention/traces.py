@@ -1,4 +1,4 @@
-"""Several cases in one process, and what hotfix has changed in it, and what is left of that after a revert."""
+"""Several cases in one process, the changes that hotfix made in it, and those left after a revert."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def continued(testbed, target):
 
 
 def gemma2(testbed, target):
-    """What the fix of Gemma2 computes in its case of padded batches, beside attention in float32 without a cache."""
+    """The results of Gemma2's fix in its case of padded batches, next to attention in float32 without a cache."""
     import torch
 
     from hotfix.proofs.models.gemma2_fa2_no_window import continued

@@ -1,4 +1,4 @@
-"""What the tests of the right-padding check run in their children; never imported by a test process itself."""
+"""Cases that the tests of the right-padding check run in their children; no test process imports this module."""
 
 from __future__ import annotations
 

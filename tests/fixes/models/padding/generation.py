@@ -67,7 +67,7 @@ def target_of():
 
 
 def truth_table(testbed, target):
-    """What every way of generating does with padding on either side.
+    """The outcome of every generation method with padding on either side.
 
     The last line of stdout: by way, what was raised and after how many forwards of the model; None if nothing was.
     """
@@ -137,7 +137,7 @@ def by_hand(model, batch):
 
 
 def twice(testbed, target):
-    """Two right-padded generations, one left-padded: what is logged and what comes out (under HOTFIX_PADDING=warn)."""
+    """Two right-padded generations, one left-padded: the log and the output (under HOTFIX_PADDING=warn)."""
     watched = Watched(fix.build(testbed, target_of()))
     right = padded(prompts(testbed), "right")
     return {"first": watched.generate(**right), "second": watched.generate(input_ids=right["input_ids"])}

@@ -1,4 +1,4 @@
-"""What else must hold of an edited method, in a child. The target is named by $TARGETS."""
+"""Other properties of an edited method, in a child. The target is named by $TARGETS."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def errors_inside(testbed):
 
 
 def describe(testbed):
-    """What of each function is not its code: signature, names, closure, decorators, the lines of its source."""
+    """The properties of each function besides its code: signature, names, closure, decorators, source lines."""
     import inspect
 
     facts = {}

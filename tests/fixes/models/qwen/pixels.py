@@ -1,4 +1,4 @@
-"""What Qwen's image processors make of a picture and of a video, in every way in which they are told a size."""
+"""The pixels that Qwen's image processors return for a picture and a video, for every way to set a size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSES = {
 
 
 def sizes(testbed, target):
-    """The kinds of processors that stand in `target`, one after the other.
+    """The kinds of processors in `target`, one after the other.
 
     Returns:
         ``KIND: WAY``: the patches of the picture, and ``KIND: WAY, video`` those of a video, where the processor takes
@@ -73,7 +73,7 @@ def all_fixes(testbed, target):
 
 
 def calls(testbed, target):
-    """What processors make of the picture and of a video, in calls that give limits of pixels in several ways.
+    """The pixels of a picture and a video, in calls that give limits of pixels in several ways.
 
     Args:
         target: its `qualname` has the kinds of image processors, with commas between them.

@@ -1,4 +1,4 @@
-"""Positions of the small models of Qwen in `hotfix.proofs.zoo`, and what depends on them."""
+"""Positions of the small models of Qwen in `hotfix.proofs.zoo`, and the results that depend on them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def one_by_one(testbed, target):
 def videos(testbed, target):
     """Positions of an image and a video at many frame rates, which nothing follows: releases continue differently.
 
-    The rates come as a list and as a tensor; ``two videos`` have different rates. What crashes is left out.
+    The rates come as a list and as a tensor; ``two videos`` have different rates. Cases that crash are left out.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""What the tests of the Trainer's fixes run: a step in micro-batches and in one batch, on one rank and on two.
+"""Cases of the Trainer's fixes: a step in micro-batches and in one batch, on one rank and on two.
 
 A kind is how a loss is normalised: an encoder takes the mean over its batch; a decoder divides by the number of labels
 that the Trainer gives it; a loss function of the user's does the same, and takes the mean where it is given none.
@@ -82,7 +82,7 @@ def ranks_and_one_process(testbed, target):
             gradients.update({f"{kind}, rank {rank}: {name}": value for name, value in values.items()})
         return gradients
 
-    results = on_two_ranks(train)  # first: what runs here has threads, and threads do not survive a fork
+    results = on_two_ranks(train)  # first: later code starts threads, and threads do not survive a fork
     for kind, (make, data) in kinds.items():
         values = one_step(make(testbed), data, per_device_train_batch_size=len(data))
         results.update({f"{kind}, whole batch: {name}": value for name, value in values.items()})
@@ -123,10 +123,10 @@ def applied_and_reverted(testbed, target):
 
 
 def under_an_engine(testbed, target):
-    """`Trainer.training_step` over a stand-in for DeepSpeed, whose engine divides in its own backward pass.
+    """`Trainer.training_step` over a substitute for DeepSpeed, whose engine divides in its own backward pass.
 
     Returns:
-        What the engine is given and what is reported, for a loss of 8 in four micro-batches that is a mean; and whether
+        The loss that the engine gets and the one that is reported, for a loss of 8 in four micro-batches that is a mean; and whether
         a model that takes the number of labels is told it.
     """
     import torch
@@ -212,7 +212,7 @@ def swallowed(testbed, target):
 
     Returns:
         ``WHEN: …``: before, with the fix, with a low-rank adapter around the model, and when it has been taken out.
-        ``… is …``: what must not change is as it was.
+        ``… is …``: everything that must not change is as before.
     """
     import peft
     import torch

@@ -1,4 +1,4 @@
-"""What the tests of the Trainer under DataParallel run: a step on two replicas, and on one batch.
+"""Cases of the Trainer under DataParallel: a step on two replicas, and on one batch.
 
 A kind is how the loss of a batch comes about; see `KINDS`.
 """
@@ -23,7 +23,7 @@ def mamba(testbed):
     return testbed.fill(MambaForCausalLM(config))
 
 
-# The model, how many labels its texts have (None: they have a class), and what else the Trainer is told.
+# The model, how many labels its texts have (None: they have a class), and the Trainer's other arguments.
 KINDS: dict[str, tuple[Callable[..., Any], tuple[int, ...] | None, dict[str, Any]]] = {
     "decoder": (small_llama, (7, 4, 2, 1), {}),
     "decoder with a loss function": (small_llama, (7, 4, 2, 1), {"loss_function": summed_or_mean}),
