@@ -1,4 +1,4 @@
-"""What README.md is on a package index: there, links and pictures of this repository need its address."""
+"""README.md for the package index: there, links and pictures of this repository need its address."""
 
 from __future__ import annotations
 

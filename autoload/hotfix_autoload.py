@@ -1,4 +1,4 @@
-"""What `hotfix_autoload.pth` and `hotfix_autoload.start` call in every Python process of this environment.
+"""The function that `hotfix_autoload.pth` and `hotfix_autoload.start` call in every Python process of this environment.
 
 Nothing is imported at the top of this file, and `start` loads nothing that a bare interpreter has not loaded, other
 than ``hotfix/watch.py``: by its place beside this file, and under no name. So a project that has a module ``hotfix`` of

@@ -3,7 +3,7 @@
 python benchmarks/hints_cost.py [RELEASE]
 
 The calls are made on two modules, the same but for the hints. Both run in turn, and the least time of many
-counts. Of the import, what the hints take in it is counted apart, since a part in a thousand cannot be told from two
+counts. The share of the hints in the import is counted separately, since the difference of one part in a thousand cannot be measured between two
 imports: processor time, in a process of its own.
 """
 

@@ -1,4 +1,4 @@
-"""What tests look for in a text that a user reads: its facts, not its sentences."""
+"""Tests check the facts in a text that a user reads, not its sentences."""
 
 from __future__ import annotations
 

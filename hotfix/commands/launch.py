@@ -66,7 +66,7 @@ def environment(current: Mapping[str, str], audit: bool = False) -> dict[str, st
 
     Args:
         current: those of this process.
-        audit: whether its processes may only observe; what is started inside of an audit belongs to it.
+        audit: whether its processes may only observe; processes started inside an audit belong to it.
 
     Raises:
         HotfixError: hotfix lies in a folder that PYTHONPATH cannot have.

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Target", "Testbed", "collect"]
 
-# What is counted, where the callable is looked up at each call, and its name there. The first
+# The counted callables: the object that each call looks it up in, and its name there. The first
 # four are the compiled kernels themselves, below every function that model code may have
-# imported by name; `None` stands for the kernel module, whose name depends on the release.
+# imported by name; `None` means the kernel module, whose name depends on the release.
 _KERNELS: tuple[tuple[str, str | None, str], ...] = (
     ("flash_attn_func", None, "fwd"),
     ("flash_attn_varlen_func", None, "varlen_fwd"),

@@ -329,7 +329,7 @@ _QWEN_PAD, _QWEN_WORDS, _QWEN_VISION_START = 0, 50, 60
 def qwen_vl(testbed: Testbed, cls: Any, dtype: Optional[torch.dtype] = None, attn: str = "sdpa") -> Any:
     """A small model of a class that has a text and a vision part, with the token ids above.
 
-    Images are told by ``image_grid_thw`` alone: without pixels the model takes the embeddings of the image tokens.
+    ``image_grid_thw`` alone describes the images: without pixels the model takes the embeddings of the image tokens.
     """
     config = cls.config_class(
         vocab_size=64,
@@ -382,7 +382,7 @@ def qwen_rope_index(
     videos: Sequence[tuple[int, int, int]] = (),
     seconds: Any = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the method ``get_rope_index`` of any release says.
+    """The result of the method ``get_rope_index`` of any release.
 
     Args:
         model: has the method.
@@ -512,7 +512,7 @@ TOWER_TEXT = {
 }
 _SAM = {**TOWER, "output_channels": 8, "mlp_dim": 24, "window_size": 2, "global_attn_indexes": [1]}
 
-# What makes each model small, where it is not `TOWER` or `TOWER_TEXT`, by the name of its configuration.
+# The settings that make each model small, where they are not `TOWER` or `TOWER_TEXT`, by the name of its configuration.
 _TOWERS: dict[str, dict[str, Any]] = {
     "DINOv3ViT": {**TOWER, "num_register_tokens": 1},
     "GotOcr2Vision": _SAM,
@@ -826,7 +826,7 @@ _ENCODER_DECODERS: dict[str, dict[str, Any]] = {
     "Whisper": {**_TINY_BART, **_TINY_HEARING},
 }
 
-# What makes each model of `trained` small, by the name of its configuration.
+# The settings that make each model of `trained` small, by the name of its configuration.
 _TRAINED: dict[str, dict[str, Any]] = {
     "AyaVision": {
         "vision_config": _TINY_SIGLIP,
@@ -1090,7 +1090,7 @@ def samples_for(testbed: Testbed, cls: Any) -> list[dict[str, Any]]:
 
 
 def _family(cls: Any) -> str:
-    """What the configuration of a class is called, up to "Config"."""
+    """The name of the configuration of a class, up to "Config"."""
     name: str = cls.__name__
     return name.removesuffix("Model").removesuffix("MT").partition("For")[0]
 

@@ -1,4 +1,4 @@
-"""What `test_checklist.py` runs on the testbed: whatever people do with a function, done with the functions of any fix.
+"""Cases of `test_checklist.py` on the testbed: all that programs do with a function, for the functions of any fix.
 
 `CASE_CHECKLIST` in the environment names the module of the fix. Nothing here knows a fix: a new one gets all of it.
 """

@@ -1,4 +1,4 @@
-"""What `test_composition.py` runs on the testbed, unarmed: fixes that meet on one function, put in and taken out.
+"""Cases of `test_composition.py` on the testbed, unarmed: fixes that share a function, applied and reverted.
 
 `MEETING` in the environment names the fixes.
 """

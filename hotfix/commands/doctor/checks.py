@@ -29,7 +29,7 @@ class Answer:
     Attributes:
         level: ``ok``, ``note``, ``warning`` (something may go wrong), ``problem`` (something does).
         subject: the part of the environment.
-        state: what was found there.
+        state: the state of that part.
         advice: what to do; empty if there is nothing to do.
     """
 

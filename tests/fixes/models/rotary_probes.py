@@ -1,4 +1,4 @@
-"""What `test_flash_rotary.py` runs on the testbed, besides the fix's own case."""
+"""Cases of `test_flash_rotary.py` on the testbed, besides the fix's own case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `test_window_cache.py` runs on the testbed: models with a window, decoded step by step and read at once."""
+"""Cases of `test_window_cache.py` on the testbed: models with a window, decoded step by step and read at once."""
 
 from __future__ import annotations
 

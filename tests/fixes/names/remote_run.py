@@ -1,4 +1,4 @@
-"""What a child of `test_remote_code` does: five files of remote code, loaded and run as their users do.
+"""The child of `test_remote_code`: five files of remote code, loaded and run as their users do.
 
     python remote_run.py FOLDER RESULTS
 

@@ -1,5 +1,5 @@
-"""Configurations, models and tables of others on a release that has lost what they ask for: what is there, who sees it,
-and that all of it goes. That it is what it was is what the cases prove.
+"""Configurations, models and tables of others on a release that lost the names they use: the restored names, who sees
+them, and a clean revert. The cases prove that the names work as before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `test_tokenizers.py` runs on the testbed: ids of awkward texts, by transformers and by the library alone."""
+"""Cases of `test_tokenizers.py` on the testbed: ids of awkward texts, by transformers and by the library alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `test_recordings.py` runs: the speech recognition pipeline, and what a small Whisper would write."""
+"""Cases of `test_recordings.py`: the speech recognition pipeline, and the tokens of a small Whisper."""
 
 from __future__ import annotations
 

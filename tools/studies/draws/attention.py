@@ -245,8 +245,8 @@ def window_of_each_layer(draw: Draw) -> Tensors:
 def blocks_of_a_batch(draw: Draw) -> Tensors:
     """The mask of texts, some padded, or of rows of packed texts, with the lengths that a model gives or without.
 
-    What is compared is what flex attention makes of it: a block that the mask calls empty is left out, one that it
-    calls full is taken whole, and in the others the function of the mask is asked, with the number of the row.
+    The comparison is of the effective mask of flex attention: it leaves out blocks marked empty, takes blocks marked
+    full whole, and calls the function of the mask in the others, with the number of the row.
     """
     import torch
     from transformers.integrations import flex_attention

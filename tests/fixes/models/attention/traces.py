@@ -7,7 +7,7 @@ def traced(testbed, target, **cases):
     """Run cases, then take all fixes out.
 
     Returns:
-        What each case returns, as ``CASE: NAME``; and what `tools.probes.untouched` counts in the module of the target
+        The results of each case, as ``CASE: NAME``; and the counts of `tools.probes.untouched` in the target's module
         with the fixes in place, as ``armed: NAME``, and without, as ``reverted: NAME``.
     """
     import hotfix

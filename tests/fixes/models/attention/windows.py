@@ -67,7 +67,7 @@ def together(testbed, target):
 
 
 def plain(testbed, target):
-    """What `with_fixes` runs, without hotfix."""
+    """The cases of `with_fixes`, without hotfix."""
     import torch
 
     with torch.no_grad():

@@ -69,7 +69,7 @@ def target_of():
 def truth_table(testbed, target):
     """The outcome of every generation method with padding on either side.
 
-    The last line of stdout: by way, what was raised and after how many forwards of the model; None if nothing was.
+    The last line of stdout: by way, the error and the number of forwards before it; None without an error.
     """
     target = target_of()
     model = fix.build(testbed, target)

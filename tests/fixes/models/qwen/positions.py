@@ -111,7 +111,7 @@ def videos(testbed, target):
 def applied_and_reverted(testbed, target):
     """Put the fixes of one function in place, take them out in the order in which they came, and compare its code.
 
-    Which function, and which fixes, stands in `target`: module, and ``qualname, id, id``.
+    `target` names the function and the fixes: module, and ``qualname, id, id``.
     """
     import torch
 

@@ -127,7 +127,7 @@ def under_an_engine(testbed, target):
 
     Returns:
         The loss that the engine gets and the one that is reported, for a loss of 8 in four micro-batches that is a mean; and whether
-        a model that takes the number of labels is told it.
+        a model that accepts the number of labels gets it.
     """
     import torch
     from accelerate.utils import DistributedType
