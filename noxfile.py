@@ -48,7 +48,7 @@ SARIF = "@microsoft/sarif-multitool-linux@5.7.0"
 # The tests that need no torch.
 CORE = ("tests/asking", "tests/engine", "tests/unit")
 
-# uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is configured to use.
+# uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is set to use.
 os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
 # nox skips and reports a Python that is missing; a download attempt for each would take ten seconds without a network.
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")

@@ -189,7 +189,7 @@ def test_the_slurm_job_runs_and_stops_where_the_patch_set_is_another(cluster, tm
 
 @pytest.mark.slow
 @pytest.mark.testbed
-def test_what_the_image_runs_while_it_is_built(cluster, tmp_path):
+def test_commands_that_run_while_the_image_is_built(cluster, tmp_path):
     """The lines that need no network; the program that the image starts reads the settings."""
     text = (EXAMPLES / "Dockerfile").read_text()
     [checks] = re.findall(r"^RUN (hotfix .*)$", text, re.M)

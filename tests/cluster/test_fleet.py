@@ -102,7 +102,7 @@ def test_differences_are_explained(sentence, tmp_path):
     assert sentence in str(summary)
 
 
-def test_failures_are_told_even_where_all_agree(tmp_path):
+def test_failures_are_reported_even_if_all_agree(tmp_path):
     failed = [{"fix": "toy", "target": "m:f", "verdict": "broken", "state": "failed", "reason": "No."}]
     summary = write(tmp_path, record(0, 2, outcomes=failed), record(1, 2, outcomes=failed))
     assert summary.uniform

@@ -64,7 +64,7 @@ def test_a_repair_that_fails_at_its_import_breaks_the_pin(plain, locked):
     assert "HOTFIX_PIN=" in done.stderr
 
 
-def test_check_says_what_has_changed(plain, locked, tmp_path):
+def test_check_reports_the_changes(plain, locked, tmp_path):
     same = plain.run("-m", "hotfix", "lock", "--check", cwd=tmp_path)
     assert lacking(same.stdout, "is that of", "hotfix.lock") == []
     other = plain.run("-m", "hotfix", "lock", "--check", cwd=tmp_path, env={"HOTFIX_SKIP": "toy-fixes:*"}, check=False)
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_lock_file_is_not_replaced(plain, tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"digest": 1}', '{"digest": "x", "patches": [], "packages": 1}'])
-def test_what_is_no_lock_file_is_named(content, plain, tmp_path):
+def test_a_file_that_is_no_lock_file_is_named(content, plain, tmp_path):
     if content is not None:
         (tmp_path / "hotfix.lock").write_text(content)
     done = plain.run("-m", "hotfix", "lock", "--check", cwd=tmp_path, check=False)

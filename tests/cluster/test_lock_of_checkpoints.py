@@ -54,7 +54,7 @@ def test_a_model_that_has_learned_without_a_bug_is_told_where_it_is():
         (report("4.51.3"), report("4.53.0")),
     ],
 )
-def test_what_gives_the_same_is_no_difference(there, here):
+def test_equal_results_are_no_difference(there, here):
     assert differences(there, here, "opt") == []
 
 
@@ -76,7 +76,7 @@ def test_a_repair_of_another_hotfix_is_named():
     assert lacking(lock.against(locked, report("4.52.3"), ["opt"])[-1], "our:fix") == []
 
 
-def test_a_lock_without_a_release_says_only_what_it_knows():
+def test_a_lock_without_a_release_reports_only_known_facts():
     there = Report((), {}, "0" * 12, (), ENTRIES)
     assert differences(there, report("4.52.3"), "opt") == []
     locked = {"packages": {}, "patches": [f"{SCALED} {FORWARD} source cure"]}

@@ -122,7 +122,7 @@ def test_outside_of_a_job_there_is_no_rank():
 
 
 @pytest.mark.parametrize("disk", ["a file is in the way", "/proc", "full"])
-def test_what_cannot_be_written_never_hurts_the_job(disk, plain, tmp_path):
+def test_a_failed_write_never_stops_the_job(disk, plain, tmp_path):
     folder, first = tmp_path / "records", ""
     if disk == "a file is in the way":
         folder.write_text("")

@@ -47,14 +47,14 @@ def test_a_rotary_base_of_5_x_is_misread_by_4_x_and_repaired(tmp_path):
     assert findings_in(tmp_path, "5.3.0") == []
 
 
-def test_what_means_the_same_in_a_release_is_no_finding(tmp_path):
+def test_names_with_the_same_meaning_in_a_release_are_no_finding(tmp_path):
     written(tmp_path, config={**LLAMA, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}})
     assert [findings_in(tmp_path, release) for release in QUIET] == [[]] * 4
     answer = check_model.examine(str(tmp_path), "4.51.3")
     assert answer.right == [f"{by_release.releases()[0]} - {by_release.releases()[-1]}"]
 
 
-def test_a_model_that_a_release_lacks_is_told_as_that(tmp_path):
+def test_a_model_that_a_release_lacks_is_reported_as_missing(tmp_path):
     written(tmp_path, config={"model_type": "qwen3", "transformers_version": "4.51.0"})
     answer = check_model.examine(str(tmp_path), "4.46.3")
     assert [finding.effect.value for finding in answer.findings] == ["lacking"]
@@ -109,7 +109,7 @@ def test_names_of_two_layouts_are_read_by_those_that_write_them_and_by_5_9(tmp_p
     assert [findings_in(tmp_path, release) for release in releases] == wanted
 
 
-def test_what_5_5_writes_of_gemma_3_has_a_fix_of_its_own_before_4_52(tmp_path):
+def test_gemma_3_saved_by_5_5_has_its_own_fix_before_4_52(tmp_path):
     name = "model.language_model.model.layers.0.mlp.up_proj.weight"
     header = {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}
     written(tmp_path, header, config={"model_type": "gemma3"})
@@ -308,13 +308,13 @@ def disagreements(writers, families, readers):
 
 
 @pytest.mark.testbed
-def test_what_it_says_is_what_4_46_really_does():
+def test_its_answer_is_what_4_46_really_does():
     assert disagreements(("5.8.1",), ("Llama", "Qwen3", "BERT"), ("4.46.3",)) == []
 
 
 @pytest.mark.testbed
 @pytest.mark.slow
-def test_what_it_says_of_sixty_checkpoints_is_what_four_releases_really_do():
+def test_its_answers_on_sixty_checkpoints_match_four_real_releases():
     from tools.studies.reading_child import FAMILIES
 
     writers = ("4.57.6", "5.0.0", "5.5.0", "5.8.1", "5.23.0")

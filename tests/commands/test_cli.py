@@ -112,7 +112,7 @@ def test_status_by_target_has_a_row_for_each(folders):
 
 
 @pytest.mark.testbed
-def test_doctor_finds_what_is_wrong_with_a_stack(folders):
+def test_doctor_finds_the_faults_of_a_stack(folders):
     name, path = folders
     done = hotfix("doctor", "--quick", "--json", path=path)
     said = {finding["subject"]: finding for finding in done.json["findings"]}
@@ -132,7 +132,7 @@ def test_doctor_finds_what_is_wrong_with_a_stack(folders):
 
 
 @pytest.mark.testbed
-def test_explain_says_what_is_here(folders):
+def test_explain_reports_the_installed_state(folders):
     name, path = folders
     for fix, (verdict, _) in STACKS[name][1].items():
         done = hotfix("explain", fix, path=path)
@@ -426,7 +426,7 @@ def test_list_is_narrowed_by_kind_and_model():
 
 
 @pytest.mark.testbed
-def test_digest_is_what_the_evidence_has():
+def test_the_digest_matches_the_evidence():
     from hotfix.versions import verdict
 
     target = "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:apply_rotary_pos_emb_flashatt"
@@ -461,7 +461,7 @@ def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
 
 
 @pytest.mark.testbed
-def test_what_was_switched_off_is_broken_and_stands_in_the_table():
+def test_a_disabled_fix_is_broken_and_listed_in_the_table():
     done = hotfix("status", path=stack(*FIRST), env={"HOTFIX_SKIP": ROTARY})
     row = rows(done.stdout)[ROTARY]
     assert row[2:4] == ["broken", "disabled"]

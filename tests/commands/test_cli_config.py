@@ -51,7 +51,7 @@ def test_a_file_sets_switches_and_a_variable_is_stronger(settings):
         ("[tool.hotfix]\nskip = {a = 1}\n", "must be a string"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_and_nothing_is_guessed(settings, text, said):
+def test_unreadable_input_is_an_error_and_nothing_is_guessed(settings, text, said):
     variables = settings(text)
     with pytest.raises(PolicyError, match=said):
         Policy.from_environment(variables)

@@ -122,13 +122,13 @@ def test_another_sitecustomize_is_named(tmp_path):
     assert str(tmp_path) in reported(findings("--quick", path=[tmp_path]), "sitecustomize", "note")
 
 
-def test_others_who_replace_functions_are_named(tmp_path):
+def test_other_packages_that_replace_functions_are_named(tmp_path):
     write(tmp_path / "liger_kernel" / "__init__.py", '__version__ = "0.5.8"\n')
     text = reported(findings("--quick", path=[tmp_path]), "replaced by others", "note")
     assert "Liger-Kernel 0.5.8" in text
 
 
-def test_what_arms_an_interpreter_is_measured():
+def test_every_way_to_arm_an_interpreter_is_measured():
     assert "no start-up file" in reported(findings(), "switched on", "note")
     text = reported(findings(path=[ROOT / "hotfix" / "commands" / "startup"]), "switched on", "ok")
     assert lacking(text, "`hotfix run`: python;", "not python -I,", "python -S") == []

@@ -62,7 +62,7 @@ def test_the_bugs_of_a_project_are_found(scans, name):
 
 
 @pytest.mark.parametrize("name", NOT_JUDGED)
-def test_what_cannot_be_judged_is_not_called_good(scans, name):
+def test_a_source_that_cannot_be_judged_is_not_called_good(scans, name):
     scan = scans[str(PINS / name)]
     assert not scan["examined"]
     assert NOT_JUDGED[name] in " ".join(scan["notes"])
@@ -86,7 +86,7 @@ def test_another_package_makes_a_bug_certain_possible_or_impossible(tmp_path):
     assert conditions == {"absent": "flash-attn<2.8", "there": "", "open": "flash-attn<2.8", "newer": None}
 
 
-def test_a_list_of_what_is_installed_is_complete():
+def test_the_list_of_installed_packages_is_complete():
     """A package that `pip freeze` does not print is not installed, so a bug that needs it cannot occur."""
     scan = hotfix("scan", "-", "--json", stdin="transformers==4.49.0\ntorch==2.5.1\n").json["scans"][0]
     assert ROTARY not in {finding["id"] for finding in scan["findings"]}
@@ -145,7 +145,7 @@ def test_fail_on_counts_what_stays(tmp_path):
     assert hotfix("scan", str(file), "--fail-on", "any").status == 0
 
 
-def test_what_hotfix_repairs_does_not_count_where_it_is_among_the_pins(tmp_path, monkeypatch):
+def test_repaired_bugs_do_not_count_if_hotfix_is_pinned(tmp_path, monkeypatch):
     from hotfix.commands import bugs
     from hotfix.commands.pins import readers
     from hotfix.commands.scan import affected as carried
@@ -230,7 +230,7 @@ def bad(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_cannot_be_read_is_one_clear_line(bad, name):
+def test_unreadable_input_is_one_clear_line(bad, name):
     folder, runs = bad
     done = runs[name]
     assert done.status == 2, done
@@ -306,7 +306,7 @@ def test_files_that_include_each_other_come_to_an_end(tmp_path):
     assert "include each other" in done.stderr
 
 
-def test_what_is_in_the_catalogue_can_be_read():
+def test_the_catalogue_can_be_read():
     """Only facts: a range for each bug, unique ids, no file larger than the limit at start-up."""
     from hotfix import session
     from hotfix._support import words
@@ -323,7 +323,7 @@ def test_what_is_in_the_catalogue_can_be_read():
         assert not any(bugs.known()[id].is_in(release) for release in fixed), id
 
 
-def test_the_page_about_what_is_not_repaired_has_every_bug_with_a_reason():
+def test_the_page_of_unrepaired_bugs_has_a_reason_for_each():
     from hotfix.commands import bugs
 
     page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
@@ -378,7 +378,7 @@ def test_the_files_of_a_project_are_found(tmp_path):
     assert "no file" in hotfix("scan", str(tmp_path / "empty")).stderr
 
 
-def test_what_pip_list_prints_is_read_and_a_development_version_counts_as_its_release():
+def test_the_output_of_pip_list_is_read_and_a_development_version_counts_as_its_release():
     [scan] = hotfix("scan", "-", "--json", stdin=PIP_LIST).json["scans"]
     assert scan["requirement"] == "transformers==4.56.0.dev0"
     assert {finding["id"] for finding in scan["findings"]} >= {"gpt2-fa2-padding-loses-causality"}

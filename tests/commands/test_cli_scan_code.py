@@ -93,14 +93,14 @@ def test_attributes_members_and_arguments_are_found(scan):
     assert names[":TrainingArguments(evaluation_strategy=)"]["gone"] == "from 4.51.0 on"
 
 
-def test_what_stands_behind_a_guard_is_told_apart(scan):
+def test_guarded_names_are_marked(scan):
     names = names_of(scan)
     assert not names[".utils:is_torch_fx_available"]["needed"]
     assert not names[".image_utils:VideoInput"]["needed"]
     assert not any("index_first_axis" in name and entry["needed"] for name, entry in names.items())
 
 
-def test_what_is_everywhere_or_unknown_or_own_is_no_finding(scan):
+def test_names_that_exist_everywhere_or_are_unknown_or_own_are_no_findings(scan):
     names = names_of(scan)
     for quiet in ("LlamaRMSNorm", "LlamaConfig", "shard_nothing", "own", "config", "logging", "PreTrainedModel"):
         assert not any(name.endswith((f":{quiet}", f".{quiet}")) for name in names), quiet
@@ -174,7 +174,7 @@ def test_a_name_that_nobody_gives_back_is_an_error(tmp_path):
     assert [result["level"] for result in log["runs"][0]["results"]] == ["error"]
 
 
-def test_what_fixes_add_is_lacking_where_the_table_says_so():
+def test_added_names_are_missing_in_the_releases_of_the_table():
     """The table comes from the wheels, the fixes' ranges from the sweep: they must agree."""
     from hotfix.commands.scan_code import missing
 

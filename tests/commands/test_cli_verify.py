@@ -190,7 +190,7 @@ def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_pa
     assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
 
 
-def test_what_the_oracle_gives_decides_and_nan_is_a_difference(tmp_path):
+def test_the_oracle_decides_and_nan_is_a_difference(tmp_path):
     toys(tmp_path, STRANGE)
     _, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
     drift, hole = proofs["drift"], proofs["hole"]
@@ -285,7 +285,7 @@ def test_a_founding_fix_is_verified_on_the_testbed_against_the_fixed_release():
 
 @pytest.mark.testbed
 @pytest.mark.slow
-def test_what_cannot_run_here_is_not_called_verified():
+def test_a_proof_that_cannot_run_here_is_not_verified():
     done = hotfix("verify", "flash-rotary-dtype", path=stack("4.49.0", "2.7.4.post1"), env={"CUDA_VISIBLE_DEVICES": ""})
     assert done.status == 1
     assert "Nothing was proved" in done.stdout

@@ -54,7 +54,7 @@ def faults(folder: Path) -> list[tuple[str, str]]:
     ]
 
 
-def test_what_is_printed_is_sarif_and_what_github_takes(tmp_path):
+def test_the_output_is_valid_sarif_that_github_accepts(tmp_path):
     logs, project = tmp_path / "logs", tmp_path / "project"
     logs.mkdir()
     project.mkdir()
@@ -76,7 +76,7 @@ def test_what_is_printed_is_sarif_and_what_github_takes(tmp_path):
     assert faults(logs) == []
 
 
-def test_what_is_wrong_is_found(tmp_path):
+def test_planted_faults_are_found(tmp_path):
     """One log breaks the schema, and only GitHub would refuse the other: without them these tests prove nothing."""
     (tmp_path / "pins.txt").write_text("transformers==4.49.0\n")
     log = hotfix("scan", "pins.txt", "--format", "sarif", cwd=tmp_path).json

@@ -262,13 +262,13 @@ def test_a_name_that_was_asked_for_is_added_plainly_listed_and_taken_away(lab: L
         toy.absent()
 
 
-def test_what_the_release_has_is_left_alone(lab: Lab) -> None:
+def test_names_that_the_release_has_are_left_alone(lab: Lab) -> None:
     toy = lab.module(text=LEAF + "\n\ndef absent():\n    return 'theirs'\n")
     assert said(handled(lab.session(missing_function(lab)))) == [("fixed", "skipped")]
     assert toy.absent() == "theirs"
 
 
-def test_what_was_put_there_at_run_time_is_left_alone(lab: Lab) -> None:
+def test_functions_replaced_at_run_time_are_left_alone(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     vars(toy)["absent"] = "theirs"
     (outcome,) = handled(lab.session(missing_function(lab)))
@@ -464,7 +464,7 @@ def test_a_dictionary_that_somebody_has_exchanged_since_is_theirs(lab: Lab) -> N
     assert toy.TABLE == {"other": 1}
 
 
-def test_what_answers_for_unknown_names_is_added_plainly_since_nobody_asks_for_it(lab: Lab) -> None:
+def test_a_getattr_for_unknown_names_is_added_plainly(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     fix = lab.fix("a-name", kind="removed-api")
     fix.adds_made("toys.toy:Layer.__getattr__")(lambda module: lambda self, name: f"no {name}")

@@ -80,7 +80,7 @@ def test_a_module_is_told_its_names_once_and_none_of_none(hints, module):
     assert len(hints) == 1
 
 
-def test_other_names_are_what_they_were(module):
+def test_other_names_are_unchanged(module):
     with pytest.raises(ImportError) as caught:
         exec("from a_module_of_the_test import Other", {})
     assert said(caught.value) == []

@@ -174,7 +174,7 @@ def test_a_replacement_is_counted_together_with_what_counts_it(lab: Lab, monkeyp
         put(journal, edits, toy)
 
 
-def test_what_a_function_says_that_it_wraps_is_not_its_signature(lab: Lab) -> None:
+def test_the_signature_of_a_wrapped_function_is_not_that_of_its_wrapper(lab: Lab) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-replacement")
     toy.scale.__wrapped__ = lambda other: other
     fix.replaces("toys.toy:scale")(times)
@@ -190,7 +190,7 @@ def test_what_a_function_says_that_it_wraps_is_not_its_signature(lab: Lab) -> No
 # -- editing -------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_new_stands_on_the_line_of_what_was_old(lab: Lab) -> None:
+def test_new_code_has_the_line_of_the_old_code(lab: Lab) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("an-edit")
 
     @fix.edits("toys.toy:scale")
@@ -279,7 +279,7 @@ def in_the_decorator(lab: Lab, new: str, name: str = "Layer.forward", decorator:
     return fix
 
 
-def test_what_a_decorator_has_put_around_one_function_is_edited_and_around_others_not(lab: Lab) -> None:
+def test_the_wrapper_of_one_function_is_edited_and_those_of_others_are_not(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     fix = in_the_decorator(lab, new="[function(*args, **kwargs)]")
     before = code_of(toy, "Layer.forward", "Layer.other", "logged"), toy.Layer.forward, toy.Layer.forward.__code__
@@ -316,7 +316,7 @@ def test_functions_that_a_changed_one_has_made_are_counted(lab: Lab, late: bool)
     journal.uninstall()
 
 
-def test_what_a_comprehension_makes_does_not_stay() -> None:
+def test_variables_of_a_comprehension_are_not_definitions() -> None:
     namespace: dict[str, Any] = {}
     exec(
         "def made(x):\n    return [(lambda: one) for one in x]\ndef none(x):\n    return {one for one in x}", namespace
@@ -336,7 +336,7 @@ def around(original):
     return wrapper
 
 
-def test_what_is_wrapped_stays_of_its_kind(lab: Lab) -> None:
+def test_a_wrapped_function_keeps_its_kind(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     fix, layer = lab.fix("a-wrap"), toy.Layer()
     fix.wraps("toys.toy:Layer.still", "toys.toy:Layer.named", "toys.toy:Layer.size", "toys.toy:scale")(around)
@@ -425,7 +425,7 @@ def test_an_imported_name_is_wrapped_where_it_was_imported_to_alone(lab: Lab, mo
     assert (toy.scale, leaf.Layer().forward(1)) == (leaf.scale, 1)
 
 
-def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab: Lab) -> None:
+def test_a_foreign_wrapper_around_ours_keeps_it_and_is_named(lab: Lab) -> None:
     toy, journal, fix, again = lab.module(text=TEXT), Journal(), lab.fix("a-wrap"), lab.fix("again")
     for each in (fix, again):
         each.wraps("toys.toy:scale")(around)
@@ -451,7 +451,7 @@ def test_what_somebody_has_put_around_a_wrapper_keeps_it_there_and_is_named(lab:
     assert lacking(since, "toys.nothing", "not loaded") == []
 
 
-def test_what_cannot_be_taken_back_is_told_each_and_the_rest_is_taken_back(lab: Lab) -> None:
+def test_each_repair_that_cannot_be_reverted_is_reported_and_the_rest_is_reverted(lab: Lab) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
     cleaned: list[int] = []
     fix.wraps("toys.toy:scale", "toys.toy:Layer.still", "toys.toy:plain")(around)
@@ -474,7 +474,7 @@ def test_what_cannot_be_taken_back_is_told_each_and_the_rest_is_taken_back(lab: 
     assert (toy.scale(5), toy.Layer.still(1)) == (7, 1)
 
 
-def test_what_is_no_function_is_named_as_what_it_is(lab: Lab) -> None:
+def test_a_target_that_is_no_function_is_named_by_its_type(lab: Lab) -> None:
     toy, fix = lab.module(text=TEXT), lab.fix("of-a-number")
     fix.replaces("toys.toy:LIMIT")(times)
     with pytest.raises(Refusal, match=r"^LIMIT is int, not a Python function$"):
@@ -551,7 +551,7 @@ def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(
     assert foreign(toy, shifted, "Layer.forward") == "None"
 
 
-def test_what_this_journal_has_put_there_is_nobody_elses(lab: Lab) -> None:
+def test_code_installed_by_this_journal_is_not_foreign(lab: Lab) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
     fix.wraps("toys.toy:scale")(around)
     put(journal, fix, toy)
@@ -689,7 +689,7 @@ def test_graphs_are_forgotten_where_there_may_be_some(monkeypatch: pytest.Monkey
     assert compiled.forget_graphs() is False
 
 
-def test_a_function_that_was_scripted_is_told_from_others(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scripted_function_is_distinguished_from_others(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy = lab.module(text=TEXT)
     scale, method, plain = toy.scale, toy.Layer.forward, toy.plain
     planted(
@@ -740,7 +740,7 @@ STALE = (
 )
 
 
-def test_graphs_of_an_earlier_process_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_of_an_earlier_process_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TORCH_CACHING_PRECOMPILE", raising=False)
     monkeypatch.delitem(sys.modules, "torch._dynamo.config", raising=False)
     assert compiled.stale_graphs() is None

@@ -64,7 +64,7 @@ def test_a_group_that_is_skipped_restores_nothing(names: World, switch: dict[str
     assert "HOTFIX_OPTIN" not in done.stderr
 
 
-def test_one_line_at_the_end_names_what_was_received_and_nothing_else_is_said(names: World) -> None:
+def test_one_line_at_exit_lists_the_restored_names_and_nothing_else(names: World) -> None:
     assert names.run(PROBE).stderr == ""
     done = names.run(f"{ASK}from transformers.toy import gone_too, gone\n")
     (line,) = done.stderr.splitlines()

@@ -191,7 +191,7 @@ def seen(world, code, **switches):
     return {name: tuple(counts) for name, counts in counted.items()}, states, rows, done
 
 
-def test_all_kinds_of_functions_do_what_they_did(kinds):
+def test_all_kinds_of_functions_behave_as_before(kinds):
     printed = "\nprint(repr(told))"
     without = kinds.run(LOOK + printed).stdout
     observed = kinds.run("import hotfix.auto\n" + LOOK + printed, **OBSERVE).stdout
@@ -240,7 +240,7 @@ def is_broken(node):
 """
 
 
-def test_what_is_no_function_of_the_module_is_not_observable(world):
+def test_only_functions_of_the_module_are_observable(world):
     world.write("transformers/partly.py", "from json import loads\n\n\ndef use(x):\n    return loads(x)\n")
     name = "transformers.partly:loads"
     world.plant("toy-wrapped", WRAPPED, {name: "==1.0"}, {name: "use"})
@@ -290,7 +290,7 @@ print(names == set(vars(kinds)), vars(kinds)["raises"] is first["raises"][0], "h
     assert lines[1] == "True True True"
 
 
-def test_a_trigger_that_raises_harms_nobody_and_is_said_once(world):
+def test_an_error_in_a_trigger_has_no_effect_and_is_reported_once(world):
     plant(world, body="raise ZeroDivisionError('oh')", targets=["plain", "raises"])
     counted, _, _, done = seen(world, "from transformers import kinds\nkinds.plain(1), kinds.plain(5), kinds.raises(1)")
     assert counted == {"plain": (2, 0, 2), "raises": (1, 0, 1)}
@@ -303,7 +303,7 @@ def test_a_trigger_that_raises_harms_nobody_and_is_said_once(world):
 
 
 @pytest.mark.parametrize("body", ["return None", "return 1", "return 'yes'"])
-def test_what_is_neither_true_nor_false_is_not_told(world, body):
+def test_an_answer_that_is_neither_true_nor_false_is_unknown(world, body):
     plant(world, body=body, targets=["raises"])
     counted, _, _, _ = seen(world, "from transformers import kinds\nkinds.raises(1)")
     assert counted == {"raises": (1, 0, 1)}
@@ -375,7 +375,7 @@ def test_a_bad_value_is_one_clear_error(kinds, name, value):
     assert "repair, observe" in line or "0, 1" in line
 
 
-def test_nothing_of_it_is_loaded_where_it_is_not_asked_for(world):
+def test_nothing_of_it_is_loaded_unless_requested(world):
     code = """
 import hotfix.auto, hotfix, sys
 from transformers import toy
@@ -583,7 +583,7 @@ def test_the_callback_has_the_counts(world):
     assert printed == "[('toy-kinds', 2, 1)] {'hotfix/struck/toy-kinds': 1}\n"
 
 
-def test_what_is_printed_as_json_is_as_the_schemas_say(world, tmp_path):
+def test_json_output_matches_the_schemas(world, tmp_path):
     from hotfix.reports import fleet
     from tests.commands.schemas import check
 
@@ -599,7 +599,7 @@ print(hotfix.report().to_json())
     check("fleet", json.loads(fleet.summarise(tmp_path / "records").to_json()))
 
 
-def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
+def test_values_on_a_device_are_read_once_they_are_computed(monkeypatch):
     torch = pytest.importorskip("torch")
     from hotfix.observing import counter as observing
     from hotfix.trigger import Trigger

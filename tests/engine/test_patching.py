@@ -161,7 +161,7 @@ def test_copies_are_reached_in_a_module_that_has_a_class_of_its_own(world: World
     assert world.run(code).stdout == "['wrapped', 7] ['wrapped', 7]\nTrue\n"
 
 
-def test_what_a_wrapper_cannot_reach_is_counted(world: World) -> None:
+def test_references_that_a_wrapper_cannot_reach_are_counted(world: World) -> None:
     plant_wrap(world)
     code = """
     import functools, transformers.toy as toy
@@ -178,7 +178,7 @@ def test_a_static_method_stays_one(world: World) -> None:
     assert world.run(code).stdout == "['wrapped', 2] ['wrapped', 2]\n"
 
 
-def test_what_reads_a_property_is_wrapped_and_what_writes_it_stays(world: World) -> None:
+def test_the_getter_of_a_property_is_wrapped_and_the_setter_stays(world: World) -> None:
     member = "    @property\n    def size(x):\n        return x._size\n\n    @size.setter\n    def size(x, value):\n"
     world.write("transformers/toy.py", f"{TOY}\n{member}        x._size = value + 1\n")
     text = WRAP.replace("{name}", "Layer.size").replace("{arguments}", "x")
@@ -239,7 +239,7 @@ def test_a_replacement_and_a_wrapper_of_one_function_compose_and_revert_apart(wo
     assert world.run(code).stdout.splitlines() == ["['wrapped', 10]", "['wrapped', 7]", "7 True"]
 
 
-def test_what_a_decorator_has_put_around_one_target_is_edited_and_around_others_not(world: World) -> None:
+def test_the_wrapper_of_one_target_is_edited_and_those_of_others_are_not(world: World) -> None:
     plant_decorator(world)
     code = """
     import transformers.toy as toy
@@ -266,7 +266,7 @@ FIX.edits(
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_what_a_decorator_has_made_before_it_was_edited_is_counted(world: World, late: bool) -> None:
+def test_functions_decorated_before_the_edit_are_counted(world: World, late: bool) -> None:
     world.plant("toy-maker", MAKER, {"transformers.toy:logged": "==1.0"}, {"transformers.toy:logged": "logged"})
     first, then = "import transformers.toy as toy", "import hotfix.auto, hotfix"
     code = f"""

@@ -32,7 +32,7 @@ def test_a_value_that_cannot_be_read_is_named_with_what_is_allowed(variable: str
     assert allowed in message
 
 
-def test_a_value_that_cannot_be_read_changes_nothing_and_is_said_once(world: World) -> None:
+def test_an_unreadable_value_changes_nothing_and_is_reported_once(world: World) -> None:
     done = world.run(IMPORT + IMPORT, HOTFIX_UNKNOWN="maybe")
     assert done.stdout == "7\n7\n"
     assert done.stderr.count("\n") == 1

@@ -116,7 +116,7 @@ def test_two_replacements_of_one_function_are_one_too_many(lab: Lab) -> None:
     assert toy.scale([]) == 2
 
 
-def test_what_was_recoded_by_somebody_else_since_is_neither_changed_nor_taken_back(lab: Lab) -> None:
+def test_code_changed_by_somebody_else_is_neither_changed_nor_reverted(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     first, other = lab.fix("one"), lab.fix("other")
     first.edits("toys.toy:scale", old="return factor", new="return -factor")
@@ -178,7 +178,7 @@ def test_handlers_of_exceptions_count() -> None:
     assert not code.same_program(without, handled)
 
 
-def test_who_stands_in_a_place_is_told(lab: Lab) -> None:
+def test_the_owner_of_a_replaced_function_is_reported(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     assert standing.foreign(toy, "scale", TEXT, journal) is None
     assert standing.foreign(toy, "Layer", TEXT, journal) is None
@@ -233,7 +233,7 @@ if functools:
     }  # fmt: skip
 
 
-def test_what_is_asked_of_a_source_several_times_is_parsed_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_questions_about_a_source_parse_it_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
     parse = ast.parse
     monkeypatch.setattr(ast, "parse", lambda text, *rest: parsed.append(text) or parse(text, *rest))  # type: ignore[func-returns-value]

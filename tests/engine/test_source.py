@@ -135,16 +135,14 @@ class Own:
 
 
 @pytest.mark.parametrize(("qualname", "number"), [("Chosen.f", 2), ("Own.f", 4)])
-def test_what_is_under_a_condition_counts_and_what_a_function_has_for_itself_does_not(
-    qualname: str, number: int
-) -> None:
+def test_conditional_definitions_count_and_local_ones_do_not(qualname: str, number: int) -> None:
     definition = source.find(SCOPES, qualname)
     assert definition is not None
     assert f"return {number}" in definition.text
 
 
 @pytest.mark.parametrize("qualname", ["absent", "Outer.absent", "absent.method", "plain.inner", "fast"])
-def test_what_is_not_there_is_none(qualname: str) -> None:
+def test_missing_data_is_none(qualname: str) -> None:
     assert source.find(SAMPLE, qualname) is None
 
 
@@ -246,7 +244,7 @@ def test_a_module_has_the_names_that_it_binds(qualname: str, expected: bool | No
     assert source.has_name(NAMES, qualname) is expected
 
 
-def test_for_a_name_that_stands_nowhere_nothing_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_occurs_nowhere_needs_no_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
     def parse(text: str) -> ast.Module:
@@ -319,7 +317,7 @@ def test_escapes_are_found_as_by_the_tokens_of_python(text: str) -> None:
     assert source._with_valid_escapes(text) == source._with_valid_escapes_surely(text)
 
 
-def test_what_escapes_nothing_is_no_warning() -> None:
+def test_harmless_escapes_give_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tree = source.parse(ESCAPES)

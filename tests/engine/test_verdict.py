@@ -35,13 +35,13 @@ def test_source_that_nobody_has_seen_and_that_does_not_look_broken_is_no_news(wo
         assert (done.stdout, done.stderr) == ("10\nunknown skipped\n", "")
 
 
-def test_unknown_source_is_repaired_if_asked_for(world: World) -> None:
+def test_unknown_source_is_repaired_on_request(world: World) -> None:
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
     assert world.run(IMPORT + REPORT, HOTFIX_UNKNOWN="apply").stdout == "10\nunknown applied\n"
 
 
 @pytest.mark.parametrize("switch", [{"HOTFIX_UNKNOWN": "raise"}, {"HOTFIX_STRICT": "1"}], ids=str)
-def test_unknown_source_raises_if_asked_for(world: World, switch: dict[str, str]) -> None:
+def test_unknown_source_raises_on_request(world: World, switch: dict[str, str]) -> None:
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
     done = world.run(IMPORT, check=False, **switch)
     assert done.returncode == 1
@@ -110,7 +110,7 @@ def test_a_fix_that_cannot_be_loaded_takes_only_itself_out(world: World) -> None
     assert "OSError: no such disk" in done.stderr
 
 
-def test_in_strict_mode_what_fails_raises(world: World) -> None:
+def test_failures_raise_in_strict_mode(world: World) -> None:
     world.plant("toy-other", "raise OSError('no such disk')", *_aims())
     done = world.run(IMPORT, check=False, HOTFIX_STRICT="1")
     assert done.returncode == 1
@@ -129,7 +129,7 @@ def test_a_required_fix_that_is_not_in_place_stops_the_program_at_the_import(wor
     assert lacking(done.stderr, "HOTFIX_REQUIRE=toy-scale: not", "transformers.toy") == []
 
 
-def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: World) -> None:
+def test_targets_not_imported_yet_are_pending_and_the_digest_predicts_them(world: World) -> None:
     code = """
     import hotfix.auto, hotfix, transformers
     before = hotfix.digest()

@@ -1,4 +1,4 @@
-"""Cases of `test_observed.py` on the testbed: the cases of many fixes in one process, and inputs that no bug affects."""
+"""Cases of `test_observed.py` on the testbed: many fixes in one process, and inputs that no bug affects."""
 
 from __future__ import annotations
 

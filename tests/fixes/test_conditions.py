@@ -20,7 +20,7 @@ def changing(fix):
 
 
 @pytest.mark.parametrize("id", ENTRIES)
-def test_what_is_off_by_default_says_why(id):
+def test_fixes_off_by_default_give_a_reason(id):
     fix = ENTRIES[id].load()
     for reason in (fix.optin, *(target.optin for target in (*fix.targets, *fix.companions))):
         assert isinstance(reason, str)

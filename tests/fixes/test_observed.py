@@ -271,7 +271,7 @@ def test_a_harmless_input_does_not_strike_and_nothing_changes(release, fix):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("release", "fix"), list(cases()))
-def test_what_strikes_is_what_the_repair_changes(release, fix):
+def test_affected_calls_are_those_that_the_repair_changes(release, fix):
     without, repaired = ran(release, ""), ran(release, "repair", HOTFIX_COUNT="1")
     results = part(repaired, fix, "case")
     spared = counts(results)

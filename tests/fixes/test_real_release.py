@@ -58,7 +58,7 @@ assert compared > 50
 
 
 @pytest.mark.parametrize("release", ["4.36.0", "4.53.0", "5.23.0"])
-def test_what_is_recorded_of_an_examined_release_is_what_is_read_there(release: str) -> None:
+def test_the_record_of_an_examined_release_equals_a_fresh_reading(release: str) -> None:
     run_script("-c", [RECORDED_AND_READ], transformers=release).require()
 
 

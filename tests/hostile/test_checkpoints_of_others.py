@@ -126,7 +126,7 @@ def test_size_costs_neither_time_nor_memory(name, tmp_path):
     print(f"{name}: {run.seconds:.1f} s, {run.megabytes:.0f} MB")
 
 
-def test_what_is_too_large_is_named_and_nothing_is_said_of_it(tmp_path, monkeypatch):
+def test_files_that_are_too_large_are_named_and_not_judged(tmp_path, monkeypatch):
     monkeypatch.setattr("hotfix.commands.checkpoints.checkpoint.LARGEST_HEADER", 10)
     with_header(tmp_path, json.dumps({"a": GOOD}).encode())
     assert effects(tmp_path) == {("note", "")}

@@ -53,7 +53,7 @@ def _sparse(file, size):
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_what_must_not_be_read_is_named_and_the_rest_is_read(kind, tree):
+def test_forbidden_files_are_named_and_the_rest_is_read(kind, tree):
     PLANTED[kind](tree / "z.py")
     PLANTED[kind](tree / "requirements-z.txt")
     (tree / "inner").mkdir()
@@ -188,7 +188,7 @@ def test_a_source_is_read_soon_or_not_at_all(name, tmp_path):
     print(f"{name}: {run.seconds:.1f} s, {run.megabytes:.0f} MB")
 
 
-def test_a_tree_knows_what_is_in_it(tmp_path):
+def test_a_tree_knows_its_contents(tmp_path):
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "file").write_text("x" * 10)

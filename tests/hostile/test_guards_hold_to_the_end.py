@@ -157,7 +157,7 @@ NOT_MODULES = {
 
 
 @pytest.mark.parametrize("what", NOT_MODULES)
-def test_what_is_no_module_takes_no_other_repair_away(world: World, what: str) -> None:
+def test_an_object_that_is_no_module_does_not_prevent_other_repairs(world: World, what: str) -> None:
     source = (world.package / "toy.py").read_text()
     world.write("transformers/other.py", source)
     text = "transformers.other:scale"

@@ -102,7 +102,7 @@ def test_a_lock_file_that_was_edited_by_hand_is_no_lock(tmp_path, capsys) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes and sockets with names")
-def test_what_is_no_file_is_not_replaced_by_a_lock_file(tmp_path, capsys) -> None:
+def test_a_lock_file_does_not_replace_a_device(tmp_path, capsys) -> None:
     """`hotfix lock /dev/stdout` as root must not replace the device or the link to it."""
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:

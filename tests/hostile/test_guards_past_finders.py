@@ -163,7 +163,7 @@ def test_the_next_import_that_reaches_hotfix_repairs_late_or_stops(world: World,
     assert "step 1" not in done.stdout
 
 
-def test_what_is_not_broken_stops_nobody(world: World) -> None:
+def test_sources_that_are_not_broken_stop_no_job(world: World) -> None:
     world.write("transformers/toy.py", TOY.replace("x + factor", "x * factor"))
     code = "import hotfix.auto\n" + OWN + RUN
     assert world.run(code, HOTFIX_STRICT="1").stdout == "step 0 10\n"
@@ -182,7 +182,7 @@ def test_a_required_fix_alone_is_looked_for(world: World) -> None:
 
 
 @pytest.mark.parametrize("end", ["revert", "handle"])
-def test_whoever_takes_hotfix_out_is_not_stopped(world: World, end: str) -> None:
+def test_a_program_may_remove_hotfix(world: World, end: str) -> None:
     taken = {
         "revert": "import hotfix.auto, hotfix\nhotfix.revert()\n",
         "handle": "import hotfix\nhotfix.apply().revert()\n",

@@ -142,7 +142,7 @@ def test_a_password_in_a_link_is_not_printed(tmp_path):
 
 
 @pytest.mark.parametrize("included", ["/dev/zero", "pipe", "."])
-def test_what_is_no_file_is_not_read(included, tmp_path):
+def test_only_regular_files_are_read(included, tmp_path):
     import os
 
     os.mkfifo(tmp_path / "pipe")

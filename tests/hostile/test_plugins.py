@@ -103,14 +103,14 @@ def test_a_plugin_that_fails_stops_a_strict_program(world: World, how: str) -> N
     assert "HotfixError" in done.stderr
 
 
-def test_what_a_plugin_prints_is_printed_and_nothing_else_happens(world: World) -> None:
+def test_the_output_of_a_plugin_is_printed_and_nothing_else_happens(world: World) -> None:
     declare(world, "import sys\nprint('hello')\nprint('there', file=sys.stderr)\nFIXES = []\n")
     done = world.run(RUN)
     assert done.stdout.splitlines() == ["hello", "step 0 10"]
     assert done.stderr.startswith("there\n")
 
 
-def test_what_interrupts_a_plugin_that_hangs_interrupts_the_program(world: World) -> None:
+def test_an_interrupt_of_a_hanging_plugin_interrupts_the_program(world: World) -> None:
     declare(world, "raise KeyboardInterrupt\n")
     done = world.run(RUN, check=False)
     assert done.stdout == ""

@@ -159,7 +159,7 @@ def assert_is_not_agreement(summary: fleet.Summary, folder: Path) -> None:
 
 @posix
 @pytest.mark.parametrize("kind", ["pipe", "endless", "folder", "dangling", "to itself", "large"])
-def test_what_is_no_file_neither_hangs_nor_fills_the_memory(tmp_path: Path, kind: str) -> None:
+def test_special_files_neither_hang_nor_fill_the_memory(tmp_path: Path, kind: str) -> None:
     bad = tmp_path / "bad.json"
     if kind == "pipe":
         os.mkfifo(bad)

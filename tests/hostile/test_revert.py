@@ -160,7 +160,7 @@ def test_a_target_of_a_class_that_refuses_is_left_alone(lab: Lab) -> None:
     session.reset()
 
 
-def test_a_module_without_a_namespace_stands_in_nobodys_way(lab: Lab, monkeypatch) -> None:
+def test_a_module_without_a_namespace_blocks_nothing(lab: Lab, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "theirs", types.ModuleType.__new__(types.ModuleType))
     toy = lab.module(text=PLAIN)
     original = toy.scale
@@ -223,7 +223,7 @@ def proxy(function):
 
 @pytest.mark.parametrize("put_on", [theirs, proxy])
 @pytest.mark.parametrize("name", ["scale", "Layer.forward"])
-def test_what_others_have_put_on_since_stays_and_ours_below_it_is_said_and_never_doubled(
+def test_wrappers_of_others_stay_and_ours_below_is_reported_and_never_doubled(
     lab: Lab, put_on, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     toy = lab.module(text=PLAIN)
@@ -322,7 +322,7 @@ REPLACED = {
         *[(how, method) for how in ("by name", "by nothing", "with its module") for method in ("replace", "wrap")],
     ],
 )
-def test_what_was_replaced_since_is_not_called_applied(world: World, how: str, method: str) -> None:
+def test_a_replaced_repair_is_not_called_applied(world: World, how: str, method: str) -> None:
     body = {
         "replace": '@FIX.replaces("transformers.toy:scale")\ndef scale(x, factor=2):\n    return x * factor\n',
         "edit": 'FIX.edits("transformers.toy:scale", old="x + factor", new="x * factor")\n',
@@ -354,7 +354,7 @@ print(outcome.reason)
     assert lines[2] == "['failed']"
 
 
-def test_what_was_put_around_a_repair_since_replaces_nothing(world: World) -> None:
+def test_a_later_wrapper_around_a_repair_replaces_nothing(world: World) -> None:
     code = """
     import hotfix.auto, hotfix, functools
     import transformers.toy as toy

@@ -67,12 +67,12 @@ ROW = "transformers 1.1 is newer than the evidence (1.0): 1 function was not exa
     [{}, {"HOTFIX_STRICT": "1"}, {"HOTFIX_UNKNOWN": "apply"}, {"HOTFIX_UNKNOWN": "apply", "HOTFIX_STRICT": "1"}],
     ids=str,
 )
-def test_what_does_not_look_broken_is_no_line_and_no_error(tomorrow: World, switch: dict[str, str]) -> None:
+def test_sources_that_do_not_look_broken_give_no_line_and_no_error(tomorrow: World, switch: dict[str, str]) -> None:
     done = tomorrow.run(IMPORT, **switch)
     assert (done.stdout, done.stderr) == ("10\n", "")
 
 
-def test_who_wants_to_be_stopped_by_it_is_stopped(tomorrow: World) -> None:
+def test_unknown_raise_stops_the_job(tomorrow: World) -> None:
     done = tomorrow.run(IMPORT, check=False, HOTFIX_UNKNOWN="raise")
     assert (done.returncode, done.stdout) == (1, "")
     assert lacking(done.stderr, "never examined", "not look broken") == []
@@ -110,7 +110,7 @@ def test_a_release_that_is_not_newer_is_not_called_newer(tomorrow: World) -> Non
     assert lacking(status(tomorrow), "transformers 1.0: ", "1 function", "none looks broken") == []
 
 
-def test_what_was_not_examined_hides_nothing_that_is_to_be_done(tomorrow: World) -> None:
+def test_unexamined_sources_hide_no_pending_repair(tomorrow: World) -> None:
     text = (tomorrow.folder / "toy_scale.py").read_text()
     more = '\n@FIX.replaces(("transformers.bad:scale", "==1.0"))\ndef scale(x, factor=2):\n    return x * factor\n'
     tomorrow.write("transformers/bad.py", TOY)
@@ -122,7 +122,7 @@ def test_what_was_not_examined_hides_nothing_that_is_to_be_done(tomorrow: World)
     assert lacking(row, "on import: bad", "1 not examined") == []
 
 
-def test_what_looks_broken_is_one_short_warning_a_fix(world: World) -> None:
+def test_a_source_that_looks_broken_gives_one_short_warning_per_fix(world: World) -> None:
     world.write("transformers/toy.py", OTHER)
     world.write("transformers/another_module_of_the_release.py", OTHER)
     targets = {f"transformers.{name}:scale": "==1.0" for name in ("toy", "another_module_of_the_release")}
@@ -151,7 +151,7 @@ def test_the_ids_that_there_are_fit_into_the_warning() -> None:
     assert longest <= len("training-args-evaluation-strategy-deleted")
 
 
-def test_a_maintainer_gets_what_is_needed(tomorrow: World) -> None:
+def test_a_maintainer_gets_all_required_files(tomorrow: World) -> None:
     shown = status(tomorrow, "--unknown")
     assert ROW in shown
     printed = json.loads(status(tomorrow, "--unknown", "--json"))

@@ -29,7 +29,7 @@ def row(struck, differs, over=None, **more):
     return {**counts, "relative": 0.5 * differs, "of": "logits", "raises": "", **more}
 
 
-def test_every_trigger_is_held_against_draws_or_it_is_said_why_not():
+def test_every_trigger_is_tested_with_draws_or_gives_a_reason():
     covered = set()
     for module, fix in evidence.discover(pytest.fail).items():
         if trigger.load(fix.id, module) is not None:
@@ -52,7 +52,7 @@ def test_a_draw_is_made_again_from_its_seed():
     assert max(first.said["lengths"]) == 9
 
 
-def test_rows_are_told_apart():
+def test_rows_are_distinguished():
     rows = [
         row(1, True),
         row(2, True, over=False),  # a difference within the tolerance is one all the same

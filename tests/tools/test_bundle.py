@@ -38,7 +38,7 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(bundle, tmp_path_factory):
-    """The result file of the bundle's own runner: no network, not this checkout, no cache but that of torch's bytecode."""
+    """The result file of the bundle's own runner: no network, not this checkout, no cache but torch's bytecode."""
     cache = tmp_path_factory.mktemp("cache")
     packages = Path("bytecode", *Path(torch.__file__).parents[1].parts[1:])
     (overlay.cache() / packages).mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def test_a_result_of_a_cpu_is_called_a_rehearsal(result):
     assert "Rehearsal" in page
 
 
-def test_the_page_is_what_the_results_say():
+def test_the_page_matches_the_results():
     assert parity.main(["--check"]) == 0
 
 

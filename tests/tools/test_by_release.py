@@ -71,7 +71,7 @@ def test_the_distilled_source_of_a_release_gives_the_answers_of_the_whole(kind):
     assert whole[1]
 
 
-def test_what_says_nothing_is_left_out():
+def test_messages_without_information_are_left_out():
     assert "A configuration" not in distilled("a.configuration_small", CONFIGURATION)
     assert "The base" not in distilled("a.configuration_small", CONFIGURATION)
     assert "self.hidden_size" not in distilled("a.configuration_small", CONFIGURATION)

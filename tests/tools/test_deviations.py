@@ -169,7 +169,7 @@ def test_an_error_of_stock_may_be_repaired_or_stay():
     assert judged(stock, stock, stock).result == judge.SAME
 
 
-def test_what_stands_in_place_of_a_declared_error_is_a_repair_even_of_a_class_of_ones_own():
+def test_a_result_in_place_of_a_declared_error_is_a_repair_even_with_an_own_class():
     stock, armed = Run({"model read": "NameError: name 'x' is not defined"}), Run(numbers(weight=1.0))
     assert judged(stock, None, armed, strict=True, errors=("NameError: name … is not defined",)).result != judge.HARM
     assert judged(stock, None, armed, strict=True, errors=("TypeError: …",)).result == judge.HARM
@@ -203,14 +203,14 @@ def test_a_program_of_the_users_alone_has_to_give_what_stock_gives():
     assert judged(stock, right, right).result == judge.REPAIRED
 
 
-def test_what_is_left_in_the_process_counts():
+def test_changes_left_in_the_process_count():
     right = Run(numbers(loss=1.0), state={"dtype": "float32"})
     assert judged(right, right, Run(right.values, state={"dtype": "bfloat16"})).result == judge.HARM
     assert judged(right, right, Run(right.values, state=right.state, stderr="UserWarning: new")).result == judge.HARM
     assert judged(right, right, Run(right.values, state=right.state, stderr="hotfix: applied")).result == judge.SAME
 
 
-def test_every_deviation_says_in_one_line_what_the_program_does():
+def test_every_deviation_describes_its_program_in_one_line():
     assert all(deviation.text and len(deviation.text) < 120 for deviation in DEVIATIONS.values())
 
 

@@ -41,7 +41,7 @@ def test_everything_at_the_top_has_a_row(folder):
     assert sorted(there - set(named())) == []
 
 
-def test_what_has_a_row_is_there():
+def test_every_row_resolves_to_an_object():
     assert [name for name in named() if not (ROOT / name).exists()] == []
     assert len(named()) == len(set(named()))
 

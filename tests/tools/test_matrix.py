@@ -140,7 +140,7 @@ def test_another_error_than_the_reported_one_is_a_failure(testbed, tmp_path):
     assert lacking(entry["reason"], "without hotfix", "AssertionError: same dtype", "'^ValueError'") == []
 
 
-def test_a_silent_bug_is_told_from_the_oracle(testbed, tmp_path):
+def test_the_oracle_reveals_a_silent_bug(testbed, tmp_path):
     testbed.results["4.41.0", False] = Result(tensors={"out": torch.tensor([1.0, 7.0])})
     entry = carried_out(testbed, tmp_path)["4.41.0"]
     assert entry["result"] == "repaired"
@@ -220,7 +220,7 @@ def test_a_neighbour_that_was_touched_is_a_failure(testbed, tmp_path):
 
 
 @pytest.mark.parametrize(("touched", "result"), [(1, "untouched"), (2, "failed")])
-def test_what_was_wrapped_in_another_module_is_not_of_the_neighbour(testbed, tmp_path, touched, result):
+def test_a_function_wrapped_in_another_module_is_not_the_neighbours(testbed, tmp_path, touched, result):
     testbed.touched = touched
     testbed.elsewhere = [{"fix": "rotary", "target": "package.other:turn", "verdict": "broken", "state": "applied"}]
     assert carried_out(testbed, tmp_path)["4.40.0"]["result"] == result
@@ -259,7 +259,7 @@ def test_a_neighbour_of_which_hotfix_says_something_else_is_a_failure(testbed, t
     assert lacking(entry["reason"], "[('unknown', 'skipped')]", "absent and skipped") == []
 
 
-def test_what_is_done_is_not_done_again_unless_the_fix_has_changed(testbed, tmp_path, monkeypatch):
+def test_finished_cells_do_not_run_again_unless_the_fix_has_changed(testbed, tmp_path, monkeypatch):
     carried_out(testbed, tmp_path)
     before, testbed.ran = testbed.ran, []
     carried_out(testbed, tmp_path)
@@ -303,7 +303,7 @@ def test_results_of_cells_that_are_gone_are_dropped(testbed, tmp_path):
     assert data["fixes"] == {"rotary": {KEY: {"4.40.0": {"result": "untouched", "with": {}}}}}
 
 
-def test_the_file_names_what_it_was_made_with(testbed, tmp_path):
+def test_the_file_names_the_versions_that_made_it(testbed, tmp_path):
     entries = carried_out(testbed, tmp_path)
     assert files.read(tmp_path / "matrix")["versions"]["python"] == "3"
     assert entries["4.40.0"]["with"] == {"flash_attn": "2.7"}
@@ -350,7 +350,7 @@ def test_shards_and_samples_are_the_same_on_every_machine():
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "1/0", "a/b", "1/2/3"])
-def test_what_is_no_shard_is_refused(shard):
+def test_an_invalid_shard_is_refused(shard):
     with pytest.raises(ValueError, match="is not a part such as 2/8"):
         matrix.shard_of([], shard)
 

@@ -72,7 +72,7 @@ def _releases() -> list[names.Release]:
     return releases
 
 
-def test_a_machine_decides_what_it_can() -> None:
+def test_the_rules_decide_clear_cases() -> None:
     decided = {f"{row.module}:{row.name}": row.decision for row in names.rows(_releases())}
     assert {name: (row.kind, row.value) for name, row in decided.items()} == {
         "transformers.trainer:Config": ("alias", "transformers.config:Config"),

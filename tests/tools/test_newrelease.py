@@ -100,7 +100,7 @@ def _second() -> Fix:
     return fix
 
 
-def test_it_says_what_has_moved(checkout, capsys):
+def test_it_reports_moved_results(checkout, capsys):
     checkout.fixes = (rotary_fix(),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0",)})
     assert checkout.add(RELEASES, "--no-cells") == 0
@@ -207,7 +207,7 @@ def every_cell_fails(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
     monkeypatch.setattr(matrix.Book, "enter", lambda self, cell, entry: enter(self, cell, {**entry, **failed}))
 
 
-def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checkout, ran):
+def test_fixes_that_a_release_touches_run_and_one_control_for_each_other_fix(checkout, ran):
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
     assert checkout.add({"4.42.0": RELEASES["4.42.0"]}) == 0
@@ -225,7 +225,7 @@ def test_what_a_release_touches_is_run_and_one_control_for_each_other_fix(checko
     assert ran == []
 
 
-def test_a_cell_that_is_not_good_is_said(checkout, ran, monkeypatch, capsys):
+def test_a_cell_with_a_bad_result_is_reported(checkout, ran, monkeypatch, capsys):
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
     every_cell_fails(monkeypatch, "why")
@@ -233,7 +233,7 @@ def test_a_cell_that_is_not_good_is_said(checkout, ran, monkeypatch, capsys):
     assert "rotary modeling_one:rotate 4.42.0: why" in capsys.readouterr().out
 
 
-def test_what_had_failed_is_tried_again_as_a_new_release_may_be_its_oracle(checkout, ran, monkeypatch):
+def test_failed_cells_run_again_because_a_new_release_may_be_their_oracle(checkout, ran, monkeypatch):
     checkout.fixes = (with_case(rotary_fix()),)
     checkout.sweep({name: RELEASES[name] for name in ("4.40.0", "4.41.0")})
     with monkeypatch.context() as failing:

@@ -29,7 +29,7 @@ def problems(raises):
 
 
 @pytest.mark.parametrize("raises", ["ValueError: `(mm_)?token_type_ids` is required", "is required as a model input"])
-def test_what_a_case_raises_is_a_pattern_as_everywhere(raises):
+def test_the_error_of_a_case_is_a_pattern_as_everywhere(raises):
     assert problems(raises) == []
 
 

@@ -23,7 +23,7 @@ UNKNOWN = "raises AttributeError: module transformers has no attribute Qwen3ForC
         ("differs by 2.0e-01", "raises ValueError: rope_parameters (check)", "refused"),
     ],
 )
-def test_the_word_of_a_cell_tells_what_was_found(before, after, word):
+def test_the_word_of_a_cell_describes_the_result(before, after, word):
     assert reading.verdict(before, after) == word
     assert word in reading.MEANING
 

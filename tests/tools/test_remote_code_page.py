@@ -59,7 +59,7 @@ def test_nothing_that_runs_stops_with_hotfix():
 
 def test_scan_code_told_every_name_that_is_gone_and_no_other():
     assert DATA["names"]
-    # Names that came later, code that needs sentencepiece, which is not installed, and a name removed before the first release.
+    # Names that came later, code that needs sentencepiece (not installed), and a name removed before the first release.
     no_news = (
         "gpt_oss",
         "modeling_qwen3",
@@ -72,7 +72,7 @@ def test_scan_code_told_every_name_that_is_gone_and_no_other():
         assert not [text for text in row["missed"] if not any(part in text for part in no_news)], name
 
 
-def test_what_is_recorded_names_no_place_of_a_machine():
+def test_the_recorded_data_contain_no_machine_paths():
     text = json.dumps(DATA)
     assert not [place for place in ("/tmp/", "/root/", "/home/", "site-packages") if place in text]
 
@@ -164,7 +164,7 @@ def is_by_table(thread):
     return tabled.FIXES.get(kind) == thread["repaired_by"]
 
 
-def test_what_repairs_a_thread_of_the_second_sample_is_on_as_it_says():
+def test_repairs_of_the_second_sample_are_on_as_recorded():
     for thread in THREADS["second"]:
         assert bool(thread["repaired_by"]) == bool(thread["how"]) == bool(thread["shown_by"]), thread["thread"]
         assert bool(thread["how"]) or not thread["since"], thread["thread"]

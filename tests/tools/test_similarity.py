@@ -62,7 +62,7 @@ def test_another_attribute_makes_a_difference():
     assert similarity.ALLOWED < similarity_of(ONE, RENAMED_ATTRIBUTE) < 1.0
 
 
-def test_what_cannot_be_more_similar_than_asked_is_not_compared(monkeypatch):
+def test_functions_that_cannot_reach_the_limit_are_not_compared(monkeypatch):
     monkeypatch.setattr(similarity, "SequenceMatcher", None)
     assert similarity.similarity(("Name",) * 9, ("Name",), 0.6) == 0.0, "the lengths differ"
     assert similarity.similarity(("Name",) * 9, ("Call",) * 9, 0.6) == 0.0, "the nodes differ"

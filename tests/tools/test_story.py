@@ -21,5 +21,5 @@ def test_the_picture_has_a_line_and_a_name_for_each_run():
 
 
 @pytest.mark.slow
-def test_the_picture_is_what_the_runs_give():
+def test_the_picture_matches_the_runs():
     assert story.main(["--check"]) == 0

@@ -80,7 +80,7 @@ def three(tmp_path: Path) -> dict[str, dict[str, str]]:
     return {"4.40.0": {}, "4.41.0": modeling("one", BROKEN), "4.42.0": modeling("one", FIXED)}
 
 
-def test_broken_fixed_and_absent_are_told_apart(tmp_path, three):
+def test_broken_fixed_and_absent_are_distinguished(tmp_path, three):
     fix = rotary_fix()
     releases = library(tmp_path, three)
     swept = sweep.sweep([fix], releases)
@@ -91,7 +91,7 @@ def test_broken_fixed_and_absent_are_told_apart(tmp_path, three):
     assert list(entry["fixed"].values()) == [["4.42.0 and later"]]
 
 
-def test_two_workers_find_what_one_finds(tmp_path, three):
+def test_two_workers_find_the_same_as_one(tmp_path, three):
     fix, releases = rotary_fix(), library(tmp_path, three)
     assert sweep.sweep([fix], releases, jobs=2) == sweep.sweep([fix], releases, jobs=1)
 
@@ -437,7 +437,7 @@ def test_runs_of_releases_are_written_and_read_back(numbers, written, specifier)
 
 
 @pytest.mark.parametrize("run", ["4.40.1", "4.42.0 - 4.41.0", "nonsense", ""])
-def test_what_is_no_run_of_examined_releases_is_refused(run):
+def test_a_range_outside_the_examined_releases_is_refused(run):
     with pytest.raises(ValueError, match="is not a run"):
         evidence.members([run], EXAMINED)
 
@@ -701,7 +701,7 @@ def test_releases_are_those_of_the_index_from_the_first_swept_one_on(monkeypatch
     assert wheels.published("transformers") == [Version("4.36.0"), Version("5.0.0")]
 
 
-def test_an_index_that_does_not_answer_is_said(monkeypatch):
+def test_an_index_that_does_not_answer_is_reported(monkeypatch):
     Pip(monkeypatch, "")
     with pytest.raises(wheels.CannotFetch, match="cannot list the releases of transformers"):
         wheels.published("transformers")
@@ -725,7 +725,7 @@ def test_a_withdrawn_release_is_left_out(monkeypatch, tmp_path):
     assert pip.asked == ["transformers==4.46.0"], "it is downloaded once"
 
 
-def test_a_failed_download_is_said_and_leaves_nothing(monkeypatch, tmp_path):
+def test_a_failed_download_is_reported_and_leaves_nothing(monkeypatch, tmp_path):
     Pip(monkeypatch, said="no such release", wheel=False)
     with pytest.raises(wheels.CannotFetch, match=r"transformers 4\.36\.0 cannot be downloaded: no such release"):
         wheels.fetch("transformers", [Version("4.36.0")], tmp_path)

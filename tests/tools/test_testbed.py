@@ -431,7 +431,7 @@ def test_a_fork_and_a_fresh_interpreter_give_the_same():
 
 
 @testbed
-def test_of_several_targets_one_that_dies_or_hangs_is_told_from_the_others(tmp_path):
+def test_a_target_that_dies_or_hangs_is_distinguished_from_the_others(tmp_path):
     targets = [SimpleNamespace(module=str(tmp_path), qualname=name) for name in ("lives", "dies", "hangs", "never")]
     case = "tests.tools.test_testbed:case_in_its_own_way"
     run(case, hotfix=False, target=targets[0]).require()  # so that the time below is not that of the imports

@@ -20,7 +20,7 @@ def test_every_screen_of_the_page_fits():
     assert not re.search(r"/(?:root|home|tmp|work)/", text), "no folder of a machine"
 
 
-def test_what_does_not_fit_is_said():
+def test_code_that_does_not_fit_is_reported():
     assert transcripts.does_not_fit("x\n" * 39 + "x", 60) == []
     assert transcripts.does_not_fit("x\n" * 40 + "x", 60) == ["41 lines"]
     assert [lacking(text, "61 columns") for text in transcripts.does_not_fit("x" * 61, 60)] == [[]]

@@ -28,7 +28,7 @@ def test_there_is_a_workflow_for_each_occasion():
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
-def test_what_a_workflow_runs_are_sessions_that_exist(file):
+def test_workflows_run_only_sessions_that_exist(file):
     yaml = pytest.importorskip("yaml", reason="PyYAML is missing")
     jobs = yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"].values()
     commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]

@@ -106,7 +106,7 @@ def test_a_fix_may_trust_its_matcher_with_a_source_that_nobody_has_seen(lab: Lab
     check(judgement_of(fix, target, FIXED), Verdict.FIXED, DIGESTS[FIXED], "known to be good", source=DIGESTS[FIXED])
 
 
-def test_the_matcher_is_asked_of_the_target_that_is_judged(lab: Lab) -> None:
+def test_the_matcher_gets_the_judged_target(lab: Lab) -> None:
     fix, target = edited(lab, matcher_decides=True)
     asked = []
     object.__setattr__(fix, "is_broken", lambda *nodes, target: asked.append((len(nodes), nodes[0].name, target)))
@@ -127,7 +127,7 @@ def test_a_release_that_has_no_such_function(lab: Lab) -> None:
     check(judgement_of(fix, target, None), Verdict.ABSENT, "nothing", "not installed")
 
 
-def test_what_cannot_be_read_is_not_absent(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_source_is_not_absent(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     fix, target = edited(lab)
     file = lab.write("toys/toy.py", TOY)
     check(judgement_of(fix, target, None), Verdict.UNKNOWN, f"cannot be read ({file})")
@@ -270,7 +270,7 @@ RUNS = {
         ("40.0", None, "b2"),
     ],
 )
-def test_what_the_sweep_says_of_a_release(lab: Lab, release: str, fixed: Optional[str], broken: Optional[str]) -> None:
+def test_the_sweep_reports_a_release(lab: Lab, release: str, fixed: Optional[str], broken: Optional[str]) -> None:
     module = "toys.deep.toy"
     fix = written(lab, "a-bug", {f"{module}:scale": RUNS})
     fix.edits(f"{module}:scale", old="x + factor", new="x * factor")
@@ -288,7 +288,7 @@ def test_what_the_sweep_says_of_a_release(lab: Lab, release: str, fixed: Optiona
     assert verdict.judge_broken_from_sweep(fix, target) == bad
 
 
-def test_what_the_sweep_says_of_a_name_and_of_a_bug_that_needs_more(lab: Lab) -> None:
+def test_the_sweep_reports_a_name_and_a_bug_with_requirements(lab: Lab) -> None:
     known = {"toys.toy:absent": {"broken": {MISSING: ["1.0"]}}}
     lacks = Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.toy.", MISSING)
     needing = Judgement(Verdict.UNAFFECTED, "The bug needs theirs <2; theirs is not installed.", MISSING)
@@ -346,7 +346,7 @@ def test_evidence_is_read_in_utf8_whatever_the_machine_speaks(lab: Lab) -> None:
     assert verdict.evidence(lab.folder / "a-bug.json") == {"m:ƒ": {"b1": Verdict.BROKEN}}
 
 
-def test_what_is_installed_is_judged_without_importing_it(lab: Lab) -> None:
+def test_installed_packages_are_judged_without_importing_them(lab: Lab) -> None:
     fix, target = edited(lab)
     lab.write("toys/toy.py", TOY)
     memo.forget()

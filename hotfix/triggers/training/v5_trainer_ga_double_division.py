@@ -19,7 +19,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes("transformers.trainer:Trainer.training_step")
 def divides_twice(call: Call) -> bool:
-    """The loss that Accelerate divides has been divided before: by the Trainer, or by a model that does not ignore the number."""
+    """Accelerate divides a loss again that the Trainer, or a model that uses the number, has divided."""
     trainer = call.owner
     if is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps <= 1:
         return False

@@ -202,7 +202,7 @@ def test_there_are_as_many_as_were_promised():
     assert len(further_up) >= 10
 
 
-def test_what_was_received_is_known_with_the_place_that_asked_first(world, monkeypatch):
+def test_received_names_are_recorded_with_the_first_place_that_used_them(world, monkeypatch):
     names = []
     monkeypatch.setattr(asked, "_listeners", [lambda: names.append(asked.received())])
     kept = {}

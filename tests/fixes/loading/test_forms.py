@@ -131,7 +131,7 @@ def test_phi3_takes_three_fields_and_the_first_length_beside_them():
     assert converted["original_max_position_embeddings"] == 64
 
 
-def test_text_of_qwen_stands_among_the_keys_of_the_whole():
+def test_text_keys_of_qwen_are_among_those_of_the_whole():
     text = {**_flat("qwen2_vl_text", mrope_section=[1, 2]), "hidden_size": 5, "bos_token_id": 8}
     converted, findings = _read({"model_type": "qwen2_vl", "bos_token_id": 7, "text_config": text})
     scaling = {"rope_type": "default", "mrope_section": [1, 2]}
@@ -157,7 +157,7 @@ def test_text_of_qwen_stands_among_the_keys_of_the_whole():
         ({"model_type": "llama", "rope_parameters": [1]}, "rope_parameters"),
     ],
 )
-def test_what_the_release_cannot_compute_is_named(config, key):
+def test_settings_that_the_release_cannot_compute_are_named(config, key):
     _, findings = _read(config)
     assert (key, "unreadable") in findings
 
@@ -172,7 +172,7 @@ def test_what_the_release_cannot_compute_is_named(config, key):
         {},
     ],
 )
-def test_what_is_understood_or_of_no_class_stays(config):
+def test_keys_that_are_understood_or_have_no_class_stay(config):
     assert _read(config) == (config, [])
 
 
@@ -196,7 +196,7 @@ def test_a_base_that_a_tower_has_anyway_is_nothing_to_say():
     assert _read(config) == ({"model_type": "tower"}, [])
 
 
-def test_dtype_gets_its_old_name_unless_it_stands_there():
+def test_dtype_gets_its_old_name_unless_present():
     assert _read({"model_type": "llama", "dtype": "bfloat16"}) == (
         {"model_type": "llama", "torch_dtype": "bfloat16"},
         [("dtype", "translated")],
@@ -218,7 +218,7 @@ def test_a_release_that_knows_the_key_reads_it_itself():
     assert forms.configuration(config, release) == (config, [])
 
 
-def test_what_is_given_twice_is_taken_as_the_writers_take_it():
+def test_repeated_keys_are_read_like_the_writers_read_them():
     config = {**_flat("llama"), "rope_theta": 1234.0}
     assert _read(config)[0]["rope_theta"] == 5e5
     scaled = {**_flat("llama"), "rope_theta": 1234.0, "rope_scaling": {"type": "linear", "factor": 2.0}}
@@ -267,7 +267,7 @@ WRITTEN_BY_5X = {"backend": "tokenizers", "bos_token": "<s>", "eos_token": {"con
     ("single", "wanted"),
     [(("A",), (False, False)), (("<s>", "A"), (True, False)), (("<s>", "A", "</s>"), (True, True))],
 )
-def test_what_stands_around_a_text_is_read_off_the_template(single, wanted):
+def test_tokens_around_a_text_come_from_the_template(single, wanted):
     converted, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, _template(*single))
     assert (converted["add_bos_token"], converted["add_eos_token"]) == wanted
 

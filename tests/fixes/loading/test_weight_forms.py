@@ -48,5 +48,5 @@ def test_a_prefix_too_many_does_no_harm():
         },
     ],
 )
-def test_what_is_known_unknown_or_there_twice_stays(names):
+def test_known_unknown_and_repeated_keys_stay(names):
     assert renamed(names, OLD) == {}

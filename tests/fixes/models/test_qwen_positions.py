@@ -62,7 +62,7 @@ def off(got, expected):
 @pytest.mark.parametrize(
     ("model", "release"), [("qwen2_5_vl", "4.54.0"), ("qwen3_vl", "5.2.0"), slow("qwen2_5_omni", "4.56.2")]
 )
-def test_an_image_is_seen_and_sees_what_stands_before(model, release):
+def test_an_image_attends_to_the_tokens_before_it(model, release):
     target = target_of(qwen2vl_text_position_ids_from_mrope.FIX, model)
     stock, repaired = before_and_after("masked", release, target, "2.7.4.post1")
     first = ", image first"

@@ -98,7 +98,7 @@ def test_revert_in_the_middle_of_a_program_brings_the_check_back():
 @pytest.mark.parametrize(
     "release", ["4.44.2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("4.53.3", "5.23.0"))]
 )
-def test_what_never_had_the_check_is_untouched_by_identity(release):
+def test_functions_that_never_had_the_check_are_untouched_by_identity(release):
     """Qwen2 from 4.42.0 to 4.48.3, and both here from 4.53.0 on; Mistral in 4.44.2 is broken, and alone changed."""
     mistral = "transformers.models.mistral.modeling_mistral:MistralModel._update_causal_mask"
     shown, _ = shown_by(

@@ -78,7 +78,7 @@ except AttributeError:
 
 
 @pytest.mark.testbed
-def test_what_remote_code_asks_for_is_there_for_it_alone_and_goes() -> None:
+def test_names_of_remote_code_are_restored_for_it_alone_and_reverted() -> None:
     everything = {"HOTFIX_OPTIN": "removed-names"}
     result = run_script("-c", [THERE + GONE], transformers="5.3.0", flash_attn=None, env=everything)
     assert result.require().stdout == "gone\n"

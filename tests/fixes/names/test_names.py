@@ -189,13 +189,13 @@ def test_they_are_found_and_go_away() -> None:
 
 
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
-def test_whoever_says_how_long_a_summary_may_be_is_obeyed(release: str) -> None:
+def test_the_callers_length_limit_of_a_summary_holds(release: str) -> None:
     optin = {"HOTFIX_OPTIN": "pipelines-removed"}
     result = run_script("-c", [SUMMARIES], transformers=release, flash_attn=None, env=optin)
     assert result.require().stdout == "gone\n"
 
 
-def test_what_is_no_question_is_said_in_one_line() -> None:
+def test_invalid_questions_give_a_one_line_error() -> None:
     result = run_script(
         "-c", [QUESTIONS], transformers="5.23.0", flash_attn=None, env={"HOTFIX_OPTIN": "pipelines-removed"}
     )

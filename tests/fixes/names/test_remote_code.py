@@ -46,7 +46,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("release", [*DEFAULT, *(pytest.param(version, marks=pytest.mark.slow) for version in SLOW)])
 @pytest.mark.shares("remote code")
-def test_remote_code_gives_what_it_gave(release: str, oracle: dict[str, Any], tmp_path: Path) -> None:
+def test_remote_code_gives_the_same_results_as_before(release: str, oracle: dict[str, Any], tmp_path: Path) -> None:
     outcomes = run(release, tmp_path, armed=True)
     assert {name: value for name, value in outcomes.items() if isinstance(value, str)} == {}
     assert outcomes.keys() == oracle.keys()

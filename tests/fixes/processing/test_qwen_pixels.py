@@ -131,7 +131,7 @@ def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(releas
         pytest.param("5.3.0", "slow", marks=pytest.mark.slow),
     ],
 )
-def test_what_4_48_has_saved_is_read_with_all_fixes_at_once(release, kind):
+def test_files_saved_by_4_48_load_with_all_fixes_at_once(release, kind):
     target = next(candidate for candidate in SAVED.targets if ("fast" in candidate.module) is (kind == "fast"))
     case = "hotfix.proofs.processing.qwen2vl_saved_size_pixels:case"
     tensors = run(case, transformers=release, flash_attn=None, extras=[TORCHVISION], target=target).require().tensors

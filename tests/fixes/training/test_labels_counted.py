@@ -66,7 +66,7 @@ def test_where_the_first_label_is_masked_nothing_changes():
         ("Linear", {}, 10),
     ],
 )
-def test_what_is_counted_is_what_the_loss_takes(monkeypatch, model, batch, expected):
+def test_the_count_of_labels_is_that_of_the_loss(monkeypatch, model, batch, expected):
     from hotfix.training import num_items_off_by_one
 
     library = library_with(model)

@@ -54,7 +54,7 @@ def takes(definition, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", TAKES)
-def test_the_table_is_what_the_wheel_says(release):
+def test_the_table_matches_the_wheel(release):
     there = wheels.cached("transformers", wheels.default_cache())
     if Version(release) not in there:
         pytest.skip(f"the wheel of transformers {release} is not in {wheels.default_cache()}")

@@ -108,7 +108,7 @@ def test_after_micro_batches_give_what_one_batch_gives(release):
 
 
 @pytest.mark.parametrize("release", ENDS)
-def test_who_repairs_what_and_that_it_says_so(release):
+def test_each_repair_names_its_target(release):
     result = ran(release)
     rows = [row for row in result.report["outcomes"] if row["target"] == TARGET and row["fix"] in BOTH]
     done = {row["fix"]: (row["verdict"], row["state"]) for row in rows}
@@ -126,7 +126,7 @@ def test_after_with_an_accelerate_of_another_day(accelerate):
         assert_equal_both_ways(result, kind)
 
 
-def test_what_the_launcher_has_accelerate_divide_is_left_as_it_is():
+def test_a_loss_that_accelerate_divides_for_the_launcher_is_unchanged():
     environment = {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS": "4"}
     stock, repaired = (ran("4.47.0", hotfix=hotfix, kinds=KINDS[:2], **environment).tensors for hotfix in (False, True))
     right = ran("4.47.0").tensors
@@ -139,7 +139,7 @@ def test_what_the_launcher_has_accelerate_divide_is_left_as_it_is():
 
 
 @pytest.mark.parametrize(("release", "divides"), [("4.46.1", True), ("4.47.0", False), ("4.47.1", True)])
-def test_what_deepspeed_divides_is_not_divided_before(release, divides):
+def test_a_loss_that_deepspeed_divides_is_not_divided_before(release, divides):
     result = run(
         f"{CASES}:under_an_engine", transformers=release, flash_attn=None, extras=["accelerate==1.1.1"]
     ).require()

@@ -52,7 +52,7 @@ def test_layers_of_gemma4_work_behind_hooks_by_themselves_and_with_arguments_of_
     assert differences(program, release, "gemma4-kv-share-no-cache") == []
 
 
-def test_what_layers_of_gemma4_share_passes_hooks():
+def test_states_shared_by_layers_of_gemma4_pass_hooks():
     fix = "gemma4-kv-share-no-cache"
     armed = run(
         f"{PROGRAMS}:hooks_without_a_cache", transformers="5.5.1", flash_attn=None, env={"HOTFIX_ONLY": fix}

@@ -138,7 +138,7 @@ def test_a_program_that_is_right_stays_as_it_is(program, release, accelerate, fi
     assert differences(stock, armed) == []
 
 
-def test_the_loss_of_a_model_is_asked_for_without_a_warning():
+def test_reading_the_loss_of_a_model_gives_no_warning():
     """The library's property warns of unknown models, and the release does not read it for these."""
     how = {"transformers": "4.57.6", "flash_attn": None, "extras": ["accelerate==1.15.0"]}
     stock = run(f"{MODELS}:own_classes", hotfix=False, **how).require()
@@ -183,7 +183,7 @@ def test_labels_that_have_yet_to_be_moved_are_moved(release):
     assert armed["contiguous"].equal(armed["moved by hand"])
 
 
-def test_what_the_program_has_allowed_stays_allowed():
+def test_globals_that_the_program_allowed_stay_allowed():
     """Harm 34."""
     program, fix = f"{MODELS}:allowed_before", "trainer-rng-state-torch26-no-safe-globals"
     stock, armed = both(program, "4.46.1", f"{fix},accelerator-dispatch-batches", "1.1.1")
@@ -191,7 +191,7 @@ def test_what_the_program_has_allowed_stays_allowed():
     assert bool(armed["allowed"])
 
 
-def test_what_is_read_needs_not_be_allowed():
+def test_reading_needs_no_permission():
     how = {"transformers": "4.46.1", "flash_attn": None, "extras": ["accelerate==1.1.1"]}
     fixes = {"HOTFIX_ONLY": "trainer-rng-state-torch26-no-safe-globals,accelerator-dispatch-batches"}
     some = SimpleNamespace(module="", qualname="some")

@@ -126,8 +126,8 @@ def under_an_engine(testbed, target):
     """`Trainer.training_step` over a substitute for DeepSpeed, whose engine divides in its own backward pass.
 
     Returns:
-        The loss that the engine gets and the one that is reported, for a loss of 8 in four micro-batches that is a mean; and whether
-        a model that accepts the number of labels gets it.
+        The loss that the engine gets and the reported one, for a mean loss of 8 in four micro-batches; and whether a
+        model that accepts the number of labels gets it.
     """
     import torch
     from accelerate.utils import DistributedType

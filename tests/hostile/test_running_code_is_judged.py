@@ -113,7 +113,7 @@ def test_a_workaround_that_is_no_function_is_not_corrected_a_second_time_either(
     assert toy.scale(5) == 10
 
 
-def test_what_decorators_in_the_source_have_put_there_is_no_strangers(lab: Lab) -> None:
+def test_decorators_in_the_source_do_not_count_as_foreign(lab: Lab) -> None:
     lab.write(
         "theirs/__init__.py",
         """
@@ -459,7 +459,7 @@ SEPARATORS = {"form feed": "\x0c", "vertical tab": "\x0b", "U+2028": "\u2028", "
 
 
 @pytest.mark.parametrize("name", SEPARATORS)
-def test_what_only_looks_like_a_line_end_moves_nothing(lab: Lab, name: str) -> None:
+def test_characters_that_look_like_line_ends_move_no_line(lab: Lab, name: str) -> None:
     text = f'NOTE = """one{SEPARATORS[name]}two"""  # {SEPARATORS[name] if name != "form feed" else ""}\n' + BROKEN
     toy = lab.module(text=text)
     assert (
@@ -500,7 +500,7 @@ def test_a_comment_at_column_zero_does_not_part_a_method_from_its_decorators() -
 
 
 @pytest.mark.parametrize("text", ["def f():\n    '\ud800'\n", "def f():\n    '\x00'\n"], ids=["surrogate", "null"])
-def test_what_python_cannot_read_is_not_found(text: str) -> None:
+def test_definitions_that_python_cannot_read_are_not_found(text: str) -> None:
     assert source.find(text, "f") is None
 
 

@@ -76,7 +76,7 @@ def test_an_index_that_cannot_be_read_is_named(world: World, text: str) -> None:
 QUIET = {"HOTFIX_LOG": "quiet"}
 
 
-def test_quiet_says_nothing_of_what_was_done_or_left_alone(world: World) -> None:
+def test_quiet_logs_no_repairs_and_no_skipped_functions(world: World) -> None:
     assert world.run(IMPORT, **QUIET).stderr == ""
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor * 1"))
     assert "looks broken" in world.run(IMPORT).stderr
@@ -84,7 +84,7 @@ def test_quiet_says_nothing_of_what_was_done_or_left_alone(world: World) -> None
 
 
 @pytest.mark.parametrize("rank", ["0", "5"])
-def test_a_record_that_cannot_be_written_is_said_even_if_quiet(world: World, rank: str) -> None:
+def test_a_record_that_cannot_be_written_is_reported_even_if_quiet(world: World, rank: str) -> None:
     done = world.run(IMPORT, HOTFIX_RECORD="/dev/null/records", RANK=rank, **QUIET)
     assert done.stdout == "10\n"
     [line] = done.stderr.splitlines()
@@ -92,7 +92,7 @@ def test_a_record_that_cannot_be_written_is_said_even_if_quiet(world: World, ran
 
 
 @pytest.mark.parametrize("rank", ["0", "5"])
-def test_a_repair_that_failed_is_said_even_if_quiet(world: World, rank: str) -> None:
+def test_a_failed_repair_is_reported_even_if_quiet(world: World, rank: str) -> None:
     world.write("toy_scale.py", (world.folder / "toy_scale.py").read_text().replace("(x, factor=2)", "(y)"))
     done = world.run(IMPORT, RANK=rank, **QUIET)
     assert done.stdout == "7\n"
@@ -100,7 +100,7 @@ def test_a_repair_that_failed_is_said_even_if_quiet(world: World, rank: str) -> 
     assert line.startswith("hotfix: toy-scale: Refused")
 
 
-def test_a_switch_that_matches_nothing_is_said_even_if_quiet(world: World) -> None:
+def test_a_switch_that_matches_nothing_is_reported_even_if_quiet(world: World) -> None:
     done = world.run(IMPORT, HOTFIX_ONLY="typo", **QUIET)
     assert done.stdout == "7\n"
     assert lacking(done.stderr, "hotfix: ", "HOTFIX_ONLY=typo: ") == []

@@ -31,7 +31,7 @@ class _Tower:
         return parameters
 
 
-def test_who_reads_it_gets_it_and_who_asks_does_not() -> None:
+def test_reading_the_attribute_returns_it_and_testing_for_it_does_not() -> None:
     tower = _Tower()
     assert tower.text_model is tower
     assert tower.text_model.config == "mine"
@@ -43,7 +43,7 @@ def test_who_reads_it_gets_it_and_who_asks_does_not() -> None:
         assert getattr(tower, "text_model", None) is None
 
 
-def test_what_is_put_in_its_place_is_there_for_everybody() -> None:
+def test_a_replacement_is_visible_everywhere() -> None:
     tower = _Tower()
     tower._modules["text_model"] = other = object()
     assert tower.text_model is other
