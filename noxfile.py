@@ -80,13 +80,13 @@ def run_tests(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Ruff, mypy, the contracts of the imports, and the English of the documentation."""
+    """Ruff, mypy, the contracts of the imports, and the English of documentation, docstrings and comments."""
     session.install("-e", ".[cli]", "--group", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("lint-imports", "--no-cache")
-    session.run("python", "-m", "tools.prose", "--check", "docs")
+    session.run("python", "-m", "tools.prose", "--check")
     for kind, files in SCHEMAS.items():
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *sorted(glob.glob(files)))
     actionlint(session)

@@ -50,8 +50,13 @@ if sys.argv[1:]:
     spec.loader.exec_module(numbered)
     canonical = source.canonical
     source.canonical = lambda tree: canonical(numbered.without_names(tree))
-    parsed = lambda function: ast.parse(textwrap.dedent(inspect.getsource(function)))
-    agreement.inspect = SimpleNamespace(getsource=lambda of: ast.dump(numbered.without_names(parsed(of))))
+
+    def without_names(function):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree.body[0].body = source.without_docstring(tree.body[0].body)
+        return ast.dump(numbered.without_names(tree))
+
+    agreement.inspect = SimpleNamespace(getsource=without_names)
 modules = evidence.discover(lambda problem: None, proofs=True)
 digests = {fix.id: matrix._digest_of(module) for module, fix in modules.items()}
 units = [agreement.Unit(fix, module, (), ()) for module, fix in modules.items() if fix.id in draws.load()]
