@@ -1,8 +1,8 @@
 """Checks the English of documentation, docstrings and comments against a few patterns that make text hard to read.
 
     python -m tools.prose             the rates of each pattern, and the files with the most matches
-    python -m tools.prose --check     exit with 1 if a rate is above its limit, a file has too many matches, or a variable
-                                      has a forbidden name
+    python -m tools.prose --check     exit with 1 if a rate is above its limit, a file has too many matches, or a
+                                      variable has a forbidden name
     python -m tools.prose PATH …      every match in these files and folders, with its line
 
 Each pattern in `PATTERNS` may match at most `LIMIT` times per 1,000 words of all files, and all patterns together as

@@ -197,7 +197,7 @@ def test_a_file_is_read_up_to_its_limit_and_only_if_it_is_one(tmp_path: Path) ->
     (tmp_path / "file").write_bytes(b"0123456789")
     os.mkfifo(tmp_path / "pipe")
     assert files.read_regular(tmp_path / "file", 10) == b"0123456789"
-    for name, limit, why in (("file", 9, "larger than 9"), ("pipe", 10, "no regular file")):
+    for name, limit, why in (("file", 9, "larger than 9"), ("pipe", 10, "not a regular file")):
         with pytest.raises(OSError, match=why):
             files.read_regular(tmp_path / name, limit)
 

@@ -17,21 +17,21 @@ from typing import Any
 Tensors = Mapping[str, Any]
 
 PARTS = ("attention", "loading", "models", "positions", "training", "processing")
-_NO_CONDITION = "no condition can be told"
+_NO_CONDITION = "there is no condition"
 CANNOT = {
     "gemma3-two-layouts-into-base": _NO_CONDITION,
     "generate-encoder-mask-dropped": "no draws are written yet; its proof compares padded rows with the rows alone",
     "mxfp4-swiglu-limit": _NO_CONDITION,
-    "torch-dtype-key-dtype-in-v4": "asked of files alone",
+    "torch-dtype-key-dtype-in-v4": "decided by files alone",
     "trainer-checkpoint-keys-not-converted": "the names in the checkpoint decide; its proof reads each form",
     "trainer-ddp-no-sync-inverted": "needs several ranks; counted over two of them in a test",
     "v5-add-bos-token-not-written": _NO_CONDITION,
     "v5-byte-level-tokenizer-overridden": _NO_CONDITION,
     "v5-config-without-tie-word-embeddings": _NO_CONDITION,
     "v5-dynamic-rope-not-reset": "repaired when a model is imported, so one process cannot compute both",
-    "v5-rope-parameters-ignored-by-v4": "asked of files alone",
+    "v5-rope-parameters-ignored-by-v4": "decided by files alone",
     "v5-t5-tied-keys-order": _NO_CONDITION,
-    "vlm-checkpoint-key-layout-new-to-old": "asked of files alone",
+    "vlm-checkpoint-key-layout-new-to-old": "decided by files alone",
 }
 """Fixes with a trigger that is not held against draws, and why."""
 
