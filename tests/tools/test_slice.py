@@ -1,8 +1,9 @@
 """The part of the matrix that runs with the tests: changed cells, three cells of each fix, and a sample.
 
 These cells run: those with a bad result, or a result of other code of the fix or case; and of each fix the first and
-the last broken release and the one after it, unless they have passed. After a change in a module that many fixes share
-these are many. Run `nox -s matrix` first then: it stores the results, can be interrupted, and unpacks each release once.
+the last broken release and the one after it, unless they have passed. After a change in a module that many fixes
+share these are many. Run `nox -s matrix` first then: it stores the results, can be interrupted, and unpacks each
+release once.
 
 Of the cells that have passed a sample runs. It is sampled by commit hash, so every cell has its turn in time, and the
 tests of one commit are the same everywhere. Its size does not grow with the number of fixes. Cells that never ran are
