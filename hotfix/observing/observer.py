@@ -88,7 +88,7 @@ class Observer:
         here = of_fix is None or not of_fix.conditions or of_fix.condition(name) is not None
         if not here:
             others = ", ".join(elsewhere or (of_fix.places if of_fix else ()))
-            return f"Not repaired; what comes of it is counted in {others}."
+            return f"Not repaired; its effects are counted in {others}."
         if target.way.adds_name:
             raise Refusal("a name that is missing has no calls")
         if target.converts and (of_fix is None or not of_fix.conditions):
@@ -181,7 +181,7 @@ class Observer:
 
     def _notified(self, counter: Counter, is_first: bool) -> None:
         if counter.problem:
-            where = f"{counter.fix}: on some calls of {counter.place} it cannot be told whether it strikes"
+            where = f"{counter.fix}: on some calls of {counter.place} it is not known whether it strikes"
             self._warn_once(f"{where} ({counter.problem})", "trigger", counter.fix, counter.place)
         self.on_strike()
 

@@ -111,7 +111,7 @@ def times(count: Counted) -> str:
     """How many calls of a function triggered a bug."""
     name = count.place.partition(":")[2]
     of = f"{count.struck:,} of {count.asked:,} calls"
-    sampled = f" that were asked about, of {count.calls:,}" if count.every > 1 else ""
+    sampled = f" that were examined, of {count.calls:,}" if count.every > 1 else ""
     return f"{of} of {name}{sampled}"
 
 

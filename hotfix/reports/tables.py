@@ -308,7 +308,7 @@ def _reason(speaker: Outcome, same: list[Outcome], outcomes: list[Outcome]) -> s
     if len(same) == 1 or len({outcome.reason for outcome in same}) == 1:
         return speaker.reason
     if speaker.verdict is Verdict.ABSENT and speaker.state is State.SKIPPED:
-        return f"None of its {len(outcomes)} targets is in what is installed."
+        return f"None of its {len(outcomes)} targets is installed."
     return f"{speaker.reason} The same holds for {len(same) - 1} more."
 
 
