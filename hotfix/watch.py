@@ -254,9 +254,7 @@ def _give_up(error: Exception) -> None:
         why = f"`import hotfix` gives {other}"
     if _has_guards(switches):
         # The watcher stays: a program may retry the import. Not ImportError: programs catch it and go on without.
-        raise RuntimeError(
-            f"hotfix can do nothing in this process ({why}); reinstall it, or unset its guards to run without it"
-        ) from error
+        raise RuntimeError(f"hotfix can do nothing in this process ({why})") from error
     disarm()
     try:
         sys.stderr.write(f"hotfix: does nothing in this process ({why})\n")
