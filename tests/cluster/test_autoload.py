@@ -108,7 +108,7 @@ def test_a_core_that_is_not_there_is_no_news(breakage, scratch):
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_the_interpreter_starts_whatever_the_core_raises(failure, scratch):
+def test_the_interpreter_starts_after_any_error_of_the_core(failure, scratch):
     (scratch.site_packages / "hotfix" / "watch.py").write_text(FAILURES[failure])
     done = scratch.run("-c", "print('here')")
     assert done.stdout == "here\n"

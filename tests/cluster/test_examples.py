@@ -59,7 +59,7 @@ def test_the_pins_of_the_image_can_be_scanned():
     assert scan["names_hotfix"] is True
 
 
-def test_the_kubernetes_job_is_what_its_schema_asks_for():
+def test_the_kubernetes_job_matches_its_schema():
     """Validated strictly: a key unknown to Kubernetes is refused, and so is a job without it."""
     yaml = pytest.importorskip("yaml", reason="PyYAML is missing")
     kubernetes = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is missing; `nox -s formats`")

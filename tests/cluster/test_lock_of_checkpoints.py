@@ -31,14 +31,14 @@ def differences(there, here, *folders):
     return [line for line in findings if SCALED in line or DROPPED in line or "no fix of" in line]
 
 
-def test_a_model_that_has_learned_with_a_bug_is_told_where_it_is_gone():
+def test_a_model_trained_with_a_bug_is_reported_on_a_release_without_it():
     wanted = [f"it may have learned with {SCALED}, which is not here (repaired)"]
     assert differences(report("4.52.3"), report("4.52.3", SCALED), "opt") == wanted
     wanted = [f"it may have learned with {SCALED}, which is not here (transformers 4.53.0 does not have it)"]
     assert differences(report("4.52.3"), report("4.53.0"), "opt") == wanted
 
 
-def test_a_model_that_has_learned_without_a_bug_is_told_where_it_is():
+def test_a_model_trained_without_a_bug_is_reported_on_a_release_with_it():
     wanted = [f"it has learned without {SCALED} (repaired), which is here (transformers 4.52.3, not repaired)"]
     assert differences(report("4.52.3", SCALED), report("4.52.3"), "opt") == wanted
     [line] = differences(report("4.51.3"), report("4.52.3"), "opt")
@@ -63,7 +63,7 @@ def test_functions_of_other_models_do_not_count_and_those_of_all_do():
     assert len(differences(report("4.48.0"), report("4.48.1"), "llama")) == 1
 
 
-def test_a_bug_that_needs_what_was_not_installed_was_not_there():
+def test_a_bug_whose_requirement_was_not_installed_was_absent():
     there, here = report("4.48.0"), report("4.49.0")
     locked = {"packages": dict(there.packages), "patches": []}
     assert not any("deepspeed" in line for line in lock.against(locked, here, ["llama"]))
@@ -144,7 +144,7 @@ train(OPTForCausalLM.from_pretrained(last), out / "f", check_checkpoint=True)
 
 
 @pytest.mark.testbed
-def test_the_callback_says_once_what_is_otherwise_than_where_the_checkpoint_was_trained(tmp_path):
+def test_the_callback_reports_once_the_differences_to_the_training(tmp_path):
     pytest.importorskip("torch")
     from tools.testbed.run import run_script
 

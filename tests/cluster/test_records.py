@@ -22,7 +22,7 @@ def read(folder):
     return sorted((json.loads(path.read_text()) for path in folder.glob("*.json")), key=lambda path: path["started"])
 
 
-def test_a_record_says_who_where_and_what(plain, tmp_path):
+def test_a_record_has_host_process_and_outcomes(plain, tmp_path):
     plain.run("-c", HOTFIXED + toy.SAY, env={"HOTFIX_RECORD": str(tmp_path)})
     (record,) = read(tmp_path)
     assert record["host"] == socket.gethostname()

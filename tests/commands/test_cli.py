@@ -77,7 +77,7 @@ def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
 
 
 @pytest.mark.testbed
-def test_status_shows_what_is_broken_and_counts_the_rest(folders):
+def test_status_shows_broken_fixes_and_counts_the_rest(folders):
     _, path = folders
     text = " ".join(hotfix("status", path=path).stdout.split())
     brief, whole = (rows(hotfix("status", *more, path=path).stdout) for more in ((), ("--all",)))

@@ -74,7 +74,7 @@ def test_a_path_must_be_absolute_and_a_working_directory_is_never_read(settings,
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_config_says_what_is_in_force_and_where_it_comes_from(settings, tmp_path):
+def test_config_lists_the_active_settings_and_their_origin(settings, tmp_path):
     variables = settings('skip = ["x*"]\nlog = "quiet"\n')
     (tmp_path / "pyproject.toml").write_text(IGNORE.format(ROTARY, "expires = 2020-01-01"))
     done = hotfix("config", "--json", env={**variables, "HOTFIX_LOG": "info"}, cwd=tmp_path).json
@@ -88,7 +88,7 @@ def test_config_says_what_is_in_force_and_where_it_comes_from(settings, tmp_path
     assert hotfix("config", env=settings("skp = 1\n")).status == 2
 
 
-def test_a_project_says_what_to_fail_on_and_what_to_ignore(tmp_path):
+def test_a_project_configures_failures_and_ignored_bugs(tmp_path):
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("transformers==4.49.0\nflash-attn==2.7.4.post1\n")
     project = tmp_path / "pyproject.toml"

@@ -67,7 +67,7 @@ def test_a_release_that_was_not_examined_is_found(tmp_path):
     assert "4.49.1.dev0" in text
 
 
-def test_the_release_to_move_to_is_named_for_what_is_not_repaired(tmp_path):
+def test_the_release_to_upgrade_to_is_named_for_unrepaired_bugs(tmp_path):
     release(tmp_path, "4.39.2")
     text = reported(findings("--quick", path=[tmp_path]), "known bugs", "note")
     ends = re.search(r"(\d+) that hotfix does not repair; .* transformers==([\d.]+) fixes \d+", text)

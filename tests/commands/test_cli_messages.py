@@ -229,7 +229,7 @@ def test_a_neighbour_is_named_where_the_traceback_goes_through_it(monkeypatch, c
     assert [match.bug.id for match in explain.answer_to(THROUGH_DIFFUSERS).elsewhere] == [neighbour]
 
 
-def test_every_known_bug_says_in_plain_words_what_it_does():
+def test_every_known_bug_has_a_title_in_plain_words():
     for bug in bugs.known().values():
         assert 15 < len(bug.title) < 125, bug.id
         assert bug.title != bug.id.replace("-", " "), f"{bug.id} has no title in titles.json"

@@ -114,7 +114,7 @@ def test_a_marker_is_judged_for_the_python_that_is_named(tmp_path):
     assert asked == ["transformers==4.49.0", "transformers==4.57.6"]
 
 
-def test_the_smallest_upgrade_ends_what_hotfix_does_not_repair(tmp_path):
+def test_the_smallest_upgrade_fixes_the_unrepaired_bugs(tmp_path):
     from packaging.version import Version
 
     from hotfix.commands import bugs
@@ -133,7 +133,7 @@ def test_the_smallest_upgrade_ends_what_hotfix_does_not_repair(tmp_path):
     assert all(any(bug.is_in(release) for bug in rest) for release in between)
 
 
-def test_fail_on_counts_what_stays(tmp_path):
+def test_fail_on_counts_the_remaining_bugs(tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("transformers==4.53.1\n")
     carried = {finding["kind"]: finding for finding in hotfix("scan", str(file), "--json").json["scans"][0]["findings"]}
@@ -410,7 +410,7 @@ def test_the_upgrade_comes_in_steps(tmp_path):
     assert f"transformers=={steps[0]['release']} fixes" in hotfix("scan", str(file)).text
 
 
-def test_sarif_has_what_a_code_host_needs(tmp_path):
+def test_sarif_has_all_fields_that_a_code_host_needs(tmp_path):
     (tmp_path / "pdm.lock").write_text(PROJECT["pdm.lock"][0])
     run = hotfix("scan", "pdm.lock", "--format", "sarif", cwd=tmp_path).json["runs"][0]
     rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}

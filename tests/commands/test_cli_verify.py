@@ -160,7 +160,7 @@ def verified(folder, *words):
     return done.json, {proof["target"].partition(":")[2]: proof for proof in done.json["proofs"]}
 
 
-def test_a_proof_is_what_happened_in_the_processes(tmp_path):
+def test_a_proof_reports_the_outcome_of_its_processes(tmp_path):
     """One that differs, one that stops raising, one that still raises, one without a bug."""
     toys(tmp_path, TOY)
     certificate, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))

@@ -58,7 +58,7 @@ def test_the_fix_for_an_argument_is_the_one_that_declares_its_error(argument, fi
     assert (bug and bug.id) == fix
 
 
-def test_a_rule_is_asked_for_the_releases_that_have_the_bug_and_for_builds_of_them():
+def test_a_rule_applies_to_the_releases_with_the_bug_and_to_builds_of_them():
     from hotfix.commands.checkpoints import checkpoint
 
     last = max(version for version in bugs.examined() if version < Version("5.0.0"))

@@ -243,7 +243,7 @@ def test_names_and_hints_leave_a_module_as_it_was_in_any_order(lab: Lab) -> None
         assert type(toy) is types.ModuleType
 
 
-def test_a_name_that_was_asked_for_is_added_plainly_listed_and_taken_away(lab: Lab) -> None:
+def test_a_requested_name_is_added_listed_and_removed(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     session = lab.session(missing_function(lab), optin=("a-name",))
     before = set(vars(toy))
@@ -306,7 +306,7 @@ def test_a_member_that_a_class_inherits_is_not_missing(lab: Lab) -> None:
     assert len(journal) == 0
 
 
-def test_a_lazy_package_has_the_name_and_imports_its_module_only_when_asked(lab: Lab) -> None:
+def test_a_lazy_package_has_the_name_and_imports_its_module_on_access(lab: Lab) -> None:
     lab.write("toys/__init__.py", LAZY)
     lab.write("toys/toy.py", LEAF)
     package = importlib.import_module("toys")
@@ -424,7 +424,7 @@ def test_a_source_that_cannot_be_parsed_lacks_nothing_that_is_known(lab: Lab, te
     assert fix.targets[0].module in judgement.reason
 
 
-def test_a_key_for_who_asks_is_taken_away_with_the_dictionary_that_asks(lab: Lab) -> None:
+def test_a_restored_key_is_removed_with_its_dictionary(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     table = toy.TABLE
     fix = lab.fix("a-name", kind="removed-api")
@@ -475,7 +475,7 @@ def test_a_getattr_for_unknown_names_is_added_plainly(lab: Lab) -> None:
     assert not hasattr(toy.Layer(), "anything")
 
 
-def test_a_companion_or_a_part_that_changes_a_running_program_waits_to_be_asked_for(lab: Lab) -> None:
+def test_a_part_that_changes_a_running_program_stays_opt_in(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     fix = lab.fix("a-name", kind="removed-api")
     fix.adds("toys.toy:absent")(absent)

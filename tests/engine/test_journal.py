@@ -131,7 +131,7 @@ def test_a_replacement_runs_in_their_module_under_the_name_of_the_function(lab: 
     assert function.__code__ is body
 
 
-def test_a_replacement_that_does_not_fit_is_refused_with_what_does_not(lab: Lab) -> None:
+def test_a_replacement_that_does_not_fit_is_refused_with_the_difference(lab: Lab) -> None:
     toy = lab.module(text=TEXT)
     other, needy = lab.fix("of-another-kind"), lab.fix("needy")
     other.replaces("toys.toy:scale")(lambda x, *, factor: x)
@@ -156,7 +156,7 @@ def times(x, factor=2):
     return x * factor
 
 
-def test_a_replacement_is_counted_together_with_what_counts_it(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_is_counted_together_with_its_counter(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix, counts = lab.module(text=TEXT), Journal(), lab.fix("a-replacement"), lab.fix("counts")
     seen: list[Any] = []
     vars(toy)["a_test"] = lambda *args: seen.append(args)
@@ -384,7 +384,7 @@ class Frozen(type):
         raise TypeError("frozen")
 
 
-def test_copies_are_rebound_and_what_cannot_be_reached_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_are_rebound_and_unreachable_references_are_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
     other = types.ModuleType("theirs")
     monkeypatch.setitem(sys.modules, "theirs", other)
@@ -619,7 +619,7 @@ class Layer:
 """
 
 
-def test_a_function_tells_first_what_it_was_called_with(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_reports_its_arguments_first(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, journal, fix = lab.module("kinds", KINDS), Journal(), lab.fix("counts")
     seen: list[Any] = []
     vars(toy)["a_test"] = lambda *args: seen.append(args)

@@ -50,7 +50,7 @@ def test_by_default_a_name_is_for_code_that_would_end_and_nothing_that_runs_chan
     assert names.run(PROBE).stdout == "False False\n"
 
 
-def test_a_group_that_is_asked_for_gives_names_to_all_and_changes_what_runs(names: World) -> None:
+def test_a_requested_group_restores_names_for_all_and_changes_running_code(names: World) -> None:
     for asked in ("names", "toy-names"):
         assert names.run(ASK, HOTFIX_OPTIN=asked).stdout == "gone 10\n"
         assert names.run(PROBE, HOTFIX_OPTIN=asked).stdout == "True True\n"
@@ -101,7 +101,7 @@ kept.close()
     assert "Error" not in done.stderr
 
 
-def test_the_report_and_the_record_have_the_place_that_asked(names: World, tmp_path) -> None:
+def test_the_report_and_the_record_have_the_place_of_the_lookup(names: World, tmp_path) -> None:
     report = "import hotfix\nreport = hotfix.report()\nprint(report.to_json() if ASKED else report)\n"
     done = names.run(f"{ASK}ASKED = True\n{report}", HOTFIX_RECORD=str(tmp_path / "records"))
     received = {"transformers.toy:gone": {"fix": "toy-names", "place": "script.py:6"}}
@@ -116,7 +116,7 @@ def test_the_report_and_the_record_have_the_place_that_asked(names: World, tmp_p
     assert "was restored" not in text
 
 
-def test_an_error_that_a_program_handles_says_what_gives_it_the_name(names: World) -> None:
+def test_a_handled_error_names_the_option_that_restores_the_name(names: World) -> None:
     handled = f"""
 {RUN}
 try:

@@ -316,7 +316,7 @@ def test_a_trigger_that_cannot_be_loaded_leaves_the_calls_counted(world):
     assert done.returncode == 0
 
 
-def test_a_trigger_may_be_asked_on_every_nth_call(world):
+def test_a_trigger_may_judge_every_nth_call(world):
     plant(world, targets=["raises"], more=", every=10")
     code = "from transformers import kinds\nfor _ in range(25):\n    try: kinds.raises(2)\n    except ValueError: pass"
     counted, _, rows, done = seen(world, code)
@@ -333,7 +333,7 @@ def test_the_arguments_are_those_of_the_call_with_defaults(world):
     assert done.stdout == "transformers.kinds:plain None {'x': 1, 'y': 4, 'z': 3, 'rest': (5,), 'a': 6}\n"
 
 
-def test_the_owner_is_what_a_method_is_called_on(world):
+def test_the_owner_is_the_object_of_a_method_call(world):
     body = "print(type(call.owner).__name__, call.get('x')); return False"
     plant(world, body=body, targets=["Layer.forward", "Layer.build", "Layer.halve", "Layer.double"])
     code = "layer = kinds.Layer(); layer.forward(1), layer.build(2), layer.halve(3), layer.double"
@@ -405,7 +405,7 @@ def test_repaired_calls_are_counted_on_request(world):
     assert (counted, states["Layer.halve"][0]) == ({}, "applied")
 
 
-def test_calls_of_what_is_replaced_are_counted_on_request(world):
+def test_calls_of_replaced_functions_are_counted_on_request(world):
     world.write("transformers/kinds.py", KINDS)
     change = """@FIX.replaces(("transformers.kinds:Layer.halve", "==1.0"))
 def halve(x):

@@ -115,7 +115,7 @@ def test_an_edit_that_does_not_match_as_often_as_declared_touches_nothing(world:
     assert lacking(done.stderr, "matches 1 times", f"not {count[-1]}") == []
 
 
-def test_an_edit_is_refused_where_the_file_is_no_longer_what_runs(world: World) -> None:
+def test_an_edit_is_refused_if_the_file_no_longer_matches_the_running_code(world: World) -> None:
     plant_edit(world)
     code = """
     import transformers.toy as toy, pathlib

@@ -23,7 +23,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("variable", "value", "allowed"), UNREADABLE)
-def test_a_value_that_cannot_be_read_is_named_with_what_is_allowed(variable: str, value: str, allowed: str) -> None:
+def test_an_unreadable_value_is_named_with_the_allowed_ones(variable: str, value: str, allowed: str) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.from_environment({variable: value})
     message = str(caught.value)
@@ -75,7 +75,7 @@ def test_switches_choose_fixes(world: World, switch: dict[str, str], printed: st
     assert world.run(IMPORT, **switch).stdout == printed
 
 
-def test_an_opt_in_fix_is_off_until_it_is_asked_for_by_id_or_group(world: World) -> None:
+def test_an_opt_in_fix_is_off_until_its_id_or_group_is_requested(world: World) -> None:
     world.plant(
         "toy-scale",
         FIX.replace('kind="silent"', 'kind="silent", optin=True, group="toys"'),

@@ -205,7 +205,7 @@ def test_a_wrapper_that_says_that_it_wraps_itself_ends_somewhere() -> None:
     assert live.place_of(3) == "builtins.int"
 
 
-def test_decorators_are_found_without_what_they_decorate() -> None:
+def test_decorators_are_found_without_the_decorated_function() -> None:
     text = """
 import functools
 

@@ -259,7 +259,7 @@ def test_a_name_that_occurs_nowhere_needs_no_parsing(monkeypatch: pytest.MonkeyP
     assert parsed
 
 
-def test_a_lazy_package_has_what_it_names_or_what_its_modules_export() -> None:
+def test_a_lazy_package_has_its_declared_names_and_the_exports_of_its_modules() -> None:
     package = "structure = {'taken': 1}\nmodules = _LazyModule(define_import_structure(here), structure)\n"
     assert source.has_name(package, "taken")
     assert not source.has_name(package, "exported")
@@ -285,7 +285,7 @@ OUTLINES = {
 
 
 @pytest.mark.parametrize("name", OUTLINES)
-def test_the_outline_binds_and_imports_what_the_whole_does(name: str) -> None:
+def test_the_outline_binds_and_imports_the_same_as_the_whole(name: str) -> None:
     text = OUTLINES[name]
     whole = source.parse(text)
     imports = [node for node in source._statements(whole) if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -293,7 +293,7 @@ def test_the_outline_binds_and_imports_what_the_whole_does(name: str) -> None:
     assert [ast.dump(node) for node in source.imports(text)] == [ast.dump(node) for node in imports]
 
 
-def test_the_outline_is_without_what_functions_are_made_of() -> None:
+def test_the_outline_has_no_function_bodies() -> None:
     returned = [node for node in ast.walk(source.outline(SAMPLE)) if isinstance(node, ast.Return)]
     assert [ast.unparse(node) for node in returned] == ["return match"]  # below try
 

@@ -100,7 +100,7 @@ spec.loader.exec_module(importlib.util.module_from_spec(spec))
 """
 
 
-def test_a_package_that_is_executed_again_past_all_finders_keeps_what_it_was_given(world: World) -> None:
+def test_a_package_executed_again_past_all_finders_keeps_its_names(world: World) -> None:
     world.write("transformers/__init__.py", PUTS_ITSELF)
     world.write("transformers/processing_utils.py", EXECUTES_IT)
     world.plant("a-name", GIVES_A_NAME, {"transformers:gone": "==1.0"}, {})
@@ -184,7 +184,7 @@ def test_a_handle_reverts_on_the_way_out_also_after_an_exception(world: World) -
     assert world.run(code).stdout.splitlines() == ["10 ('toy-scale',)", "7 True"]
 
 
-def test_a_handle_takes_out_only_what_it_has_added(world: World) -> None:
+def test_a_handle_reverts_only_its_own_fixes(world: World) -> None:
     code = """
     import hotfix.auto, hotfix
     import transformers.toy as toy

@@ -35,7 +35,7 @@ print([
     ],
     ids=["hotfix first", "transformers first", "after find_spec"],
 )
-def test_the_target_is_repaired_whatever_the_order(program: str) -> None:
+def test_the_target_is_repaired_in_any_order(program: str) -> None:
     result = run_script("-c", [(program + "\n" + SAYS).replace("{module}", MODELING)])
     assert result.require().stdout == "[('broken', 'applied', False)]\n"
 

@@ -136,7 +136,7 @@ def test_files_that_are_too_large_are_named_and_not_judged(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "tokenizer.json", "model.safetensors"])
 @pytest.mark.parametrize("kind", ["out", "pipe", "device", "circle", "inside"])
-def test_links_that_lead_out_and_what_is_no_file_are_not_read(kind, name, tmp_path, capsys):
+def test_links_that_lead_out_and_special_files_are_not_read(kind, name, tmp_path, capsys):
     secret, folder = tmp_path / "secret", tmp_path / "checkpoint"
     folder.mkdir()
     with_header(folder, json.dumps({"__metadata__": {"format": "pt"}, "a": GOOD}).encode())

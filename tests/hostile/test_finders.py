@@ -62,7 +62,7 @@ def test_modules_loaded_ahead_by_a_finder_are_repaired_by_the_next_look(world: W
     assert "(late)" in done.stderr
 
 
-def test_a_record_says_what_was_loaded_past_hotfix_and_never_looked_at(world: World) -> None:
+def test_a_record_lists_modules_loaded_past_hotfix(world: World) -> None:
     code = "import json, pathlib, atexit\n@atexit.register\ndef show():\n"
     code += "    (one,) = [json.loads(file.read_text()) for file in pathlib.Path('records').glob('*.json')]\n"
     code += "    print(one['ended'], any('toy-scale' in patch for patch in one['patches']))\n"
@@ -71,7 +71,7 @@ def test_a_record_says_what_was_loaded_past_hotfix_and_never_looked_at(world: Wo
 
 
 @pytest.mark.parametrize("switch", INSISTENT, ids=str)
-def test_a_program_that_insists_is_stopped_by_what_cannot_be_repaired_late(world: World, switch) -> None:
+def test_a_strict_program_stops_at_a_late_repair_that_is_impossible(world: World, switch) -> None:
     unrepairable(world)
     for look in ("hotfix.report()", "hotfix.digest()"):
         code = PAST + f"import hotfix\nfor _ in range(2):\n    try:\n        {look}\n    except hotfix.HotfixError:\n"
@@ -105,7 +105,7 @@ def test_a_module_that_is_being_executed_is_repaired_as_soon_as_it_is_looked_at(
 
 
 @pytest.mark.parametrize("switch", INSISTENT, ids=str)
-def test_a_module_that_was_being_executed_and_cannot_be_repaired_stops_who_insists(world: World, switch) -> None:
+def test_a_partly_executed_module_that_cannot_be_repaired_stops_a_strict_job(world: World, switch) -> None:
     unrepairable(world)
     world.write("transformers/toy.py", "import arming\n" + TOY)
     world.write("arming.py", "import hotfix\nhandle = hotfix.apply()\n")

@@ -154,7 +154,7 @@ def test_one_that_insists_is_content_with_a_repair_and_with_good_source(world: W
     assert world.run(IMPORT, HOTFIX_REQUIRE="toy-scale!", HOTFIX_STRICT="1").stdout == "10\n"
 
 
-def test_one_that_insists_on_what_is_switched_off_or_does_not_exist_stops(world: World) -> None:
+def test_requiring_a_disabled_or_unknown_fix_stops_the_job(world: World) -> None:
     for switches in ({"HOTFIX_REQUIRE": "toy-scale!", "HOTFIX_SKIP": "toy-scale"}, {"HOTFIX_REQUIRE": "toy-scal!"}):
         done = world.run(IMPORT, check=False, **switches)
         assert (done.returncode, done.stdout) == (1, "")

@@ -200,7 +200,7 @@ def test_a_forked_worker_does_not_end_well_either(world: World) -> None:
     assert world.run(code).stdout == "0\n"
 
 
-def test_the_record_says_of_what_nothing_is_known(world: World) -> None:
+def test_the_record_lists_unknown_functions(world: World) -> None:
     world.run("import hotfix.auto\n" + OWN + RUN, check=False, HOTFIX_STRICT="1", HOTFIX_RECORD="records")
     (file,) = (world.folder / "records").glob("*.json")
     (outcome,) = json.loads(file.read_text())["outcomes"]

@@ -145,7 +145,7 @@ def test_a_read_only_installation_works(site: Path, tmp_path: Path) -> None:
     assert done.stdout == "fixed\n", done.stderr
 
 
-def test_bytecode_of_an_older_installation_is_not_what_runs(site: Path, tmp_path: Path) -> None:
+def test_bytecode_of_an_older_installation_does_not_run(site: Path, tmp_path: Path) -> None:
     folder = copy(tmp_path / "installed")
     module = folder / "hotfix" / "_support" / "words.py"
     text = module.read_text()

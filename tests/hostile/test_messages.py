@@ -133,7 +133,7 @@ def test_handling_a_module_again_leaves_the_reason(world: World) -> None:
     assert lacking(done.stdout, "True 10\n", "body was replaced") == []
 
 
-def test_apply_takes_any_iterable_and_names_what_is_wrong_in_it(world: World) -> None:
+def test_apply_takes_any_iterable_and_names_the_invalid_elements(world: World) -> None:
     code = """
     import hotfix, transformers.toy as toy
     for argument in ("only", "skip"):

@@ -239,7 +239,7 @@ def _imports_hotfix(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return False
 
 
-def test_the_record_of_a_process_that_hotfix_has_left_names_what_was_restored(world: World) -> None:
+def test_the_record_of_a_process_without_hotfix_lists_the_restored_names(world: World) -> None:
     plant_names(world)
     code = "import sys\nimport hotfix.auto\nimport transformers\nfrom transformers import layers\n" + ASKED
     code += PURGES["purged"] + "ask()\n" + COPIES

@@ -268,7 +268,7 @@ def test_code_that_others_have_exchanged_since_is_left_to_them(lab: Lab) -> None
     assert lacking(outcome.reason, "code was changed", __file__) == []
 
 
-def test_the_journal_of_what_cannot_be_taken_out_outlives_a_revert(world: World) -> None:
+def test_the_journal_of_a_stranded_repair_outlives_a_revert(world: World) -> None:
     text = FIX.partition("@FIX.replaces")[0] + (
         '@FIX.wraps("transformers.toy:scale")\ndef around(original):\n'
         "    def wrapper(x, factor=2):\n        return original(x, factor) + 3\n    return wrapper\n"

@@ -352,9 +352,7 @@ def test_a_file_that_changes_before_its_module_is_wanted_is_read_and_repaired(wo
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_list_of_files_is_read_whatever_its_lines_end_in_and_wherever_the_file_stands(
-    lab: Lab, end: str, first: bool
-) -> None:
+def test_a_list_of_files_is_read_with_any_line_ends_and_at_any_place(lab: Lab, end: str, first: bool) -> None:
     file = lab.write("toys/toy.py", TOY)
     row = f"toys/toy.py,sha256=abc,{file.stat().st_size}"
     rows = [row, "toys/toy.pyi,sha256=def,1"] if first else ["toys/another/toys/toy.py,sha256=def,1", row]

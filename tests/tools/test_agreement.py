@@ -72,7 +72,7 @@ def test_rows_are_distinguished():
 
 
 @pytest.mark.testbed
-def test_a_trigger_agrees_with_what_is_computed():
+def test_a_trigger_agrees_with_the_computed_results():
     pytest.importorskip("torch")
     measured = agreement.measured(unit_of("opt-double-scaling"), number=24)
     assert measured["struck"] > 8

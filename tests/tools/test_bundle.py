@@ -178,7 +178,7 @@ def test_building_flash_attn_is_followed_to_its_failure(tmp_path):
     assert "failed: status" in waited.stdout
 
 
-def test_without_a_cuda_device_the_parity_tests_say_what_is_missing():
+def test_without_a_cuda_device_the_parity_tests_name_the_missing_device():
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
     from tests.tools import test_parity

@@ -78,7 +78,7 @@ def test_messages_without_information_are_left_out():
     assert "self.other" not in distilled("a.modeling_small", MODELING)
 
 
-def test_of_a_release_with_rope_parameters_only_what_is_asked_of_it_is_kept():
+def test_a_release_with_rope_parameters_keeps_only_the_needed_keys():
     assert "rope" not in distilled("a.configuration_small", CONFIGURATION, is_new=True)
     assert "class SmallConfig" in distilled("a.configuration_small", CONFIGURATION, is_new=True)
     assert distilled("a.modeling_small", MODELING, is_new=True) == ""

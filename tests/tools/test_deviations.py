@@ -157,7 +157,7 @@ def test_results_are_judged_one_by_one():
     assert judged(stock, right, Run(numbers(a=4.0, b=4.0))).result == judge.HARM
 
 
-def test_an_error_where_stock_runs_is_a_harm_whatever_the_reference_does():
+def test_an_error_where_stock_runs_is_a_harm():
     stock, refused = Run(numbers(loss=1.0)), Run(error=("TypeError", "no"))
     assert judged(stock, refused, refused).result == judge.HARM
 
@@ -197,7 +197,7 @@ def test_ways_that_agree_in_stock_have_to_agree_even_where_the_reference_is_wron
     assert judged(Run(agree), Run(differ), Run(differ)).result == judge.HARM
 
 
-def test_a_program_of_the_users_alone_has_to_give_what_stock_gives():
+def test_a_program_of_the_users_own_code_must_equal_stock():
     stock, right = Run({"given": "mine"}), Run({"given": "other"})
     assert judged(stock, right, right, strict=True).result == judge.HARM
     assert judged(stock, right, right).result == judge.REPAIRED

@@ -276,7 +276,7 @@ def test_a_failed_cell_is_tried_again(testbed, tmp_path):
     assert results(carried_out(testbed, tmp_path))["4.40.0"] == "untouched"
 
 
-def test_an_interruption_keeps_what_was_done(testbed, tmp_path):
+def test_an_interruption_keeps_finished_results(testbed, tmp_path):
     testbed.interrupt_at = 3
     with pytest.raises(SystemExit):
         carried_out(testbed, tmp_path)
@@ -395,7 +395,7 @@ def test_good_results_of_the_same_source_are_carried_over_to_the_text_of_today(t
     assert book.carry_over(every[2:3]) == 0
 
 
-def test_the_option_carries_over_what_was_chosen_and_runs_nothing(testbed, tmp_path, monkeypatch, capsys):
+def test_the_option_carries_over_the_chosen_results_and_runs_nothing(testbed, tmp_path, monkeypatch, capsys):
     carried_out(testbed, tmp_path)
     monkeypatch.setattr(evidence, "discover", lambda problem, proofs: {HOME: make_fix()})
     monkeypatch.setattr(matrix, "cells", functools.partial(matrix.cells, folder=evidence.FOLDER))
@@ -431,7 +431,7 @@ class Lazy(types.ModuleType):
         raise ModuleNotFoundError("No module named 'torchvision'")
 
 
-def test_a_lazy_package_in_a_module_is_not_asked_for_anything(monkeypatch):
+def test_a_lazy_package_in_a_module_is_not_queried(monkeypatch):
     module = types.ModuleType("a_module_with_a_lazy_package")
     vars(module).update(lazy=Lazy("lazy"), __spec__=ModuleSpec(module.__name__, Alias()))
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -72,7 +72,7 @@ RELEASES = {
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 5])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_cut_that_grows_release_by_release_is_what_one_sweep_finds(checkout, tmp_path, capsys, cut, at_once):
+def test_adding_releases_one_by_one_equals_one_sweep(checkout, tmp_path, capsys, cut, at_once):
     names = list(RELEASES)
     checkout.fixes = (rotary_fix(), _second())
     checkout.sweep({name: RELEASES[name] for name in names[:cut]})
@@ -248,7 +248,7 @@ def test_failed_cells_run_again_because_a_new_release_may_be_their_oracle(checko
 
 
 @pytest.mark.slow
-def test_the_last_release_but_one_and_the_last_make_what_is_committed(checkout, monkeypatch):
+def test_the_last_two_releases_give_the_committed_evidence(checkout, monkeypatch):
     """The committed evidence, cut before its last release, and that release from its wheel."""
     folder = files.FOLDER.parents[2] / "hotfix" / "versions" / "evidence"
     monkeypatch.undo()

@@ -34,11 +34,11 @@ OTHER = {**RAN, "other": "forward"}
         (RAN, OTHER, RAN, "**runs, and not with defaults**"),
     ],
 )
-def test_a_cell_says_what_happened(without, defaults, optin, said):
+def test_a_cell_reports_its_outcome(without, defaults, optin, said):
     assert remote_code.word({"without": without, "defaults": defaults, "removed-names": optin}) == said
 
 
-def test_the_page_says_what_the_data_say():
+def test_the_page_matches_the_data():
     text = (ROOT / "docs" / "remote-code.md").read_text(encoding="utf-8")
     assert text.count(remote_code.BEGIN) == text.count(remote_code.END) == 1
     assert text.partition(remote_code.BEGIN)[2].partition(remote_code.END)[0].strip() == remote_code.generated(DATA)
@@ -57,7 +57,7 @@ def test_nothing_that_runs_stops_with_hotfix():
             assert "not with" not in remote_code.word(modes), f"{name} on {release}"
 
 
-def test_scan_code_told_every_name_that_is_gone_and_no_other():
+def test_scan_code_reports_every_removed_name_and_no_other():
     assert DATA["names"]
     # Names that came later, code that needs sentencepiece (not installed), and a name removed before the first release.
     no_news = (
@@ -92,7 +92,7 @@ def counted(threads):
     return f"{total} In {helped} of them a change in transformers could have helped."
 
 
-def test_the_page_of_threads_says_what_the_data_of_the_first_sample_say():
+def test_the_page_of_threads_matches_the_data_of_the_first_sample():
     threads, page = THREADS["first"], page_of_threads()
     helped = [thread for thread in threads if thread["could_help"]]
     drawn = [bugs.known()[thread["repaired_by"]] for thread in helped if thread["repaired_by"]]
@@ -138,7 +138,7 @@ def row_of(threads):
     return f"| {len(threads)} | {helped} | {' | '.join(repaired(threads, ['']) + repaired(threads))} |"
 
 
-def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
+def test_the_page_of_threads_matches_the_data_of_the_second_sample():
     threads, page = THREADS["second"], page_of_threads()
     assert counted(threads) in page
     for words, is_one in KINDS.items():

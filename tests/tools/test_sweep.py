@@ -152,7 +152,7 @@ def test_a_copy_may_be_exempt_with_a_reason(tmp_path, three):
     assert problems(tmp_path, rotary_fix(exempt={f"{NAME.format('two')}:rotate": "It is never called."}), three) == []
 
 
-def test_a_pattern_spares_what_upstream_has_not_repaired_either(tmp_path, three):
+def test_a_pattern_leaves_code_that_upstream_has_not_repaired(tmp_path, three):
     fix = rotary_fix(exempt={"transformers.*": "It has no oracle."})
     for release in "4.41.0", "4.42.0":
         three[release].update(modeling("two", BROKEN))
@@ -162,7 +162,7 @@ def test_a_pattern_spares_what_upstream_has_not_repaired_either(tmp_path, three)
     assert f"forgotten copy {NAME.format('two')}:rotate in 4.41.0" in problem
 
 
-def test_sparing_what_is_no_copy_is_a_problem(tmp_path, three):
+def test_exempting_code_that_is_no_copy_is_a_problem(tmp_path, three):
     (problem,) = problems(tmp_path, rotary_fix(exempt={f"{NAME.format('two')}:rotate": "Gone."}), three)
     assert "no copy of" in problem
 
@@ -342,7 +342,7 @@ def quoted(): ...
 """
 
 
-def test_a_text_in_pieces_is_the_text_and_finds_what_the_whole_finds():
+def test_a_text_in_pieces_gives_the_same_matches_as_the_whole():
     text = sweep._Text(TRICKY.encode())
     assert "".join(piece.text for piece in text.pieces) == TRICKY
     assert text.pieces[1].text.startswith("@first\n# a comment\n@second(")

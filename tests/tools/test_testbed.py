@@ -184,7 +184,7 @@ def test_inputs_are_the_same_each_time_and_differ_by_seed():
     assert set(testbed.randint(5, 7, 50).tolist()) == {5, 6}
 
 
-def test_collect_detaches_and_names_what_is_no_tensor():
+def test_collect_detaches_tensors_and_names_other_values():
     weight = torch.ones(2, requires_grad=True)
     assert not collect({"a": weight * 2})["a"].requires_grad
     with pytest.raises(TypeError, match="'b' is int"):
@@ -372,7 +372,7 @@ print(sys.argv[1:], any("tests" in type(finder).__module__ for finder in sys.met
 
 
 @testbed
-def test_a_script_runs_with_flash_attention_and_is_told_the_truth_about_cuda(tmp_path):
+def test_a_script_runs_with_flash_attention_and_sees_that_cuda_is_missing(tmp_path):
     """5.1.0 caches the answer on its first use."""
     script = tmp_path / "user.py"
     script.write_text(SCRIPT)

@@ -168,7 +168,7 @@ def test_a_bug_that_needs_another_package(lab: Lab, needs: dict[str, str], lacki
     assert judgement_of(fix, target, FIXED).verdict is Verdict.FIXED
 
 
-def test_a_version_that_comes_before_a_release_counts_as_what_it_is(lab: Lab) -> None:
+def test_a_pre_release_keeps_its_own_version(lab: Lab) -> None:
     fix, target = edited(lab, needs={"toys": "<2"})
     lab.write("toys/__init__.py", '__version__ = "1.0rc1"\n')
     assert judgement_of(fix, target, BROKEN).verdict is Verdict.BROKEN
@@ -203,7 +203,7 @@ def test_a_name_that_is_missing(lab: Lab) -> None:
     assert judgement_of(fix, target, TOY) == Judgement(Verdict.UNAFFECTED, lacking, MISSING)
 
 
-def test_a_version_that_comes_before_a_release_lacks_what_the_release_lacks(lab: Lab) -> None:
+def test_a_pre_release_lacks_the_names_that_the_release_lacks(lab: Lab) -> None:
     lab.write("toys/__init__.py", '__version__ = "1.0.dev0"\n')
     fix, target = added(lab)
     assert judgement_of(fix, target, TOY).verdict is Verdict.BROKEN
@@ -299,7 +299,7 @@ def test_the_sweep_reports_a_name_and_a_bug_with_requirements(lab: Lab) -> None:
         assert verdict.judge_broken_from_sweep(fix, fix.targets[0]) == expected
 
 
-def test_the_sweep_says_nothing_of_what_is_not_installed_or_was_not_examined(lab: Lab) -> None:
+def test_the_sweep_skips_missing_and_unexamined_packages(lab: Lab) -> None:
     fix = written(lab, "a-bug", {"theirs.toy:scale": RUNS})
     fix.edits("theirs.toy:scale", "toys.toy:scale", old="x + factor", new="x * factor")
     memo.forget()
@@ -341,7 +341,7 @@ def test_a_file_that_is_no_evidence_is_named(lab: Lab, text: str, why: str) -> N
     assert said.endswith("Reinstall hotfix.")
 
 
-def test_evidence_is_read_in_utf8_whatever_the_machine_speaks(lab: Lab) -> None:
+def test_evidence_is_read_in_utf8_under_any_locale(lab: Lab) -> None:
     lab.folder.joinpath("a-bug.json").write_bytes('{"targets": {"m:ƒ": {"broken": {"b1": []}}}}'.encode())
     assert verdict.evidence(lab.folder / "a-bug.json") == {"m:ƒ": {"b1": Verdict.BROKEN}}
 

@@ -180,7 +180,7 @@ def world(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FALLBACKS)
-def test_a_program_that_does_without_a_name_prints_what_it_printed(world, name):
+def test_a_program_with_a_fallback_prints_the_same_as_before(world, name):
     said, error = world(FALLBACKS[name], restores=False)
     assert (bool(said), error) == (True, "")
     assert world(FALLBACKS[name], restores=True) == (said, "")

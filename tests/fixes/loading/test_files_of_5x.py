@@ -96,7 +96,7 @@ def test_scaling_that_is_computed_with_another_fix_is_no_error_where_that_is_in_
     )
 
 
-def test_the_cases_read_what_the_real_release_writes(written):
+def test_the_cases_read_files_of_the_real_release(written):
     settings = json.loads((written / "Llama 3.1" / "tokenizer_config.json").read_text())
     assert settings == _written.SETTINGS
     config = json.loads((written / "Llama 3.1" / "config.json").read_text())

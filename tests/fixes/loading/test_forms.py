@@ -118,7 +118,7 @@ def _flat(model_type: str, **parameters: Any) -> dict[str, Any]:
         (_flat("mistral", rope_type="axial"), {"rope_theta": 5e5}),
     ],
 )
-def test_rotary_embedding_stands_under_the_names_of_the_class(config, wanted):
+def test_rotary_embedding_has_the_names_of_the_class(config, wanted):
     converted, findings = _read(config)
     assert converted == {"model_type": config["model_type"], **wanted}
     assert {outcome for _, outcome in findings} == {"translated"}
@@ -205,7 +205,7 @@ def test_dtype_gets_its_old_name_unless_present():
     assert _read(both) == ({"model_type": "llama", "torch_dtype": "float16"}, [])
 
 
-def test_one_rule_leaves_what_is_of_the_others():
+def test_one_rule_leaves_the_keys_of_the_others():
     config = {**_flat("llama"), "dtype": "bfloat16"}
     converted, _ = _read(config, rules=frozenset({Rule.DTYPE}))
     assert converted["rope_parameters"] == config["rope_parameters"]

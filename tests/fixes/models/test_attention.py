@@ -84,7 +84,7 @@ def test_training_on_an_unpadded_batch_is_bitwise_the_fixed_release(release):
 
 
 @pytest.mark.parametrize("case", ["batches", "decoding"])
-def test_every_sample_of_every_unpadded_batch_is_what_eager_attention_gives(case):
+def test_every_sample_of_every_unpadded_batch_equals_eager_attention(case):
     got = dict(tensors(f"{CASES}.unpadded:{case}", "4.54.0"))
     expected = got.pop("eager")
     assert got

@@ -117,7 +117,7 @@ def test_a_video_has_the_temporal_positions_of_its_frame_rate(release, oracle):
 
 
 @pytest.mark.parametrize("release", ["5.3.0", slow("5.5.3")])
-def test_three_fixes_together_give_what_the_last_fixed_release_gives(release):
+def test_three_fixes_together_equal_the_last_fixed_release(release):
     stock, repaired = before_and_after("videos", release)
     right, _ = before_and_after("videos", "5.18.0")
     assert {name.partition(",")[0] for name in right} - {name.partition(",")[0] for name in stock} == {

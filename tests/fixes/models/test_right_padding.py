@@ -153,7 +153,7 @@ def test_a_right_padded_forward_raises_before(release):
 
 @pytest.mark.testbed
 @pytest.mark.parametrize("release", RELEASES)
-def test_after_it_is_what_the_release_gives_without_a_cache_bit_by_bit(release):
+def test_after_it_is_bitwise_the_result_without_a_cache(release):
     after, raised, result = patched(release)
     stock, _, _ = child(release, False, "flash without_cache", tuple(ENDS[release]))
     assert not raised

@@ -41,7 +41,7 @@ def table(release, hotfix):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_generate_with_right_padding_still_raises_and_says_what_to_do(release):
+def test_generate_with_right_padding_still_raises_and_names_the_remedy(release):
     errors, _ = table(release, True)
     refused = {way: error for way, error in errors.items() if way.startswith("right") and way not in LET_THROUGH}
     assert len(refused) == 7
@@ -54,7 +54,7 @@ def test_generate_with_right_padding_still_raises_and_says_what_to_do(release):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_generate_passes_what_is_not_padded_on_the_right_or_runs_another_attention(release):
+def test_generate_accepts_left_padding_and_other_attentions(release):
     errors, _ = table(release, True)
     passed = {way: error for way, error in errors.items() if not way.startswith("right") or way in LET_THROUGH}
     assert len(passed) == 12
@@ -73,7 +73,7 @@ def test_generate_with_left_padding_equals_one_by_one_decoding(release):
 @pytest.mark.parametrize(
     "release", [version if version == "4.49.0" else pytest.param(version, marks=pytest.mark.slow) for version in TABLES]
 )
-def test_generate_refuses_exactly_what_the_release_refused(release):
+def test_generate_refuses_the_same_batches_as_the_release(release):
     stock, hotfix = (
         {way for way, error in table(release, armed)[0].items() if error is not None} for armed in (False, True)
     )
@@ -90,7 +90,7 @@ def test_decoding_by_hand_from_a_right_padded_prefill_is_exact(release):
     assert len(set(alone.flatten().tolist())) > 4
 
 
-def test_one_warning_instead_of_the_error_if_asked_for():
+def test_one_warning_instead_of_the_error_on_request():
     environment = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "warn"}
     result = run("tests.fixes.models.padding.generation:twice", env=environment).require()
     assert set(result.tensors) == {"first", "second"}

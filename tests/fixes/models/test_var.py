@@ -398,7 +398,7 @@ def test_the_wrapper_is_a_plain_function_with_the_signature_of_the_original(fold
         assert (wrapper.__name__, wrapper.__module__) == (original.__name__, original.__module__)
 
 
-def test_the_wrapper_hands_on_what_it_need_not_cast(folder, both, monkeypatch):
+def test_the_wrapper_passes_on_arguments_that_need_no_cast(folder, both, monkeypatch):
     seen = []
 
     def original(query, key, value, attn_bias=None, p=0.0, scale=None, *, op=None):

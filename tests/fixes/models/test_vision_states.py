@@ -21,7 +21,7 @@ def ran(case, release="4.57.1", hotfix=True):
     return run(f"{CASES}:{case}", transformers=release, flash_attn=None, hotfix=hotfix, env=env).require().tensors
 
 
-def test_llava_onevision_projects_what_the_last_layer_of_siglip_gives():
+def test_llava_onevision_projects_the_output_of_siglips_last_layer():
     stock, repaired = (ran("features", hotfix=hotfix)["features"] for hotfix in (False, True))
     fixed = ran("features", "4.57.2", hotfix=False)["features"]
     assert repaired.equal(fixed)

@@ -29,7 +29,7 @@ def test_the_window_has_no_hole(release):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_without_hotfix_what_follows_the_window_is_wrong_after_a_short_prompt(release):
+def test_without_hotfix_tokens_past_the_window_are_wrong_after_a_short_prompt(release):
     for name, gap in ran(release, False).items():
         prompt = int(name.rpartition(" ")[2])
         right = (gap < 1e-5).tolist()

@@ -89,7 +89,7 @@ MASK_CUT = mask_cut.FIX.id
 
 
 @pytest.mark.parametrize(("release", "error"), [("4.36.0", "KeyError"), ("4.41.2", "ValueError")])
-def test_continued_tokens_are_bitwise_what_a_forward_without_a_cache_gives(release, error):
+def test_continued_tokens_are_bitwise_those_of_a_forward_without_a_cache(release, error):
     case = f"{CASES}:continued"
     before = run(case, transformers=release, hotfix=False)
     assert before.error is not None

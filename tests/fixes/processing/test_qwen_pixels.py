@@ -62,7 +62,7 @@ ONCE, CALLED = "default after a limit", "default after a limit in a call"
         pytest.param("5.17.0", {"slow": {ONCE, IN_A_CALL}, "pil": {ONCE, IN_A_CALL}}, marks=pytest.mark.slow),
     ],
 )
-def test_a_size_holds_for_what_it_was_given_to(release, expected):
+def test_a_size_holds_only_for_the_inputs_it_was_given_for(release, expected):
     stock, repaired = before_and_after("all_fixes", release, ", ".join(expected))
     assert {kind: wrong(stock, kind) for kind in expected} == expected
     assert {kind: wrong(repaired, kind) for kind in expected} == {kind: set() for kind in expected}
@@ -99,7 +99,7 @@ def test_fixes_of_one_function_are_taken_out_apart(qualname, fixes):
         pytest.param("4.47.1", "slow", "calls_with_one_fix", marks=pytest.mark.slow),
     ],
 )
-def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(release, kinds, case):
+def test_a_limit_in_a_call_of_a_processor_works_as_upstream(release, kinds, case):
     right, _ = before_and_after(case, "4.50.2", kinds)
     stock, repaired = before_and_after(case, release, kinds)
     models = {name.partition(":")[0] for name in repaired}

@@ -30,7 +30,7 @@ def ran(release, hotfix=True):
 
 
 @pytest.mark.parametrize("release", EVERY)
-def test_micro_batches_of_whole_texts_give_what_one_batch_gives(release):
+def test_micro_batches_of_whole_texts_equal_one_batch(release):
     tensors = ran(release).tensors
     accumulated = [name for name in tensors if ": accumulated " in name]
     assert len(accumulated) > 40
@@ -40,7 +40,7 @@ def test_micro_batches_of_whole_texts_give_what_one_batch_gives(release):
         assert (parts - other).abs().max().item() <= 1e-5 * largest, name
 
 
-def test_the_loss_is_the_mean_over_what_is_predicted():
+def test_the_loss_is_the_mean_over_predicted_labels():
     # 23 tokens in four texts: 19 of them are predicted. Before, the first ones are counted as well.
     before, after = (ran("4.52.4", hotfix).tensors["right: whole batch loss"].item() for hotfix in (False, True))
     assert before / after == pytest.approx(19 / 23, rel=1e-5)

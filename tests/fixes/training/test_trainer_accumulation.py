@@ -101,7 +101,7 @@ def test_before_the_numbers_are_multiples_of_the_right_ones(release, encoder, de
 
 
 @pytest.mark.parametrize("release", ENDS)
-def test_after_micro_batches_give_what_one_batch_gives(release):
+def test_after_it_micro_batches_equal_one_batch(release):
     result = ran(release)
     for kind in kinds_of(release):
         assert_equal_both_ways(result, kind)

@@ -40,7 +40,7 @@ def test_ranks_have_the_same_gradients_with_the_fix_only(micro_batches):
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
 @pytest.mark.parametrize("release", ["4.46.2", "4.46.3"])
-def test_two_ranks_with_two_micro_batches_each_give_what_one_batch_gives(release, kind):
+def test_two_ranks_with_two_micro_batches_each_equal_one_batch(release, kind):
     """With the encoder this needs trainer-ga-multiplied-loss too: both are in place."""
     result = ran("tests.fixes.training.trainer.cases:ranks_and_one_process", release)
     for rank in (0, 1):

@@ -108,7 +108,7 @@ ENGINES = [pytest.param(release, marks=() if release == "4.47.1" else pytest.mar
 
 
 @pytest.mark.parametrize("release", ENGINES)
-def test_deepspeed_divides_what_nobody_else_has_divided(release):
+def test_deepspeed_divides_a_loss_that_nobody_else_divided(release):
     case, beside = "hotfix.proofs.training.deepspeed_double_gas_scaling:case", ("1.1.1", "deepspeed==0.16.2")
     before, after = (testbed(case, release, *beside, hotfix=hotfix) for hotfix in (False, True))
     assert {name: float(value) for name, value in before.tensors.items()} == pytest.approx(ENGINE[release], rel=1e-5)

@@ -56,7 +56,7 @@ def assert_equal_both_ways(result, kind):
     "release",
     ["4.46.1", "4.46.2", pytest.param("4.49.0", marks=SLOW), pytest.param("4.50.3", marks=SLOW), "4.56.2"],
 )
-def test_two_replicas_give_what_one_batch_gives(release):
+def test_two_replicas_equal_one_batch(release):
     result = ran(release)
     for kind in KINDS:
         assert_equal_both_ways(result, kind)

@@ -35,7 +35,7 @@ def test_a_chat_goes_on_behind_its_cache(release):
     assert differences("chat_of_two_turns", release, "gemma3-mask-image-distance-heuristic") == []
 
 
-def test_a_mask_of_ones_own_gets_what_the_release_passes():
+def test_a_users_mask_function_gets_the_arguments_of_the_release():
     assert differences("mask_of_ones_own", "4.53.0", "gemma3-mask-image-distance-heuristic") == []
 
 

@@ -222,7 +222,7 @@ def test_a_checkpoint_that_is_read_as_it_should_be_is_read_once(release, acceler
     assert differences(stock, armed) == []
 
 
-def test_a_vision_language_model_is_resumed_from_what_an_armed_process_has_saved():
+def test_a_vision_language_model_resumes_from_a_checkpoint_of_an_armed_process():
     """Its checkpoint had the names of the Hub, which no Trainer of this release reads: the weights were reset."""
     stock, armed = both(f"{RESUMED}:whole_and_resumed", "4.52.3", "vlm-save-reverse-mapping", "1.7.0")
     assert differences(stock, armed) == []
