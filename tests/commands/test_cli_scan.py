@@ -211,7 +211,7 @@ BAD = {
     "broken.yml": (b"dependencies: [a, b\n", "not YAML"),
     "tagged.yml": (b"dependencies: !!python/object/apply:os.system ['touch owned']\n", "not YAML"),
     "empty.yml": (b"name: x\n", "no list named dependencies"),
-    "number.yml": (b"dependencies:\n - 1\n", "a dependency is no text"),
+    "number.yml": (b"dependencies:\n - 1\n", "a dependency is not a string"),
     "picture.png": (b"png", "unknown kind of file"),
 }  # fmt: skip
 
