@@ -569,8 +569,8 @@ def test_the_methods_that_a_dataclass_makes_are_not_missing_from_its_file(lab: L
     assert said.endswith(".")
     assert not said.endswith("..")
     gone = str(standing.rewritten(toy, "scale", TEXT.replace("def scale", "def other"), Journal()))
-    assert lacking(gone, "scale", toy.__file__) == []
-    assert "no nothing" in standing.rewritten(toy, "nothing", TEXT, Journal())
+    assert lacking(gone, "scale", str(toy.__file__)) == []
+    assert lacking(standing.rewritten(toy, "nothing", TEXT, Journal()), "no nothing") == []
 
 
 # -- counting ----------------------------------------------------------------------------------------------------------

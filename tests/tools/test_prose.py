@@ -68,8 +68,8 @@ def test_the_check_fails_if_old_sentences_are_put_back_into_a_file(name, tmp_pat
     page = tmp_path / Path(name).name
     text = (prose.ROOT / name).read_text(encoding="utf-8")
     page.write_text(text)
-    monkeypatch.setattr(prose, "tracked", lambda: [page, *good])
     good = [path for path in prose.ROOT.glob("docs/*.md") if path.name in ("audit.md", "command.md", "trust.md")]
+    monkeypatch.setattr(prose, "tracked", lambda: [page, *good])
     assert prose.main(["--check", str(page)]) == 0
     old = "".join(f"\n\n# {sentence}\n" if page.suffix == ".py" else f"\n\n{sentence}\n" for sentence in OLD_SENTENCES)
     page.write_text(text + old)
