@@ -16,7 +16,7 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 def without_names(tree: ast.AST) -> ast.AST:
     """A copy of a tree whose local variables are numbered in the order of their first assignment.
 
-    The names of parameters, of nested functions and classes, of members of classes, of imports and of caught errors are
+    The names of parameters that a caller can name, of nested functions and classes, of members of classes, of imports and of caught errors are
     kept. A tree is returned as it is if it may read its local variables by name (`locals`, `eval` without a namespace),
     has ``nonlocal``, or a name that a class would mangle.
     """
@@ -47,7 +47,8 @@ class _Numbered(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         node.args = self.visit(node.args)
-        self.scopes.append(_Scope(_parameters(node.args)))
+        self.scopes.append(self._numbers(dict.fromkeys(_unnamed(node.args), True), set(_parameters(node.args))))
+        self._rename_unnamed(node.args)
         node.body = self.visit(node.body)
         self.scopes.pop()
         return node
@@ -86,9 +87,10 @@ class _Numbered(ast.NodeTransformer):
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)  # defaults and annotations belong to the scope around it
         node.returns = self.visit(node.returns) if node.returns else None
-        bound = _bound(node.body)
+        bound = {**dict.fromkeys(_unnamed(node.args), True), **_bound(node.body)}
         kept = {name for name, renamed in bound.items() if not renamed} | set(_parameters(node.args))
         self.scopes.append(self._numbers(bound, kept))
+        self._rename_unnamed(node.args)
         node.body = [self.visit(statement) for statement in node.body]
         self.scopes.pop()
         return node
@@ -112,6 +114,10 @@ class _Numbered(ast.NodeTransformer):
         self.scopes.pop()
         return node
 
+    def _rename_unnamed(self, arguments: ast.arguments) -> None:
+        for parameter in filter(None, (arguments.vararg, arguments.kwarg)):
+            parameter.arg = self.scopes[-1].names[parameter.arg]
+
     def _numbers(self, bound: dict[str, bool], kept: set[str]) -> _Scope:
         names = {name: name for name in kept}
         for name in bound:
@@ -130,9 +136,14 @@ def _is_difficult(node: ast.AST, arguments: int) -> bool:
     return isinstance(node, ast.Nonlocal) or (isinstance(node, ast.Attribute) and node.attr == "f_locals")
 
 
-def _parameters(arguments: ast.arguments) -> dict[str, str]:
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {parameter.arg: parameter.arg for parameter in every if parameter}
+def _parameters(arguments: ast.arguments) -> list[str]:
+    """The names of the parameters that a caller can name."""
+    return [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _unnamed(arguments: ast.arguments) -> list[str]:
+    """The names after ``*`` and ``**``, which no caller can use."""
+    return [parameter.arg for parameter in (arguments.vararg, arguments.kwarg) if parameter]
 
 
 def _bound(body: list[ast.stmt]) -> dict[str, bool]:

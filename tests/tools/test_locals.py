@@ -26,6 +26,8 @@ SAME = [
         "def f(a):\n class A:\n  x = 1\n  def m(self): return [x for x in vars(a)]\n return A",
         "def f(a):\n class A:\n  x = 1\n  def m(self): return [y for y in vars(a)]\n return A",
     ),
+    ("def f(*a, **b):\n return g(*a, **b)", "def f(*c, **d):\n return g(*c, **d)"),
+    ("x = lambda **b: g(**b)", "x = lambda **d: g(**d)"),
     ("def f(a):\n x = {}\n exec(a, x)", "def f(a):\n y = {}\n exec(a, y)"),
 ]
 OTHER = [
@@ -42,6 +44,8 @@ OTHER = [
         "def f(x):\n y = 1\n class A:\n  x = 2\n  def m(self): return y",
     ),
     ("def f():\n x = 1\n class A:\n  x = 2\n  y = x", "def f():\n z = 1\n class A:\n  x = 2\n  y = z"),
+    ("def f(*a, **b):\n return a", "def f(*a, **b):\n return b"),
+    ("x = lambda a: a", "x = lambda b: b"),  # it may be called by name
     ("def f():\n __x = 1\n return __x", "def f():\n __y = 1\n return __y"),
     ("def f():\n x = 1\n exec('x')", "def f():\n y = 1\n exec('x')"),
     ("def f():\n x = 1\n return vars()", "def f():\n y = 1\n return vars()"),
