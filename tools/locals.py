@@ -16,9 +16,9 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 def without_names(tree: ast.AST) -> ast.AST:
     """A copy of a tree whose local variables are numbered in the order of their first assignment.
 
-    The names of parameters that a caller can name, of nested functions and classes, of members of classes, of imports and of caught errors are
-    kept. A tree is returned as it is if it may read its local variables by name (`locals`, `eval` without a namespace),
-    has ``nonlocal``, or a name that a class would mangle.
+    The names of parameters that a caller can name, of nested functions and classes, of members of classes, of imports
+    and of caught errors are kept. A tree is returned as it is if it may read its local variables by name (`locals`,
+    `eval` without a namespace), has ``nonlocal``, or a name that a class would mangle.
     """
     called = {id(node.func): len(node.args) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     if any(_is_difficult(node, called.get(id(node), 0)) for node in ast.walk(tree)):
