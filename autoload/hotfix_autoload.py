@@ -1,4 +1,4 @@
-"""What `hotfix_autoload.pth` and `hotfix_autoload.start` call in every Python process of this environment.
+"""The function that `hotfix_autoload.pth` and `hotfix_autoload.start` call in every Python process of this environment.
 
 Nothing is imported at the top of this file, and `start` loads nothing that a bare interpreter has not loaded, other
 than ``hotfix/watch.py``: by its place beside this file, and under no name. So a project that has a module ``hotfix`` of
@@ -11,13 +11,13 @@ venv that was made from this environment reads its own.
 
 
 def start() -> None:
-    """Arm hotfix, unless ``HOTFIX=0``. Whatever goes wrong, the interpreter starts, and stdout stays untouched."""
+    """Arm hotfix, unless ``HOTFIX=0``. On any error the interpreter still starts, and stdout stays untouched."""
     import sys
 
     try:
         import os
 
-        if os.environ.get("HOTFIX") == "0" or any(getattr(one, "is_hotfix", False) for one in sys.meta_path):
+        if os.environ.get("HOTFIX") == "0" or any(getattr(finder, "is_hotfix", False) for finder in sys.meta_path):
             return
         from _frozen_importlib_external import SourceFileLoader
 

@@ -3,8 +3,8 @@
 python benchmarks/hints_cost.py [RELEASE]
 
 The calls are made on two modules, the same but for the hints. Both run in turn, and the least time of many
-counts. Of the import, what the hints take in it is counted apart, since a part in a thousand cannot be told from two
-imports: processor time, in a process of its own.
+counts. The share of the hints in the import is measured separately, as processor time in a process of
+its own: a difference of one part in a thousand between two imports cannot be measured.
 """
 
 from __future__ import annotations

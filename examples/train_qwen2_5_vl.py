@@ -1,6 +1,6 @@
 """A few training steps and an evaluation of a tiny Qwen2.5-VL on a photograph, in bfloat16 with FlashAttention-2.
 
-What anybody's fine-tuning script does, as small as it gets. On transformers 4.49.0 with flash-attn 2.7.4 it dies in the
+A typical fine-tuning script, as small as possible. On transformers 4.49.0 with flash-attn 2.7.4 it dies in the
 first step; with `import hotfix.auto` as its first line it trains.
 """
 

@@ -495,11 +495,13 @@ class Fix:
         """
         unknown = sorted(set(declared) - {"on_error", "when", "own", "along"})
         if unknown:
-            raise ValueError(f"{self.id}: {', '.join(unknown)} is not a part of a condition")
+            raise ValueError(
+                f"{self.id}: {', '.join(unknown)} is not a part of a condition; allowed are on_error, when, own, along"
+            )
         on_error = declared.get("on_error", self.on_error)
         errors = tuple(self.errors) if on_error is True else tuple(on_error or ())
         if on_error and not errors:
-            raise ValueError(f"{self.id} acts on its error and declares none: errors=(...)")
+            raise ValueError(f"{self.id} has on_error, but no errors; declare them: errors=(...)")
         when, own, along = (declared.get(name, getattr(self, name)) for name in ("when", "own", "along"))
         try:
             parsing.parse(textwrap.dedent(when))

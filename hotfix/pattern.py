@@ -63,7 +63,9 @@ class Rewrite:
             (given,) if isinstance(given, str) else tuple(given) for given in (old, new, beside, unless)
         )
         if len(self.old) != len(self.new):
-            raise ValueError(f"{len(self.old)} old pieces and {len(self.new)} new ones")
+            raise ValueError(
+                f"{len(self.old)} old pieces and {len(self.new)} new ones; give one new piece for each old piece"
+            )
         self.alternatives = alternatives
         self.pieces = tuple(_Piece(*pair) for pair in zip(self.old, self.new))
         self._beside = tuple(map(_Piece, self.beside))
@@ -129,7 +131,7 @@ class _Piece:
     def __init__(self, old: str, new: Optional[str] = None) -> None:
         self.old, self.new = _parsed(old), _parsed(new or "")
         if not self.old:
-            raise ValueError("an old piece is empty")
+            raise ValueError("an old piece is empty; write the code that it matches")
         # An expression matches anywhere; `new` is then an expression, too.
         self.expression = _only_expression(self.old)
         if new is not None and _only_expression(self.new) is None:
@@ -146,7 +148,7 @@ class _Piece:
         if is_crowded:
             raise ValueError(f"{old!r} has two placeholders for any number in one list")
         # Whether code that matches the old piece may be part of the new piece, and then must not match. If the old
-        # piece itself has the form of the new one, as when two arguments change places, they cannot be told apart.
+        # piece itself has the form of the new one, as when two arguments change places, they cannot be distinguished.
         self.contained = False
         if self.words <= new_words and _occurs(self, [ast.Module(body=self.new, type_ignores=[])]):
             self.contained = not _same(self.new, self.old, {})

@@ -588,7 +588,9 @@ class Session:
         except Exception as error:
             # A failed record must not stop the program; a pin that cannot be checked must.
             if pin and pinned:
-                raise HotfixError(f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}") from error
+                raise HotfixError(
+                    f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}; reinstall hotfix, or unset HOTFIX_PIN"
+                ) from error
             self.log.fail_once(f"no record of this process ({type(error).__name__}: {error})")
             return
         if pin and pinned and report.digest != pin:

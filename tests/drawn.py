@@ -1,4 +1,4 @@
-"""What is drawn by the commit: the same for everybody who tests it, another part for the next one."""
+"""Samples by commit hash: the same for everybody who tests a commit, another part for the next commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def changed() -> frozenset[str]:
 
 
 def place(name: str, seed: str) -> bytes:
-    """Where a name stands in the order that a seed gives."""
+    """The position of a name in the order that a seed gives."""
     return hashlib.sha256(f"{seed} {name}".encode()).digest()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from copy import deepcopy
-from typing import Union
+from typing import NamedTuple, Union
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_READS_NAMES = {"locals", "vars", "dir", "eval", "exec"}
+_READS_NAMES = {"locals": 0, "vars": 1, "dir": 1, "eval": 2, "exec": 2}  # unless called with so many arguments
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
@@ -16,20 +16,27 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 def without_names(tree: ast.AST) -> ast.AST:
     """A copy of a tree whose local variables are numbered in the order of their first assignment.
 
-    The names of parameters, of nested functions, of imports and of caught errors are kept. A tree is returned as it is
-    if it calls `locals`, `eval` or the like, has ``nonlocal``, or a class in a function.
+    The names of parameters that a caller can name, of nested functions and classes, of members of classes, of imports
+    and of caught errors are kept. A tree is returned as it is if it may read its local variables by name (`locals`,
+    `eval` without a namespace), has ``nonlocal``, or a name that a class would mangle.
     """
-    if any(map(_is_difficult, ast.walk(tree))):
+    called = {id(node.func): len(node.args) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    if any(_is_difficult(node, called.get(id(node), 0)) for node in ast.walk(tree)):
         return tree
     numbered: ast.AST = _Numbered().visit(deepcopy(tree))
     return numbered
+
+
+class _Scope(NamedTuple):
+    names: dict[str, str]
+    of_a_class: bool = False
 
 
 class _Numbered(ast.NodeTransformer):
     """Numbers the variables of each function and comprehension; the innermost scope that binds a name decides."""
 
     def __init__(self) -> None:
-        self.scopes: list[dict[str, str]] = []
+        self.scopes: list[_Scope] = []
         self.count = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -40,8 +47,18 @@ class _Numbered(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         node.args = self.visit(node.args)
-        self.scopes.append(_parameters(node.args))
+        self.scopes.append(self._numbers(dict.fromkeys(_unnamed(node.args), True), set(_parameters(node.args))))
+        self._rename_unnamed(node.args)
         node.body = self.visit(node.body)
+        self.scopes.pop()
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.bases = [self.visit(base) for base in node.bases]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        self.scopes.append(_Scope({name: name for name in _bound(node.body)}, of_a_class=True))
+        node.body = [self.visit(statement) for statement in node.body]
         self.scopes.pop()
         return node
 
@@ -59,8 +76,10 @@ class _Numbered(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         for scope in reversed(self.scopes):
-            if node.id in scope:
-                node.id = scope[node.id]
+            if scope.of_a_class and scope is not self.scopes[-1]:  # methods do not see the names of their class
+                continue
+            if node.id in scope.names:
+                node.id = scope.names[node.id]
                 break
         return node
 
@@ -68,9 +87,10 @@ class _Numbered(ast.NodeTransformer):
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)  # defaults and annotations belong to the scope around it
         node.returns = self.visit(node.returns) if node.returns else None
-        bound = _bound(node.body)
+        bound = {**dict.fromkeys(_unnamed(node.args), True), **_bound(node.body)}
         kept = {name for name, renamed in bound.items() if not renamed} | set(_parameters(node.args))
         self.scopes.append(self._numbers(bound, kept))
+        self._rename_unnamed(node.args)
         node.body = [self.visit(statement) for statement in node.body]
         self.scopes.pop()
         return node
@@ -94,26 +114,36 @@ class _Numbered(ast.NodeTransformer):
         self.scopes.pop()
         return node
 
-    def _numbers(self, bound: dict[str, bool], kept: set[str]) -> dict[str, str]:
-        scope = {name: name for name in kept}
+    def _rename_unnamed(self, arguments: ast.arguments) -> None:
+        for parameter in filter(None, (arguments.vararg, arguments.kwarg)):
+            parameter.arg = self.scopes[-1].names[parameter.arg]
+
+    def _numbers(self, bound: dict[str, bool], kept: set[str]) -> _Scope:
+        names = {name: name for name in kept}
         for name in bound:
             if name not in kept:
-                scope[name] = f"<{self.count}>"  # no program has such a name
+                names[name] = f"<{self.count}>"  # no program has such a name
                 self.count += 1
-        return scope
+        return _Scope(names)
 
 
-def _is_difficult(node: ast.AST) -> bool:
+def _is_difficult(node: ast.AST, arguments: int) -> bool:
+    """Whether the names of local variables may matter to a node, which is called with so many arguments."""
     if isinstance(node, ast.Name):
-        return node.id in _READS_NAMES
-    if isinstance(node, _FUNCTIONS):
-        return any(isinstance(inner, ast.ClassDef) for inner in ast.walk(node))
-    return isinstance(node, ast.Nonlocal)
+        if node.id in _READS_NAMES:
+            return not 0 < _READS_NAMES[node.id] <= arguments
+        return node.id.startswith("__") and not node.id.endswith("__")
+    return isinstance(node, ast.Nonlocal) or (isinstance(node, ast.Attribute) and node.attr == "f_locals")
 
 
-def _parameters(arguments: ast.arguments) -> dict[str, str]:
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {parameter.arg: parameter.arg for parameter in every if parameter}
+def _parameters(arguments: ast.arguments) -> list[str]:
+    """The names of the parameters that a caller can name."""
+    return [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _unnamed(arguments: ast.arguments) -> list[str]:
+    """The names after ``*`` and ``**``, which no caller can use."""
+    return [parameter.arg for parameter in (arguments.vararg, arguments.kwarg) if parameter]
 
 
 def _bound(body: list[ast.stmt]) -> dict[str, bool]:

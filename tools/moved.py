@@ -1,7 +1,8 @@
 """Results stay valid if only the digest of a fix has changed, not its code: ``python -m tools.moved REVISION``.
 
-The matrix and the deviations store with each result the digest of the fix and of its case. If the computation of these
-digests changes (`hotfix.reports.digest`), every digest changes. This moves a result to the current digest if
+The matrix and the deviations store with each result the digest of the fix and of its case; the draws store that of the
+trigger and of the draw (`tools.studies.agreement`). If the computation of these digests changes
+(`hotfix.reports.digest`), every digest changes. This moves a result to the current digest if
 
 - its digest is that of the files of REVISION, computed as in REVISION, and
 - the current computation, with local variables numbered (`tools.locals`), gives the same digest for the files of
@@ -27,15 +28,21 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data"
 WAY = "hotfix/reports/digest.py"
+DRAWS = "draws of "  # before the id of a fix
 LOCALS = Path(__file__).with_name("locals.py")
 
 _ASK = """
+import ast
 import importlib.util
+import inspect
 import json
 import sys
+import textwrap
+from types import SimpleNamespace
 
 from hotfix.versions import source
 from tools import evidence, matrix
+from tools.studies import agreement, draws
 
 if sys.argv[1:]:
     spec = importlib.util.spec_from_file_location("_locals", sys.argv[1])  # another tree has no such file
@@ -43,8 +50,18 @@ if sys.argv[1:]:
     spec.loader.exec_module(numbered)
     canonical = source.canonical
     source.canonical = lambda tree: canonical(numbered.without_names(tree))
+
+    def without_names(function):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree.body[0].body = source.without_docstring(tree.body[0].body)
+        return ast.dump(numbered.without_names(tree))
+
+    agreement.inspect = SimpleNamespace(getsource=without_names)
 modules = evidence.discover(lambda problem: None, proofs=True)
-print(json.dumps({fix.id: matrix._digest_of(module) for module, fix in modules.items()}))
+digests = {fix.id: matrix._digest_of(module) for module, fix in modules.items()}
+units = [agreement.Unit(fix, module, (), ()) for module, fix in modules.items() if fix.id in draws.load()]
+digests.update({DRAWS + unit.fix.id: agreement.text_of(unit) for unit in units})
+print(json.dumps(digests))
 """
 
 
@@ -65,13 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     moves = {id: (before[id], now[id]) for id in sorted(same) if now[id] != before[id]}
     changed = sorted(now.keys() & before.keys() - same)
     count = 0 if options.list else move(moves, DATA)
-    print(f"{len(moves)} fixes have another digest and the same code; {count} results were moved.")
+    print(f"{len(moves)} fixes, or draws of a fix, have another digest and the same code; {count} results were moved.")
     print(f"{len(changed)} have other code: {', '.join(changed) or 'none'}")
     return 0
 
 
 def digests(tree: Path, numbered: bool = False) -> dict[str, str]:
-    """The digest of each fix with its case, as computed by a tree.
+    """The digest of each fix with its case, and of its trigger with its draws, as computed by a tree.
 
     Args:
         tree: the root of a checkout.
@@ -79,7 +96,7 @@ def digests(tree: Path, numbered: bool = False) -> dict[str, str]:
     """
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     asked = subprocess.run(
-        [sys.executable, "-c", _ASK, *([str(LOCALS)] if numbered else [])],
+        [sys.executable, "-c", _ASK.replace("DRAWS", repr(DRAWS)), *([str(LOCALS)] if numbered else [])],
         cwd=tree,
         env=environment,
         check=True,
@@ -94,10 +111,10 @@ def move(moves: Mapping[str, tuple[str, str]], data: Path) -> int:
     """Write new digests in place of old ones; returns how many.
 
     Args:
-        moves: old and new digest by the id of the fix.
+        moves: old and new digest by the id of the fix, or by that after `DRAWS`.
         data: the folder of the results; each file in its folders is of one fix.
     """
-    count = 0
+    count = _move_draws(moves, data / "agreement.json")
     for id, (old, new) in moves.items():
         # A deviation has its own digest, after that of the fix.
         for file, ends in ((data / "matrix" / f"{id}.json", '"'), (data / "deviations" / f"{id}.json", " ")):
@@ -105,6 +122,18 @@ def move(moves: Mapping[str, tuple[str, str]], data: Path) -> int:
                 text = file.read_text(encoding="utf-8")
                 count += text.count(f'"{old}{ends}')
                 file.write_text(text.replace(f'"{old}{ends}', f'"{new}{ends}'), encoding="utf-8")
+    return count
+
+
+def _move_draws(moves: Mapping[str, tuple[str, str]], file: Path) -> int:
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    count = 0
+    for id, (old, new) in moves.items():
+        if id.startswith(DRAWS):
+            count += text.count(f'"text": "{old}"')  # of this fix only: the digest includes its trigger and its draw
+            text = text.replace(f'"text": "{old}"', f'"text": "{new}"')
+    if count:
+        file.write_text(text, encoding="utf-8")
     return count
 
 

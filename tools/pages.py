@@ -262,7 +262,7 @@ def broken_in(fix: Fix, source: Source) -> str:
 
 
 def default_of(fix: Fix) -> str:
-    """Whether a fix is on by default, or how it is asked for, as Markdown."""
+    """Whether a fix is on by default, or how to turn it on, as Markdown."""
     if not fix.optin:
         return "on"
     return f"opt-in, group `{fix.group}`" if fix.group else "opt-in"

@@ -1,11 +1,13 @@
 """Checks the English of documentation, docstrings and comments against a few patterns that make text hard to read.
 
     python -m tools.prose             the rates of each pattern, and the files with the most matches
-    python -m tools.prose --check     exit with 1 if a rate is above its limit, or a variable has a forbidden name
+    python -m tools.prose --check     exit with 1 if a rate is above its limit, a file has too many matches, or a
+                                      variable has a forbidden name
     python -m tools.prose PATH …      every match in these files and folders, with its line
 
-Each pattern in `PATTERNS` may match at most `LIMIT` times per 1,000 words. A question may begin with "What". Code,
-tables and generated pages are not prose and are left out.
+Each pattern in `PATTERNS` may match at most `LIMIT` times per 1,000 words of all files, and all patterns together as
+often in each file, or `FEW` times in a short one: a few bad sentences do not disappear among the good ones. A question
+may begin with "What". Code, tables and generated pages are not prose and are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 2.0  # matches per 1,000 words
+FEW = 2  # matches that any file may have
 LONG = 30  # words in a sentence
 GENERATED = {"docs/fixes.md", "docs/transcripts.md", "docs/deviations.md", "docs/working.md", "CHANGELOG.md", "LICENSE"}
 FORBIDDEN_NAMES = {"one", "found", "told"}
@@ -162,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print rates or matches; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.prose", description="Check the English of the repository.")
     parser.add_argument("files", nargs="*", type=Path, help="show every match in these files and folders")
-    parser.add_argument("--check", action="store_true", help="exit with 1 where a limit is exceeded")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is exceeded")
     options = parser.parse_args(arguments)
     paths = [path for path in tracked() if not options.files or _is_in(path, options.files)]
     paragraphs = list(texts(paths))
@@ -188,6 +191,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 )
             )
         print(f"{rate:6.2f} per 1,000 words  {pattern} ({counts[pattern]})")
+    crowded = _crowded(paragraphs, matched)
+    for match in matched:
+        if options.check and match.text.path in crowded:
+            print(f"{match.text.path}:{match.text.line}: {match.pattern}: {match.sentence}")
+    if options.check and crowded:
+        print(f"too many matches in {', '.join(crowded)}")
+    for path, line, name in names if options.check else ():
+        print(f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}:{line}: a variable named {name}")
     print(f"{len(names):6} variables named {', '.join(sorted(FORBIDDEN_NAMES))}")
     longest = _shares_of_long_sentences(paragraphs)
     if longest:
@@ -195,7 +206,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.files:
         files = Counter(match.text.path for match in matched)
         print(f"{words} words. Most matches:", ", ".join(f"{path} ({count})" for path, count in files.most_common(12)))
-    return 1 if options.check and (too_many or names) else 0
+    return 1 if options.check and (too_many or crowded or names) else 0
+
+
+def _crowded(paragraphs: Sequence[Text], matched: Sequence[Match]) -> list[str]:
+    """The files that have more matches than their length allows."""
+    words = Counter[str]()
+    for text in paragraphs:
+        words[text.path] += len(_WORD.findall(text.words))
+    counts = Counter(match.text.path for match in matched)
+    return [path for path, count in counts.items() if count > max(FEW, LIMIT * words[path] / 1000)]
 
 
 def _shares_of_long_sentences(paragraphs: Sequence[Text]) -> list[float]:

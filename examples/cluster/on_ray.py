@@ -17,6 +17,6 @@ def digest() -> str:
     return hotfix.digest()
 
 
-found = set(ray.get([digest.remote() for _ in range(8)]))
-assert len(found) == 1, f"the workers do not agree: {found}"
-print(f"all workers run patch set {found.pop()}")
+digests = set(ray.get([digest.remote() for _ in range(8)]))
+assert len(digests) == 1, f"the workers do not agree: {digests}"
+print(f"all workers run patch set {digests.pop()}")

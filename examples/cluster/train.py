@@ -1,6 +1,6 @@
 """A job in miniature: every rank proves that it runs the same patch set, before the first step.
 
-What a real script has in place of the last lines is its training. It needs no GPU: the ranks meet over gloo.
+A real script trains in place of the last lines. It needs no GPU: the ranks meet over gloo.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _FUSED = (".experts.gate_up_proj", ".experts.down_proj")
 class Effect(str, Enum):
     """The effect of an entry of a checkpoint in a release."""
 
-    MISREAD = "misread"  #: it loads, but differs from what was saved
+    MISREAD = "misread"  #: it loads, but differs from the saved model
     REFUSED = "refused"  #: an error
     LACKING = "lacking"  #: the release has no such model
     NOTE = "note"  #: it has no effect, or could not be judged

@@ -62,7 +62,7 @@ def man_page(parser: argparse.ArgumentParser) -> str:
             lines += [".TP", f".B {_roff(f'{shown} {value}' if takes else shown)}", _roff(said)]
         examples = (command.epilog or "").partition("Examples:")[2].strip().splitlines()
         lines += [".PP", "Examples:", ".nf", *(f"  {_roff(line.strip())}" for line in examples), ".fi"]
-    lines += [".SH EXIT STATUS", _roff("0 all is well; 1 what was asked for was found; 2 bad input.")]
+    lines += [".SH EXIT STATUS", _roff("0 nothing found; 1 the command found a problem; 2 bad input.")]
     return "\n".join(line for line in lines if line)
 
 

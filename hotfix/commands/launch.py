@@ -68,7 +68,7 @@ def environment(current: Mapping[str, str], audit: bool = False) -> dict[str, st
 
     Args:
         current: those of this process.
-        audit: whether its processes may only observe; what is started inside of an audit belongs to it.
+        audit: whether its processes may only observe; processes started inside an audit belong to it.
 
     Raises:
         HotfixError: hotfix lies in a folder that PYTHONPATH cannot have.
@@ -103,7 +103,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _encoded(value: str) -> str:
-    """A value in which a plus sign and two digits stand for each byte but letters, digits, and ``._-``."""
+    """A value in which a plus sign and two digits represent each byte but letters, digits, and ``._-``."""
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
     return "".join(chr(byte) if byte in plain else f"+{byte:02X}" for byte in os.fsencode(value))
 

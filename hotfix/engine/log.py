@@ -92,7 +92,7 @@ class Log:
         """Log once that hotfix did not do what the user asked for: on every rank, even under ``HOTFIX_LOG=quiet``.
 
         Args:
-            sentence: what was not done, and why.
+            sentence: the action that was not done, and why.
             about: as in `warn_once`.
         """
         if self.is_news(*(about or (sentence,))):

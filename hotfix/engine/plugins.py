@@ -58,12 +58,15 @@ def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
             for fix in fixes:
                 entry = _entry(distribution, fix, value)
                 if entry.id in entries_by_id:
-                    raise ValueError(f"there are two fixes called {entry.id}")
+                    raise ValueError(f"two fixes called {entry.id}; rename one of them")
                 entries_by_id[entry.id] = entry
         except HotfixError:
             raise
         except (Exception, SystemExit) as error:  # a plugin must not end the program
-            warn(f"the plugin {name} = {value} of {distribution} is left out ({type(error).__name__}: {error})")
+            warn(
+                f"the plugin {name} = {value} of {distribution} is left out ({type(error).__name__}: {error}); "
+                f"upgrade it, or report the error to its authors"
+            )
     return entries_by_id
 
 
@@ -97,7 +100,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
             try:
                 pairs = _section(content.decode(errors="replace"))
             except ValueError as error:
-                warn(f"the entry points of {distribution} cannot be read ({error})")
+                warn(f"the entry points of {distribution} cannot be read ({error}); reinstall it")
                 continue
             yield from ((distribution, *pair) for pair in pairs)
 
@@ -162,9 +165,9 @@ def _fixes(value: str) -> list[Fix]:
     fixes = [named] if isinstance(named, Fix) else list(named)
     for fix in fixes:
         if not isinstance(fix, Fix):
-            raise TypeError(f"{fix!r} is not a hotfix.Fix")
+            raise TypeError(f"{fix!r} is not a hotfix.Fix; name a Fix, or a list of them, in the entry point")
         if not fix.targets:
-            raise ValueError(f"{fix.id} has no targets")
+            raise ValueError(f"{fix.id} has no targets; declare them with replaces, edits, wraps or adds")
         if ":" in fix.id:
             raise ValueError(f"{fix.id}: an id has no colon; hotfix puts the name of the distribution in front of it")
     return fixes

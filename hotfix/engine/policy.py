@@ -134,7 +134,9 @@ class Policy:
             if kind not in KINDS:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
         if get("HOTFIX_REQUIRE") and not _split(get("HOTFIX_REQUIRE")):
-            raise PolicyError(f"HOTFIX_REQUIRE={get('HOTFIX_REQUIRE')}: this names no fix")
+            raise PolicyError(
+                f"HOTFIX_REQUIRE={get('HOTFIX_REQUIRE')}: this names no fix; give ids, separated by commas, or unset it"
+            )
         if "HOTFIX_PIN" in values and not get("HOTFIX_PIN"):
             raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(

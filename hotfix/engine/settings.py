@@ -40,7 +40,7 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
     document = _document(path)
     table = _table(document)
     if not isinstance(table, dict):
-        raise PolicyError(f"{VARIABLE}={path}: tool.hotfix must be a table")
+        raise PolicyError(f"{VARIABLE}={path}: tool.hotfix must be a table; write [tool.hotfix]")
     names = {key_of(variable): variable for variable in variables if variable != VARIABLE}
     values = {}
     for key, value in table.items():
@@ -90,9 +90,9 @@ def _document(path: str) -> dict[str, Any]:
             # Editors on Windows put a byte order mark before it.
             document: dict[str, Any] = tomllib.loads(file.read().decode("utf-8-sig"))
     except OSError as error:
-        raise PolicyError(f"{VARIABLE}={path}: {error.strerror}") from error
+        raise PolicyError(f"{VARIABLE}={path}: {error.strerror}; correct the path, or unset it") from error
     except ValueError as error:  # not TOML, not UTF-8
-        raise PolicyError(f"{VARIABLE}={path}: not TOML: {error}") from error
+        raise PolicyError(f"{VARIABLE}={path}: not TOML: {error}; correct the file") from error
     return document
 
 

@@ -6,7 +6,7 @@ Symptom   ``KeyError: 'architectures'`` from ``save_pretrained`` of InternVL 1.5
 Cause     What a configuration says of generation is compared with one of its class without arguments.
 Releases  4.45.0 to 4.57.6; see `config_without_defaults_cannot_be_shown` for 5.x
 Upstream  InternVL#612; 4.44.2 makes none
-Here      The configuration of the decoder is asked in its place, as the release does after a ValueError.
+Here      The configuration of the decoder answers in its place, as the release does after a ValueError.
 """
 
 from __future__ import annotations

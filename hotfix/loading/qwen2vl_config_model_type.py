@@ -18,7 +18,7 @@ FIX = Fix(
     upstream=("2U1/Qwen-VL-Series-Finetune#240",),
     fixed_in="4.57.6",
     errors=("ValueError: …qwen2_5_vl_text…",),
-    everyone="both names belong to the configuration itself, whoever reads them",
+    everyone="both names belong to the configuration itself",
     prefilter="_attn_implementation_internal",
 )
 

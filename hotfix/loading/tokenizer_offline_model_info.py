@@ -17,7 +17,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Large tokenizers in the cache do not load offline: the Hub is asked about them",
+    title="Large tokenizers in the cache do not load offline: they query the Hub",
     kind="loading",
     upstream=("transformers#42528", "transformers#43200"),
     errors=("OfflineModeIsEnabled: Cannot reach https://huggingface.co/api/models/…: offline mode is enabled.",),

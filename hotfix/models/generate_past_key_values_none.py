@@ -5,7 +5,7 @@ Symptom   ``TypeError: 'NoneType' object is not subscriptable`` in ``_get_initia
 Cause     The argument is looked for by its name alone.
 Releases  4.41.0 to 4.41.2
 Upstream  fixed in 4.42.0
-Here      None stands for no cache, as in 4.40.2 and 4.42.0.
+Here      None means no cache, as in 4.40.2 and 4.42.0.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="_is_package_available of what is not installed is (False, None), which is true",
+    title="_is_package_available returns (False, None) for a missing package, which is true",
     kind="silent",
     optin="upstream has not changed it back, and code for 5.x takes a pair",
     prefilter="def _is_package_available",

@@ -88,7 +88,7 @@ class Observer:
         here = of_fix is None or not of_fix.conditions or of_fix.condition(name) is not None
         if not here:
             others = ", ".join(elsewhere or (of_fix.places if of_fix else ()))
-            return f"Not repaired; what comes of it is counted in {others}."
+            return f"Not repaired; its effects are counted in {others}."
         if target.way.adds_name:
             raise Refusal("a name that is missing has no calls")
         if target.converts and (of_fix is None or not of_fix.conditions):

@@ -174,7 +174,7 @@ def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> W
     except (SyntaxError, ValueError) as error:
         raise Refusal(f"the source of {qualname} does not compile on its own: {error}") from None
     if not same_program(runs, code):
-        raise Refusal(f"the file {filename} is not what runs: it has changed, or was changed while it was loaded")
+        raise Refusal(f"the file {filename} is not what runs: it has changed, or changed while it was loaded")
     return Written(qualname, alone, code)
 
 
@@ -216,7 +216,7 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
     except SyntaxError as error:
         raise Refusal(f"the edited source does not compile: {error}") from None
     if targets and same_program(code, original.code):
-        raise Refusal("the edit changes nothing that runs: what it matches is never reached")
+        raise Refusal("the edit changes nothing that runs: the matched code is never reached")
     if frame(code) != frame(original.code):
         raise Refusal("the edit would change the arguments of the function or what it closes over")
     return code
@@ -227,7 +227,7 @@ def _changed(tree: ast.Module, original: Written, targets: Sequence[Target]) -> 
     if not any(target.condition.pieces for target in targets):
         return _after(tree, original, [(target, "") for target in targets])
     if any(target.decorator for target in targets):
-        raise Refusal("what a decorator has made cannot be changed under a condition")
+        raise Refusal("a function made by a decorator cannot be changed under a condition")
     guards = [f"_hotfix_{number}" if target.condition.is_guarded else "" for number, target in enumerate(targets)]
     pairs = list(zip(targets, guards))
     tree = _after(tree, original, [(target, guard) for target, guard in pairs if not target.condition.on_error])

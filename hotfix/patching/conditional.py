@@ -61,7 +61,7 @@ def either(guard: str, old: Any, new: Any) -> Any:
     before = [old] if isinstance(old, ast.stmt) else old
     after = [new] if isinstance(new, ast.stmt) else new
     if not before or not all(isinstance(part, ast.stmt) for part in (*before, *after)):
-        raise Refusal("an edit of what is neither an expression nor a statement cannot have a condition")
+        raise Refusal("an edit with a condition must replace an expression or statements")
     test = ast.copy_location(ast.Name(guard, ast.Load()), before[0])
     filling = ast.copy_location(ast.Pass(), before[0])
     return ast.copy_location(ast.If(test, after or [filling], before), before[0])

@@ -330,7 +330,9 @@ class _Recoding:
     def sentence(self, target: Target, late: bool) -> str:
         """A sentence that describes the change."""
         if self.edited is not self.function:
-            return f"What {self.edited.__qualname__} has put around it was edited; every copy has the new body."
+            return (
+                f"The wrapper that {self.edited.__qualname__} puts around it was edited; every copy has the new body."
+            )
         # Even if the repair is not late, the function may have been called while its own module was executed.
         made = live.made_by(self.before, None if late else sys.modules.get(self.function.__module__))
         rest = f" Functions that it has made before keep what they have: {made}." if made else ""

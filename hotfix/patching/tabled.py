@@ -150,7 +150,7 @@ class Removed:
         if key not in self._values:
             from importlib.machinery import ModuleSpec
 
-            made = types.ModuleType(name, "Restored by hotfix: each name stands for what became of it.")
+            made = types.ModuleType(name, "Restored by hotfix: each name refers to its current object.")
             made.__spec__ = ModuleSpec(name, None, origin="hotfix")
             if any(module.startswith(f"{name}.") for module in self.modules):
                 made.__path__ = []

@@ -47,14 +47,14 @@ class Difference:
 
 
 def difference(
-    one: Mapping[str, torch.Tensor],
+    result: Mapping[str, torch.Tensor],
     other: Mapping[str, torch.Tensor],
     tolerance: Mapping[str, float] | None = None,
 ) -> Difference:
     """Compare what a case returned in two runs.
 
     Args:
-        one: tensors by name, on the CPU.
+        result: tensors by name, on the CPU.
         other: the same of the run that is right, where one is known to be: relative differences are part of its
             numbers.
         tolerance: for dtypes by name ("bfloat16"), in place of those in `TOLERANCE`.
@@ -63,10 +63,10 @@ def difference(
 
     allowed_by_dtype = {**TOLERANCE, **(tolerance or {})}
     relative, absolute, name, over = 0.0, 0.0, "", False
-    for key in sorted({*one, *other}):
-        if key not in one or key not in other:
+    for key in sorted({*result, *other}):
+        if key not in result or key not in other:
             return Difference(math.inf, math.inf, f"{key}, which only one of them has", True)
-        a, b = one[key], other[key]
+        a, b = result[key], other[key]
         if a.shape != b.shape:
             return Difference(math.inf, math.inf, f"{key} of shape {tuple(a.shape)} and {tuple(b.shape)}", True)
         if not a.numel():

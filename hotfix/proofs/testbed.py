@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Target", "Testbed", "collect"]
 
-# What is counted, where the callable is looked up at each call, and its name there. The first
+# The counted callables: the object that each call looks it up in, and its name there. The first
 # four are the compiled kernels themselves, below every function that model code may have
-# imported by name; `None` stands for the kernel module, whose name depends on the release.
+# imported by name; `None` means the kernel module, whose name depends on the release.
 _KERNELS: tuple[tuple[str, str | None, str], ...] = (
     ("flash_attn_func", None, "fwd"),
     ("flash_attn_varlen_func", None, "varlen_fwd"),
@@ -211,9 +211,9 @@ class Testbed:
                 biases, which are sums over all tokens, more differently than those of matrices.
         """
         return {
-            f"gradient of {name}": one.grad.clone()
-            for name, one in module.named_parameters()
-            if one.grad is not None and (vectors or one.ndim > 1)
+            f"gradient of {name}": parameter.grad.clone()
+            for name, parameter in module.named_parameters()
+            if parameter.grad is not None and (vectors or parameter.ndim > 1)
         }
 
     # -- evidence ----------------------------------------------------------------------------

@@ -329,7 +329,7 @@ _QWEN_PAD, _QWEN_WORDS, _QWEN_VISION_START = 0, 50, 60
 def qwen_vl(testbed: Testbed, cls: Any, dtype: Optional[torch.dtype] = None, attn: str = "sdpa") -> Any:
     """A small model of a class that has a text and a vision part, with the token ids above.
 
-    Images are told by ``image_grid_thw`` alone: without pixels the model takes the embeddings of the image tokens.
+    ``image_grid_thw`` alone describes the images: without pixels the model takes the embeddings of the image tokens.
     """
     config = cls.config_class(
         vocab_size=64,
@@ -382,7 +382,7 @@ def qwen_rope_index(
     videos: Sequence[tuple[int, int, int]] = (),
     seconds: Any = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the method ``get_rope_index`` of any release says.
+    """The result of the method ``get_rope_index`` of any release.
 
     Args:
         model: has the method.
@@ -394,14 +394,14 @@ def qwen_rope_index(
     Returns:
         Positions of shape (3, batch, tokens), and ``rope_deltas``.
     """
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "mm_token_type_ids": (ids == QWEN_IMAGE).int() + 2 * (ids == QWEN_VIDEO).int(),
         "image_grid_thw": torch.tensor(images, device=ids.device) if images else None,
         "video_grid_thw": torch.tensor(videos, device=ids.device) if videos else None,
         "second_per_grid_ts": seconds,
     }
     known = inspect.signature(model.get_rope_index).parameters
-    positions, deltas = model.get_rope_index(ids, **{name: value for name, value in told.items() if name in known})
+    positions, deltas = model.get_rope_index(ids, **{name: value for name, value in arguments.items() if name in known})
     return positions, deltas
 
 
@@ -431,9 +431,9 @@ def qwen_decoder(testbed: Testbed, target: Target, attn: str, dtype: Optional[to
         **hybrid,
     )
     model = testbed.model(cls, config, attn=attn, dtype=dtype)
-    for name, one in model.named_parameters():
+    for name, parameter in model.named_parameters():
         if is_of_an_expert(name):
-            one.data.zero_()
+            parameter.data.zero_()
     return model
 
 
@@ -480,8 +480,8 @@ def gemma3(testbed: Testbed) -> tuple[Any, dict[str, torch.Tensor]]:
     cls = module.Gemma3ForConditionalGeneration
     config = cls.config_class(text_config=text, vision_config=TOWER, mm_tokens_per_image=4, image_token_index=60)
     layouts = ("ttiiiitiiiittttt", "___tiiiitiiiittt")
-    types = torch.tensor([[int(one == "i") for one in row] for row in layouts], device=testbed.device)
-    real = torch.tensor([[int(one != "_") for one in row] for row in layouts], device=testbed.device)
+    types = torch.tensor([[int(letter == "i") for letter in row] for row in layouts], device=testbed.device)
+    real = torch.tensor([[int(letter != "_") for letter in row] for row in layouts], device=testbed.device)
     ids = testbed.randint(1, 59, *types.shape, seed=1).masked_fill(types.bool(), 60) * real
     inputs = {"input_ids": ids, "attention_mask": real, "token_type_ids": types}
     return testbed.model(cls, config, attn="sdpa", dtype=torch.float32), inputs
@@ -512,7 +512,7 @@ TOWER_TEXT = {
 }
 _SAM = {**TOWER, "output_channels": 8, "mlp_dim": 24, "window_size": 2, "global_attn_indexes": [1]}
 
-# What makes each model small, where it is not `TOWER` or `TOWER_TEXT`, by the name of its configuration.
+# The settings that make each model small, where they are not `TOWER` or `TOWER_TEXT`, by the name of its configuration.
 _TOWERS: dict[str, dict[str, Any]] = {
     "DINOv3ViT": {**TOWER, "num_register_tokens": 1},
     "GotOcr2Vision": _SAM,
@@ -584,8 +584,8 @@ def patch_image(testbed: Testbed, shape: str, dtype: torch.dtype) -> dict[str, t
     images, rows, columns = PATCH_IMAGES[shape]
     mask = torch.ones(images, rows, columns, dtype=torch.bool, device=testbed.device)
     if shape == "padded":
-        for one, (below, right) in zip(mask, _PADDED):
-            one[below:], one[:, right:] = False, False
+        for row, (below, right) in zip(mask, _PADDED):
+            row[below:], row[:, right:] = False, False
     return {"pixel_values": testbed.randn(images, 3, rows, columns, dtype=dtype), "patch_attention_mask": mask}
 
 
@@ -677,19 +677,19 @@ def small_bert(testbed: Testbed) -> Any:
 def texts(testbed: Testbed, firsts: Sequence[int] = (7, 4, 2, 1)) -> list[dict[str, Any]]:
     """Four texts of nine tokens. The labels before that in `firsts` are masked: by default 2, 5, 7 and 8 are left.
 
-    What comes first in a text is never predicted, and releases differ in whether they count it.
+    The first token of a text is never predicted, and releases differ in whether they count it.
     """
     ids = testbed.randint(0, 32, 4, 9, seed=1).cpu()
     labels = ids.clone()
     for row, first in enumerate(firsts):
         labels[row, :first] = -100
-    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+    return [{"input_ids": id, "labels": label} for id, label in zip(ids, labels)]
 
 
 def classified(testbed: Testbed) -> list[dict[str, Any]]:
     """Four texts with a class each."""
     ids, labels = testbed.randint(0, 32, 4, 9, seed=1).cpu(), testbed.randint(0, 3, 4, seed=2).cpu()
-    return [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+    return [{"input_ids": first, "labels": label} for first, label in zip(ids, labels)]
 
 
 _TINY_TEXT = {
@@ -826,7 +826,7 @@ _ENCODER_DECODERS: dict[str, dict[str, Any]] = {
     "Whisper": {**_TINY_BART, **_TINY_HEARING},
 }
 
-# What makes each model of `trained` small, by the name of its configuration.
+# The settings that make each model of `trained` small, by the name of its configuration.
 _TRAINED: dict[str, dict[str, Any]] = {
     "AyaVision": {
         "vision_config": _TINY_SIGLIP,
@@ -1090,7 +1090,7 @@ def samples_for(testbed: Testbed, cls: Any) -> list[dict[str, Any]]:
 
 
 def _family(cls: Any) -> str:
-    """What the configuration of a class is called, up to "Config"."""
+    """The name of the configuration of a class, up to "Config"."""
     name: str = cls.__name__
     return name.removesuffix("Model").removesuffix("MT").partition("For")[0]
 
@@ -1141,5 +1141,5 @@ def qwen_processor(cls: Any, image_processor: Any) -> Any:
 
 
 def class_of(target: Target) -> Any:
-    """The class in which a target stands."""
+    """The class that contains a target."""
     return getattr(import_module(target.module), target.qualname.partition(".")[0])

@@ -25,7 +25,7 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
         OSError: it cannot be written, or a device, a pipe or a socket exists there; nothing is left behind.
     """
     if os.path.lexists(path) and stat.S_IFMT(os.lstat(path).st_mode) not in (stat.S_IFREG, stat.S_IFLNK):
-        raise OSError(f"{path}: it is no regular file")  # the rename would replace a device by a file
+        raise OSError(f"{path}: not a regular file")  # the rename would replace a device by a file
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     handle = os.open(partial, flags, mode)
@@ -67,13 +67,13 @@ def read_regular(path: Path, limit: int) -> bytes:
         OSError: it cannot be read, is no regular file, or is larger than `limit`.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):  # a device may do something when it is opened
-        raise OSError("it is no regular file")
+        raise OSError("not a regular file")
     # Do not block if a pipe has replaced the file meanwhile.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is no regular file")
+            raise OSError("not a regular file")
         content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(f"it is larger than {limit} bytes")

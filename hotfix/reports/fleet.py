@@ -234,29 +234,29 @@ def _checked(record: Any) -> dict[str, Any]:
         ValueError: it is not a record.
     """
     if not isinstance(record, dict) or not isinstance(record.get("digest"), str):
-        raise ValueError("it has no digest")
+        raise ValueError("not a record: it has no digest")
     for name, kind in _TYPES.items():
         value = record.get(name)
         if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-            raise ValueError(f"its {name} is no {kind.__name__}")
+            raise ValueError(f"its {name} must be of type {kind.__name__}")
     for name in ("rank", "world_size"):
         if not 0 <= (record.get(name) or 0) <= _MOST_RANKS:
-            raise ValueError(f"its {name} cannot be")
+            raise ValueError(f"its {name} must be from 0 to {_MOST_RANKS}")
     if not all(isinstance(line, str) and line.count(" ") > 0 for line in record.get("patches") or ()):
-        raise ValueError("its patches are no lines")
+        raise ValueError("its patches must be lines with a place and a fix")
     for outcome in record.get("outcomes") or ():
         if not isinstance(outcome, dict) or not all(isinstance(outcome.get(name), str) for name in _OF_AN_OUTCOME):
-            raise ValueError("its outcomes are none")
+            raise ValueError("its outcomes must be objects with all fields")
     for row in record.get("observed") or ():
         if not isinstance(row, dict) or not all(isinstance(row.get(name), kind) for name, kind in _OF_A_COUNT.items()):
-            raise ValueError("what it has observed are no counts")
+            raise ValueError("its observed calls must be objects with counts")
         first = row.get("first")
         if first is not None and not (
             isinstance(first, dict)
             and isinstance(first.get("time"), (int, float))
             and isinstance(first.get("place"), str)
         ):
-            raise ValueError("what it has observed has no place")
+            raise ValueError("the first observed call must have a time and a place")
     cleaned: dict[str, Any] = _clean(record)
     return cleaned
 

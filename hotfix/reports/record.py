@@ -126,7 +126,10 @@ class Record:
             write_whole(self._file, json.dumps(self._content), mode=0o600)
         except OSError as error:
             folder = self._file.parent
-            self._log.fail_once(f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error})")
+            self._log.fail_once(
+                f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error}); "
+                f"name a folder that the job may write to"
+            )
 
     def _at_exit(self) -> None:
         self._content["ended"] = True

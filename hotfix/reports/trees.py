@@ -154,7 +154,7 @@ def json_of(data: bytes, heaviest: int) -> Any:
         ValueError: it is not JSON in UTF-8.
     """
     if weight_of_json(data) > heaviest:
-        raise Refused("more lists and entries than are read")
+        raise Refused("more lists and entries than hotfix reads")
     try:
         document = json.loads(data.decode("utf-8"))
     except RecursionError:

@@ -31,7 +31,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#35121", "transformers#35651"),
     fixed_in="4.47.1, 4.48.1",
-    everyone="only what returns the library's loss gets the number: the new code tests it itself",
+    everyone="only models that return the library's loss get the number: the new code tests it itself",
 )
 
 FIX.edits(

@@ -1,5 +1,5 @@
 """When each bug strikes: one module for each fix, in the folder and under the name that the fix has.
 
 Loaded where a run is observed, where repaired calls are counted, and by ``hotfix audit``; a process that is repaired
-imports nothing of it. What a trigger may do stands in `hotfix.trigger`.
+imports nothing of it. `hotfix.trigger` documents what a trigger may do.
 """

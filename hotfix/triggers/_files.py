@@ -1,4 +1,4 @@
-"""What several triggers ask of the files of a run."""
+"""Questions about the files of a run that several triggers share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADS = """
 
 def is_of_the_library(run: Files) -> bool:
     """Whether the class of the model has a name that the library gives, and is none of somebody's own."""
-    kinds = {one.replace("-", "").replace("_", "").lower() for one in run.model_types}
+    kinds = {type_.replace("-", "").replace("_", "").lower() for type_ in run.model_types}
     names = {f"{kind}{head}".lower() for kind in kinds for head in _HEADS.split()}
     return not run.own_code and bool(run.architectures) and names.issuperset(map(str.lower, run.architectures))
 
@@ -36,16 +36,16 @@ def is_other_class(run: Files, *fixes: Fix) -> bool:
 
 
 def is_broken_class(run: Files, fix: Fix) -> bool:
-    """Whether the model is one of the classes of a fix, in the release that is asked about."""
+    """Whether the model is one of the classes of a fix, in the given release."""
     return not run.own_code and any(name in classes(fix, run.release) for name in run.architectures)
 
 
 def classes(fix: Fix, release: str = "") -> set[str]:
     """The classes whose methods are targets of a fix; with a release, those that are broken in it."""
     return {
-        one.qualname.partition(".")[0]
-        for one in fix.targets
-        if not release or SpecifierSet(one.releases).contains(release, prereleases=True)
+        target.qualname.partition(".")[0]
+        for target in fix.targets
+        if not release or SpecifierSet(target.releases).contains(release, prereleases=True)
     }
 
 

@@ -219,14 +219,14 @@ def is_set(text: str, qualname: str, module: Optional[Module] = None) -> bool:
         module: the same text, for those who ask one for many names.
     """
     *owner, name = parts(qualname)
-    found = (module or _module(text)).find(".".join(owner)) if _has_word(text, name) else None
-    return found is not None and any(
+    definition = (module or _module(text)).find(".".join(owner)) if _has_word(text, name) else None
+    return definition is not None and any(
         isinstance(node, ast.Attribute)
         and node.attr == name
         and isinstance(node.ctx, ast.Store)
         and isinstance(node.value, ast.Name)
         and node.value.id == "self"
-        for node in ast.walk(found.node)
+        for node in ast.walk(definition.node)
     )
 
 

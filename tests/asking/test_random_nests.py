@@ -125,7 +125,7 @@ def foreseen_and_real(text: str) -> Optional[tuple[Fate, Optional[type]]]:
     return (foreseen[0], raised) if foreseen else None
 
 
-def test_what_becomes_of_an_error_is_foreseen_in_random_nests() -> None:
+def test_the_outcome_of_an_error_is_predicted_in_random_nests() -> None:
     asked = certain = 0
     for number in range(COUNT):
         dice = random.Random(SEED * 1000003 + number)

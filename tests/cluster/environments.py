@@ -38,10 +38,10 @@ def call(*command: object, check: bool = True, **options: Any) -> subprocess.Com
 def uv() -> str:
     """The path of uv; without it the test is skipped."""
     beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if not found:
+    program = str(beside) if beside.exists() else shutil.which("uv")
+    if not program:
         pytest.skip("needs uv")
-    return found
+    return program
 
 
 def interpreter(release: str) -> str:

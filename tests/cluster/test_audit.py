@@ -62,9 +62,9 @@ def test_fail_is_one_where_something_struck_and_else_the_status_of_the_command(t
 
 def test_json_has_the_counts(trained):
     done = trained("--json")
-    told = json.loads(done.stdout)
-    check("audit", told)
-    (bug,) = [one for one in told["bugs"] if one["state"] == "triggered"]
+    audit = json.loads(done.stdout)
+    check("audit", audit)
+    (bug,) = [bug for bug in audit["bugs"] if bug["state"] == "triggered"]
     (counted,) = bug["observed"]
     assert (counted["calls"], counted["struck"], counted["ranks"], counted["processes"]) == (4, 4, [0, 1], 3)
     assert done.stderr.count("done") == 3

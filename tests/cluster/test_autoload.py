@@ -108,13 +108,13 @@ def test_a_core_that_is_not_there_is_no_news(breakage, scratch):
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_the_interpreter_starts_whatever_the_core_raises(failure, scratch):
+def test_the_interpreter_starts_after_any_error_of_the_core(failure, scratch):
     (scratch.site_packages / "hotfix" / "watch.py").write_text(FAILURES[failure])
     done = scratch.run("-c", "print('here')")
     assert done.stdout == "here\n"
     lines = done.stderr.splitlines()
     assert lines
-    assert all(line.startswith(f"hotfix: not armed in this process ({failure}") for line in lines)
+    assert all(line.startswith("hotfix: ") and f"({failure}" in line for line in lines)
 
 
 def test_it_starts_without_a_stderr(scratch):
@@ -133,6 +133,6 @@ def test_the_scanner_of_start_up_files_rates_it_medium_at_most(wheels, tmp_path)
     except AssertionError as error:
         pytest.skip(f"needs autorun-audit: {error}")
     options = ["env", "--python", environment.python, "--min-severity", "info", "--format", "json"]
-    found = json.loads(call(scanner.folder / "bin" / "autorun-audit", *options).stdout)["findings"]
-    severities = {Path(one["path"]).name: one["severity"] for one in found}
+    load = json.loads(call(scanner.folder / "bin" / "autorun-audit", *options).stdout)["findings"]
+    severities = {Path(finding["path"]).name: finding["severity"] for finding in load}
     assert severities == {"hotfix_autoload.pth": "medium", "hotfix_autoload.start": "low"}

@@ -11,6 +11,7 @@ import pytest
 from hotfix.commands import launch
 from tests.cluster import environments, reach
 from tests.cluster.environments import ROOT
+from tests.facts import lacking
 from tools.testbed import overlay
 from tools.testbed.run import run_script
 
@@ -178,7 +179,7 @@ def test_the_example_for_ray(engines, ray_home, tmp_path):
     """As in `examples/cluster`: only the hook loads hotfix in the workers."""
     example = ROOT / "examples" / "cluster" / "on_ray.py"
     done = start(engines, reach.IMPORT, example, folder=tmp_path, extra=[ray_home])
-    assert "all workers run patch set " in done.stdout, done.stdout + done.stderr
+    assert "patch set " in done.stdout, done.stdout + done.stderr
 
 
 # -- the whole case in two ranks, on the testbed -----------------------------------------------------------------------
@@ -234,16 +235,15 @@ def test_one_rank_without_hotfix_is_caught_twice(tmp_path):
     verdicts: list[str] = []
     for line in ranks(done):
         (crash if line[7:].startswith(("ran", "Input")) else verdicts).append(line)
-    assert crash == [
-        "rank 0 ran",
-        "rank 1 Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16",
-    ]
+    ran, crashed = crash
+    assert ran == "rank 0 ran"
+    assert lacking(crashed, "rank 1 ", "the same dtype", "torch.float32 and torch.bfloat16") == []
     assert len(verdicts) == 2
-    assert all("rank 1 has e3b0c44298fc (nothing is repaired); rank 0 has" in line for line in verdicts)
+    assert all(lacking(line, "rank 1", "e3b0c44298fc", "rank 0") == [] for line in verdicts)
     assert verdicts[0][7:] == verdicts[1][7:]
     fleet = environments.call(sys.executable, "-m", "hotfix", "fleet", tmp_path / "records", cwd=ROOT, check=False)
     assert fleet.returncode == 1
-    assert "No record of rank 1 out of 2" in fleet.stdout
+    assert lacking(fleet.stdout, "rank 1", "out of 2") == []
 
 
 # -- the Trainer's callback ----------------------------------------------------------------------------------------
@@ -279,6 +279,6 @@ def test_the_callback_writes_the_digest_down(tmp_path):
     (tmp_path / "train.py").write_text(TRAINER)
     done = run_script(tmp_path / "train.py", [str(tmp_path / "out")], extras=["accelerate==1.4.0"]).require()
     assert done.stdout.splitlines()[-1] == "True True"
-    assert "hotfix: training with patch set " in done.stderr
+    assert "patch set " in done.stderr
     lock = json.loads((tmp_path / "out" / "checkpoint-2" / "hotfix.lock").read_text())
     assert lock["digest"] in done.stderr

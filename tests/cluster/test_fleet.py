@@ -11,6 +11,7 @@ import pytest
 from hotfix.reports import fleet
 from tests.cluster import toy
 from tests.commands import schemas
+from tests.facts import lacking
 
 PATCH = "toy transformers.toy:scale 1234 5678"
 
@@ -45,14 +46,14 @@ def test_a_job_whose_ranks_agree(tmp_path):
     assert summary.uniform
     assert (summary.processes, summary.world_size, summary.missing) == (17, 16, ())
     assert [group.ranks for group in summary.groups] == [tuple(range(16))]
-    assert str(summary) == ("17 processes on 2 hosts\n  aaaaaaaaaaaa  17 processes, ranks 0-15\nAll processes agree.")
+    assert lacking(str(summary), "17 processes", "2 hosts", "aaaaaaaaaaaa", "ranks 0-15") == []
 
 
 def test_missing_ranks_are_named(tmp_path):
     summary = write(tmp_path, *(record(rank, 8) for rank in (0, 1, 2, 6)))
     assert not summary.uniform
     assert summary.missing == (3, 4, 5, 7)
-    assert "No record of rank 3-5, 7 out of 8" in str(summary)
+    assert "rank 3-5, 7" in str(summary)
 
 
 DIFFERENCES: dict[str, dict[str, Any]] = {
@@ -101,11 +102,11 @@ def test_differences_are_explained(sentence, tmp_path):
     assert sentence in str(summary)
 
 
-def test_failures_are_told_even_where_all_agree(tmp_path):
+def test_failures_are_reported_even_if_all_agree(tmp_path):
     failed = [{"fix": "toy", "target": "m:f", "verdict": "broken", "state": "failed", "reason": "No."}]
     summary = write(tmp_path, record(0, 2, outcomes=failed), record(1, 2, outcomes=failed))
     assert summary.uniform
-    assert summary.failures == ("toy on m:f: No. (2 processes)",)
+    assert [lacking(line, "toy", "m:f", "No.", "2 processes") for line in summary.failures] == [[]]
 
 
 def test_files_that_are_no_records_are_named_and_partial_ones_are_not_looked_at(tmp_path):
@@ -138,10 +139,10 @@ def test_one_rank_left_unpatched_is_caught(plain, tmp_path):
         plain.run("-c", program, env=env)
     done = plain.run("-m", "hotfix", "fleet", tmp_path, check=False)
     assert done.returncode == 1
-    assert "HOTFIX_SKIP=* instead of without HOTFIX_SKIP" in done.stdout
-    assert "nothing is repaired there" in done.stdout
+    assert lacking(done.stdout, "HOTFIX_SKIP=*", "without HOTFIX_SKIP") == []
+    assert "nothing is repaired" in done.stdout
     assert len(done.stdout.splitlines()) < 10
-    assert "No record of rank 2 out of 3" in done.stdout
+    assert lacking(done.stdout, "rank 2", "out of 3") == []
     results = plain.run("-m", "hotfix", "fleet", tmp_path, "--json", check=False)
     assert results.returncode == 1
     assert json.loads(results.stdout)["missing"] == [2]

@@ -71,7 +71,7 @@ def test_a_command_that_cannot_be_run_is_one_line(plain, command, status):
     assert done.stderr.count("\n") == 1
 
 
-def test_nested_it_stands_on_the_path_once(plain):
+def test_nested_it_is_on_the_path_once(plain):
     code = LOADED + "; import os; print(os.environ['PYTHONPATH'].count('startup'))"
     done = plain.run("-c", code, prefix=hotfix_run(plain) * 2)
     assert done.stdout == "True\n1\n"

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cluster import toy
+from tests.facts import lacking
 
 HOTFIXED = "import hotfix.auto; "
 
@@ -31,7 +32,7 @@ OTHER = "from transformers.models.other import answer; print(answer())"
 
 def outcomes(plain, env):
     results = plain.run("-m", "hotfix", "status", "--json", env=env)
-    return {one["fix"]: one["state"] for one in json.loads(results.stdout)["outcomes"]}
+    return {outcome["fix"]: outcome["state"] for outcome in json.loads(results.stdout)["outcomes"]}
 
 
 def test_a_plugin_is_called_by_the_name_of_its_distribution(plain, plugin):
@@ -81,14 +82,14 @@ def test_entry_points_that_cannot_be_read_are_named(plain, plugin):
     env = plugin("pack", "", entry_points="hotfix.fixes without a section")
     done = plain.run("-c", HOTFIXED + toy.SAY, env=env)
     assert done.stdout == "fixed\n"
-    assert "the entry points of pack cannot be read" in done.stderr
+    assert lacking(done.stderr, "entry points", "pack") == []
 
 
 def test_plugins_are_not_looked_for_at_start_up(plain, plugin):
     env = plugin("pack", "planted:FIX", GOOD + "\nprint('planted')\n")
     code = "import hotfix.auto, sys; print('planted' in sys.modules, 'hotfix.engine.plugins' in sys.modules); "
     code += "import transformers; print('importlib.metadata' in sys.modules)"
-    assert plain.run("-c", code, env=env).stdout == "False False\nplanted\nFalse\n"
+    assert plain.run("-c", code, env=env).stdout.splitlines() == ["False False", "planted", "False"]
 
 
 @pytest.mark.parametrize("first", [HOTFIXED, "import elsewhere; " + HOTFIXED], ids=["later", "before"])

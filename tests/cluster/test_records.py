@@ -19,23 +19,23 @@ HOTFIXED = "import hotfix.auto; "
 
 
 def read(folder):
-    return sorted((json.loads(path.read_text()) for path in folder.glob("*.json")), key=lambda one: one["started"])
+    return sorted((json.loads(path.read_text()) for path in folder.glob("*.json")), key=lambda path: path["started"])
 
 
-def test_a_record_says_who_where_and_what(plain, tmp_path):
+def test_a_record_has_host_process_and_outcomes(plain, tmp_path):
     plain.run("-c", HOTFIXED + toy.SAY, env={"HOTFIX_RECORD": str(tmp_path)})
-    (one,) = read(tmp_path)
-    assert one["host"] == socket.gethostname()
-    assert one["python"] == platform.python_version()
-    assert one["argv"][-2:] == ["-c", HOTFIXED + toy.SAY] or sys.version_info < (3, 10)
-    assert one["packages"] == {"transformers": "0.0.1"}
-    assert one["switches"] == {"HOTFIX_RECORD": str(tmp_path)}
-    assert one["ended"] is True
+    (record,) = read(tmp_path)
+    assert record["host"] == socket.gethostname()
+    assert record["python"] == platform.python_version()
+    assert record["argv"][-2:] == ["-c", HOTFIXED + toy.SAY] or sys.version_info < (3, 10)
+    assert record["packages"] == {"transformers": "0.0.1"}
+    assert record["switches"] == {"HOTFIX_RECORD": str(tmp_path)}
+    assert record["ended"] is True
     # Names that this transformers never had are recorded as absent.
-    (outcome,) = (outcome for outcome in one["outcomes"] if outcome["verdict"] != "absent")
+    (outcome,) = (outcome for outcome in record["outcomes"] if outcome["verdict"] != "absent")
     assert (outcome["fix"], outcome["state"]) == ("toy-fixes:toy", "applied")
-    assert len(one["digest"]) == 12
-    assert any(patch.startswith("toy-fixes:toy transformers.models.toy:answer ") for patch in one["patches"])
+    assert len(record["digest"]) == 12
+    assert any(patch.startswith("toy-fixes:toy transformers.models.toy:answer ") for patch in record["patches"])
     assert list(tmp_path.iterdir()) == [next(tmp_path.glob("*.json"))]
 
 
@@ -122,7 +122,7 @@ def test_outside_of_a_job_there_is_no_rank():
 
 
 @pytest.mark.parametrize("disk", ["a file is in the way", "/proc", "full"])
-def test_what_cannot_be_written_never_hurts_the_job(disk, plain, tmp_path):
+def test_a_failed_write_never_stops_the_job(disk, plain, tmp_path):
     folder, first = tmp_path / "records", ""
     if disk == "a file is in the way":
         folder.write_text("")
@@ -135,7 +135,7 @@ def test_what_cannot_be_written_never_hurts_the_job(disk, plain, tmp_path):
     env = {"HOTFIX_RECORD": str(folder), "HOTFIX_STRICT": "1"}
     done = plain.run("-c", first + HOTFIXED + toy.SAY, env=env)
     assert done.stdout == "fixed\n"
-    assert done.stderr.count("the record of this process cannot be written") == 1
+    assert done.stderr.count("record of this") == 1
     if disk == "full":
         assert not list(folder.glob("*.json"))
 

@@ -10,6 +10,7 @@ import pytest
 
 from hotfix.reports.uniform import _message
 from tests.cluster.environments import ROOT, clean_environment
+from tests.facts import lacking
 
 A, B, NOTHING, NONE = "aaaaaaaaaaaa", "bbbbbbbbbbbb", "e3b0c44298fc", "-" * 12
 
@@ -73,7 +74,7 @@ def test_ranks_that_agree(tmp_path):
     results = ranks(tmp_path, 2)
     assert results[0] == results[1]
     before, agreed, collectives = results[0]
-    assert before.startswith("before: assert_uniform needs a process group")
+    assert lacking(before, "before: assert_uniform", "process group") == []
     assert len(agreed) == len("agreed: ") + 12
     assert collectives == "collectives: 1"
 
@@ -83,8 +84,8 @@ def test_one_rank_that_was_not_armed_fails_every_rank_with_the_same_words(tmp_pa
     results = ranks(tmp_path, 3, ODD="1")
     assert results[0][1:] == results[1][1:] == results[2][1:]
     _, after, collectives = results[0]
-    assert after.startswith("after: the ranks of this job do not run the same patch set: rank 1 has e3b0c44298fc")
-    assert "(nothing is repaired); ranks 0, 2 have" in after
+    assert lacking(after, "after: ", "rank 1 has", "e3b0c44298fc") == []
+    assert lacking(after, "nothing is repaired", "ranks 0, 2") == []
     assert collectives == "collectives: 1"
 
 
@@ -93,7 +94,7 @@ def test_one_rank_that_was_not_armed_fails_every_rank_with_the_same_words(tmp_pa
 def test_a_rank_that_cannot_compute_its_digest_keeps_nobody_waiting(tmp_path):
     results = ranks(tmp_path, 2, FAIL="0")
     assert results[0][1:] == results[1][1:]
-    assert "rank 0 cannot compute a digest; rank 1 has" in results[0][1]
+    assert lacking(results[0][1], "rank 0 cannot", "rank 1 has") == []
 
 
 @pytest.mark.testbed

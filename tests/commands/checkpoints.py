@@ -57,5 +57,5 @@ def read_by(release: str, checkpoints: Sequence[Path]) -> dict[str, dict[str, st
         output = Path(folder, "results.json")
         arguments = ["tools.studies.reading_child", "read", str(Path(folder, "in")), str(output)]
         run_script("-m", arguments, transformers=release, flash_attn=None, timeout=900).require()
-        found: dict[str, dict[str, str]] = json.loads(output.read_text())
-        return found
+        seen: dict[str, dict[str, str]] = json.loads(output.read_text())
+        return seen

@@ -25,22 +25,22 @@ def check(name: str, value: object) -> None:
     """
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is missing")
     validator = jsonschema.Draft202012Validator({**_closed(), "$ref": f"#/$defs/{name}"})
-    errors = [f"{'/'.join(map(str, one.absolute_path))}: {one.message}" for one in validator.iter_errors(value)]
+    errors = [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(value)]
     if errors:
-        raise AssertionError("\n".join(one[:300] for one in errors))
+        raise AssertionError("\n".join(error[:300] for error in errors))
 
 
 @cache
 def _closed() -> dict[str, Any]:
     """The schemas, with fields that they do not name forbidden."""
 
-    def close(one: Any) -> Any:
-        if isinstance(one, list):
-            return [close(part) for part in one]
-        if not isinstance(one, dict):
-            return one
-        more = {"additionalProperties": False} if one.get("type") == "object" and "properties" in one else {}
-        return {**more, **{name: close(part) for name, part in one.items()}}
+    def close(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [close(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        more = {"additionalProperties": False} if schema.get("type") == "object" and "properties" in schema else {}
+        return {**more, **{name: close(part) for name, part in schema.items()}}
 
     made: dict[str, Any] = close(json.loads(SCHEMAS.read_text()))
     return made

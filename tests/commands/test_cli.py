@@ -15,6 +15,7 @@ import pytest
 from hotfix.commands.main import COMMANDS
 from hotfix.engine.catalogue import Catalogue
 from tests.commands.cli_runs import ESCAPE, ROOT, hotfix, stack
+from tests.facts import lacking
 
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
 FIRST = ("4.49.0", "2.7.4.post1")
@@ -69,14 +70,14 @@ def test_status_says_the_same_in_a_pipe_on_a_terminal_and_as_json(folders):
     for fix, (verdict, state) in expected.items():
         assert table[fix][2:4] == [verdict, state]
         assert f"{fix} crash {verdict} {state}" in shown.text
-        mine = [one for one in outcomes if one["fix"] == fix]
-        assert any((one["verdict"], one["state"]) == (verdict, state) for one in mine)
+        mine = [outcome for outcome in outcomes if outcome["fix"] == fix]
+        assert any((outcome["verdict"], outcome["state"]) == (verdict, state) for outcome in mine)
     if name == "none":
-        assert "transformers is not installed" in piped.stdout
+        assert lacking(piped.stdout, "transformers", "not installed") == []
 
 
 @pytest.mark.testbed
-def test_status_shows_what_is_broken_and_counts_the_rest(folders):
+def test_status_shows_broken_fixes_and_counts_the_rest(folders):
     _, path = folders
     text = " ".join(hotfix("status", path=path).stdout.split())
     brief, whole = (rows(hotfix("status", *more, path=path).stdout) for more in ((), ("--all",)))
@@ -88,14 +89,14 @@ def test_status_shows_what_is_broken_and_counts_the_rest(folders):
     assert ("HOTFIX_OPTIN=removed-names" in brief) == bool(offered)
     # So are the fixes for code that would otherwise end.
     restoring = {fix for fix in RESTORING if whole.get(fix, ["", "", "", ""])[3:4] in (["pending"], ["applied"])}
-    assert ("removed names and signatures, where a program would end" in text) == bool(restoring)
+    assert ("a program would" in text) == bool(restoring)
     assert restoring.isdisjoint(brief)
     folded = {fix for fix in whole if fix not in brief} - set(idle) - offered - restoring - {"fix"}
     left_out = set(idle) | offered | restoring | folded
     if folded:  # the worst are included
-        assert f"{len(folded)} more do not fit here" in text
+        assert f"{len(folded)} more" in text
     assert set(whole) - set(brief) == left_out | ({"fix"} if len(left_out) == len(whole) - 2 else set())
-    assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
+    assert str(len(idle)) in brief["There"][:7]
     order = [words[2] for words in whole.values() if words[2:3] in (["broken"], ["fixed"])]
     assert order == sorted(order), "what is broken comes first"
 
@@ -105,16 +106,16 @@ def test_status_by_target_has_a_row_for_each(folders):
     _, path = folders
     done = hotfix("status", "--targets", path=path)
     outcomes = hotfix("status", "--json", path=path).json["outcomes"]
-    for one in outcomes:
-        assert f"{one['target']}  " in done.stdout
+    for outcome in outcomes:
+        assert f"{outcome['target']}  " in done.stdout
     assert len(done.stdout.splitlines()) == len(outcomes) + 3
 
 
 @pytest.mark.testbed
-def test_doctor_finds_what_is_wrong_with_a_stack(folders):
+def test_doctor_finds_the_faults_of_a_stack(folders):
     name, path = folders
     done = hotfix("doctor", "--quick", "--json", path=path)
-    said = {one["subject"]: one for one in done.json["findings"]}
+    said = {finding["subject"]: finding for finding in done.json["findings"]}
     release = said["transformers"]
     if name == "broken":
         assert done.status == 1
@@ -131,7 +132,7 @@ def test_doctor_finds_what_is_wrong_with_a_stack(folders):
 
 
 @pytest.mark.testbed
-def test_explain_says_what_is_here(folders):
+def test_explain_reports_the_installed_state(folders):
     name, path = folders
     for fix, (verdict, _) in STACKS[name][1].items():
         done = hotfix("explain", fix, path=path)
@@ -149,7 +150,7 @@ def test_diff_shows_lines_of_the_installed_file(folders):
         done = hotfix("diff", fix, path=path)
         assert (done.status, done.stderr) == (0, "")
         if state != "pending":
-            assert done.stdout.startswith("Nothing is changed here.")
+            assert "Nothing is changed" in done.stdout
             continue
         assert str(path[0]) in done.stdout
         removed = [line[1:] for line in done.stdout.splitlines() if line.startswith("-") and line[1:2] == " "]
@@ -196,9 +197,9 @@ def test_the_diff_of_an_edit_is_a_patch_that_applies_and_gives_the_code_that_run
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert len(found) > 10
-    for target, text, lines, digest in found:
+    functions = json.loads(done.stdout)
+    assert len(functions) > 10
+    for target, text, lines, digest in functions:
         patched = source.find(_patched(text, lines), target.partition(":")[2])
         assert patched is not None
         assert source.digest(patched.node) == digest, target
@@ -262,7 +263,7 @@ def test_the_examples_can_be_parsed():
 def test_an_error_is_one_line_and_a_traceback_only_under_debug():
     done = hotfix("explain", "no-such-bug")
     assert (done.status, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "no known bug has the id 'no-such-bug'" in done.stderr
+    assert "'no-such-bug'" in done.stderr
     assert "did you mean" in hotfix("explain", "flash-rotary").stderr
     assert "Traceback" in hotfix("explain", "no-such-bug", "--debug").stderr
     assert "Traceback" in hotfix("--debug", "explain", "no-such-bug").stderr
@@ -316,7 +317,8 @@ def test_every_json_works_without_the_extra(bare):
     assert hotfix("doctor", "--quick", "--json", **bare).json["findings"]
     assert hotfix("list", "--json", **bare).json
     assert hotfix("explain", ROTARY, "--json", **bare).json["report"]["Symptom"]
-    assert hotfix("explain", "--error", "Input and cos/sin must have the same dtype", "--json", **bare).json["bugs"]
+    message = "Input and cos/sin must have the same dtype"
+    assert hotfix("explain", "--error", message, "--json", **bare).json["bugs"]
     assert hotfix("diff", ROTARY, "--json", **bare).json == []
     scan = hotfix("scan", "axolotl.txt", "qwen2-vl-finetune/Pipfile.lock", "--json", **bare)
     assert (scan.status, scan.stderr, len(scan.json["scans"])) == (0, "", 2)
@@ -328,12 +330,12 @@ def test_without_the_extra_the_command_is_plain_and_says_how_to_get_it(bare):
         assert done.status == 0
         assert PADDING in done.stdout
         assert done.stderr.count("\n") == 1
-        assert "pip install rich rich-argparse shtab PyYAML" in done.stderr
+        assert lacking(done.stderr, "rich", "rich-argparse", "shtab", "PyYAML") == []
     for words in (("completion", "bash"), ("scan", "qwen2-vl-finetune/environment.yaml")):
         done = hotfix(*words, **bare)
         assert (done.status, done.stderr.count("\n")) == (2, 1)
-        assert "pip install rich rich-argparse shtab PyYAML" in done.stderr
-    assert "torch, which is not installed" in hotfix("verify", **bare).stderr
+        assert lacking(done.stderr, "rich", "rich-argparse", "shtab", "PyYAML") == []
+    assert "torch, which is" in hotfix("verify", **bare).stderr
 
 
 # -- explain, by the message -------------------------------------------------------------------------------------------
@@ -341,7 +343,7 @@ def test_without_the_extra_the_command_is_plain_and_says_how_to_get_it(bare):
 
 def test_explain_says_why_a_bug_is_not_repaired_and_which_release_to_move_to():
     text = hotfix("explain", "packed-position-ids-sdpa").stdout
-    assert "In 4.53.0 no model hands its positions to the functions that make the masks" in " ".join(text.split())
+    assert lacking(text, "4.53.0", "positions") == []
     assert "transformers 4.53.1 does" in text
 
 
@@ -411,20 +413,20 @@ def test_a_traceback_on_stdin_is_explained():
 
 def test_list_is_narrowed_by_kind_and_model():
     everything = hotfix("list", "--all", "--json").json
-    assert {ROTARY, PADDING, "gemma2-sliding-layer-parity"} <= {one["id"] for one in everything}
+    assert {ROTARY, PADDING, "gemma2-sliding-layer-parity"} <= {fix["id"] for fix in everything}
     silent = hotfix("list", "--all", "--json", "--kind", "silent", "--model", "GEMMA2").json
-    assert {one["kind"] for one in silent} == {"silent"}
-    assert all(any("gemma2" in where for where in one["where"]) for one in silent)
-    mine = {one["id"] for one in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
+    assert {fix["kind"] for fix in silent} == {"silent"}
+    assert all(any("gemma2" in where for where in fix["where"]) for fix in silent)
+    mine = {fix["id"] for fix in hotfix("list", "--json", "--model", "qwen2_5_vl").json}
     assert {ROTARY, PADDING} <= mine
     for written in ("Qwen2.5-VL", "qwen25vl"):
-        assert {one["id"] for one in hotfix("list", "--json", "--model", written).json} == mine
-    assert all(one["repaired"] for one in hotfix("list", "--json").json)
-    assert "No known bug is in a model or module like 'No-Such'" in hotfix("list", "--model", "No-Such").stdout
+        assert {fix["id"] for fix in hotfix("list", "--json", "--model", written).json} == mine
+    assert all(fix["repaired"] for fix in hotfix("list", "--json").json)
+    assert "'No-Such'" in hotfix("list", "--model", "No-Such").stdout
 
 
 @pytest.mark.testbed
-def test_digest_is_what_the_evidence_has():
+def test_the_digest_matches_the_evidence():
     from hotfix.versions import verdict
 
     target = "transformers.models.qwen2_5_vl.modeling_qwen2_5_vl:apply_rotary_pos_emb_flashatt"
@@ -459,7 +461,7 @@ def test_a_report_has_a_rich_and_an_html_form(monkeypatch):
 
 
 @pytest.mark.testbed
-def test_what_was_switched_off_is_broken_and_stands_in_the_table():
+def test_a_disabled_fix_is_broken_and_listed_in_the_table():
     done = hotfix("status", path=stack(*FIRST), env={"HOTFIX_SKIP": ROTARY})
     row = rows(done.stdout)[ROTARY]
     assert row[2:4] == ["broken", "disabled"]
@@ -485,7 +487,8 @@ def test_status_and_report_fit_on_one_screen(columns):
     assert len(ended.stdout.splitlines()) <= 40
     said = [line for line in ended.stderr.splitlines() if line.startswith("hotfix: ")]
     assert len(said) == 1, "one line a process"
-    assert re.match(r"hotfix: \d+ repairs for transformers 4\.49\.0\b", said[0])
+    assert re.match(r"hotfix: \d+ repairs\b", said[0])
+    assert re.search(r"\b4\.49\.0\b", said[0])
 
 
 @pytest.mark.testbed
@@ -530,7 +533,7 @@ def test_a_folder_of_records_that_are_none_names_them(tmp_path):
     (tmp_path / "a.json").write_text("{")
     done = hotfix("fleet", str(tmp_path))
     assert done.status == 1
-    assert done.stdout.startswith("No records.\nNot a record: a.json")
+    assert lacking(done.stdout, "No records", "a.json") == []
     metrics = hotfix("fleet", str(tmp_path), "--prometheus").stdout
     samples = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
     assert samples["hotfix_uniform"] == "0"

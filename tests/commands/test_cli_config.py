@@ -14,6 +14,7 @@ from hotfix.commands.scan import settings as project_settings
 from hotfix.engine.policy import Policy
 from hotfix.errors import PolicyError
 from tests.commands.cli_runs import ROOT, hotfix
+from tests.facts import lacking
 
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
 IGNORE = '[[tool.hotfix.scan.ignore]]\nid = "{}"\nreason = "we  live\\nwith it"\n{}\n'
@@ -50,7 +51,7 @@ def test_a_file_sets_switches_and_a_variable_is_stronger(settings):
         ("[tool.hotfix]\nskip = {a = 1}\n", "must be a string"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_and_nothing_is_guessed(settings, text, said):
+def test_unreadable_input_is_an_error_and_nothing_is_guessed(settings, text, said):
     variables = settings(text)
     with pytest.raises(PolicyError, match=said):
         Policy.from_environment(variables)
@@ -73,11 +74,11 @@ def test_a_path_must_be_absolute_and_a_working_directory_is_never_read(settings,
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_config_says_what_is_in_force_and_where_it_comes_from(settings, tmp_path):
+def test_config_lists_the_active_settings_and_their_origin(settings, tmp_path):
     variables = settings('skip = ["x*"]\nlog = "quiet"\n')
     (tmp_path / "pyproject.toml").write_text(IGNORE.format(ROTARY, "expires = 2020-01-01"))
     done = hotfix("config", "--json", env={**variables, "HOTFIX_LOG": "info"}, cwd=tmp_path).json
-    switches = {one["name"]: (one["value"], one["from"]) for one in done["switches"]}
+    switches = {switch["name"]: (switch["value"], switch["from"]) for switch in done["switches"]}
     assert switches["HOTFIX_SKIP"] == ("x*", variables["HOTFIX_CONFIG"])
     assert switches["HOTFIX_LOG"] == ("info", "the environment")
     assert switches["HOTFIX_PIN"] == ("", "default")
@@ -87,26 +88,26 @@ def test_config_says_what_is_in_force_and_where_it_comes_from(settings, tmp_path
     assert hotfix("config", env=settings("skp = 1\n")).status == 2
 
 
-def test_a_project_says_what_to_fail_on_and_what_to_ignore(tmp_path):
+def test_a_project_configures_failures_and_ignored_bugs(tmp_path):
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("transformers==4.49.0\nflash-attn==2.7.4.post1\n")
     project = tmp_path / "pyproject.toml"
     project.write_text('[tool.hotfix.scan]\nfail-on = "crash"\n')
     assert hotfix("scan", "requirements.txt", cwd=tmp_path).status == 1
     [scan] = hotfix("scan", "requirements.txt", "--json", cwd=tmp_path).json["scans"]
-    every = [one["id"] for one in scan["findings"] if one["kind"] == "crash"]
+    every = [finding["id"] for finding in scan["findings"] if finding["kind"] == "crash"]
     lived_with = "".join(IGNORE.format(id, "expires = 2099-01-01" if number else "") for number, id in enumerate(every))
     project.write_text(f'[tool.hotfix.scan]\nfail-on = "crash"\n{lived_with}')
     done = hotfix("scan", "requirements.txt", cwd=tmp_path)
     assert done.status == 0
-    assert f"Ignored by this project: {every[0]} (we live with it)" in done.text
+    assert lacking(done.text, f"{every[0]} (we live") == []
     assert hotfix("scan", "requirements.txt", "--fail-on", "silent", cwd=tmp_path).status == 1, "an option is stronger"
     results = hotfix("scan", "requirements.txt", "--format", "sarif", cwd=tmp_path).json["runs"][0]["results"]
-    assert {one["ruleId"] for one in results if "suppressions" in one} == set(every)
+    assert {result["ruleId"] for result in results if "suppressions" in result} == set(every)
     project.write_text('[tool.hotfix.scan]\nfail-on = "crash"\n' + IGNORE.format(ROTARY, "expires = 2020-01-01"))
     done = hotfix("scan", "requirements.txt", cwd=tmp_path)
     assert done.status == 1
-    assert f"{ROTARY} was ignored until 2020-01-01, and counts again" in done.text
+    assert lacking(done.text, f"{ROTARY} was ignored", "2020-01-01") == []
 
 
 FORMS = {

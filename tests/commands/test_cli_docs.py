@@ -22,14 +22,14 @@ DOCS = ROOT / "docs"
 def commands(page):
     """The commands of a page and the output that it shows: (command, [line, ...])."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    found: list[tuple[str, list[str]]] = []
+    blocks: list[tuple[str, list[str]]] = []
     for block in re.findall(r"```console\n(.*?)```", text, re.S):
         for line in block.splitlines():
             if line.startswith("$ "):
-                found.append((line[2:], []))
+                blocks.append((line[2:], []))
             else:
-                found[-1][1].append(line)
-    return found
+                blocks[-1][1].append(line)
+    return blocks
 
 
 def script(file, text):
@@ -64,9 +64,9 @@ def test_the_page_about_writing_a_fix_is_true(tmp_path):
         for line in wanted:
             line = " ".join(line.split())
             beginning = line[: -len("...")].strip() if line.endswith("...") else None
-            assert line == "..." or any(one == line or (beginning and one.startswith(beginning)) for one in printed), (
-                f"$ {command}\ndid not print\n{line}\nbut\n{output}"
-            )
+            assert line == "..." or any(
+                text == line or (beginning and text.startswith(beginning)) for text in printed
+            ), f"$ {command}\ndid not print\n{line}\nbut\n{output}"
 
 
 def test_the_page_about_writing_a_fix_names_all_that_a_fix_can_declare():

@@ -68,12 +68,12 @@ def scan(folder):
     return hotfix("scan-code", "--json", str(folder)).json["scans"][0]
 
 
-def found(scan):
-    return {one["name"].removeprefix("transformers"): one for one in scan["findings"]}
+def names_of(scan):
+    return {finding["name"].removeprefix("transformers"): finding for finding in scan["findings"]}
 
 
 def test_names_that_are_gone_are_found_with_the_fix_that_gives_them_back(scan):
-    names = found(scan)
+    names = names_of(scan)
     flash = names[".models.llama.modeling_llama:LlamaFlashAttention2"]
     assert flash["gone"] == "from 4.48.0 on"
     assert flash["fix"] == "llama-flash-attention2-removed"
@@ -86,22 +86,22 @@ def test_names_that_are_gone_are_found_with_the_fix_that_gives_them_back(scan):
 
 
 def test_attributes_members_and_arguments_are_found(scan):
-    names = found(scan)
+    names = names_of(scan)
     assert names[".models.llama.modeling_llama:LLAMA_ATTENTION_CLASSES"]["gone"] == "from 4.48.0 on"
     assert names[":BeamSearchScorer"]["needed"]
     assert any(name.endswith(".get_head_mask") for name in names)
     assert names[":TrainingArguments(evaluation_strategy=)"]["gone"] == "from 4.51.0 on"
 
 
-def test_what_stands_behind_a_guard_is_told_apart(scan):
-    names = found(scan)
+def test_guarded_names_are_marked(scan):
+    names = names_of(scan)
     assert not names[".utils:is_torch_fx_available"]["needed"]
     assert not names[".image_utils:VideoInput"]["needed"]
-    assert not any("index_first_axis" in name and one["needed"] for name, one in names.items())
+    assert not any("index_first_axis" in name and entry["needed"] for name, entry in names.items())
 
 
-def test_what_is_everywhere_or_unknown_or_own_is_no_finding(scan):
-    names = found(scan)
+def test_names_that_exist_everywhere_or_are_unknown_or_own_are_no_findings(scan):
+    names = names_of(scan)
     for quiet in ("LlamaRMSNorm", "LlamaConfig", "shard_nothing", "own", "config", "logging", "PreTrainedModel"):
         assert not any(name.endswith((f":{quiet}", f".{quiet}")) for name in names), quiet
 
@@ -129,15 +129,15 @@ APPLICATION = """
 
 def test_tasks_of_pipelines_and_names_of_a_module_that_is_an_alias_are_found(tmp_path):
     (tmp_path / "app.py").write_text(textwrap.dedent(APPLICATION))
-    names = found(hotfix("scan-code", "--json", str(tmp_path)).json["scans"][0])
+    names = names_of(hotfix("scan-code", "--json", str(tmp_path)).json["scans"][0])
     task = ".pipelines:SUPPORTED_TASKS['{}']"
-    assert {name: (one["gone"], one["uses"][0]["line"]) for name, one in names.items()} == {
+    assert {name: (entry["gone"], entry["uses"][0]["line"]) for name, entry in names.items()} == {
         task.format("summarization"): ("from 5.0.0 on", 6),
         task.format("translation"): ("from 5.0.0 on", 7),
         task.format("question-answering"): ("from 5.3.0 on", 8),
         ".tokenization_utils:TextInput": ("from 5.0.0 on", 4),
     }
-    assert {one["fix"] for one in names.values()} == {"pipelines-removed", "tokenization-utils-names-removed"}
+    assert {name["fix"] for name in names.values()} == {"pipelines-removed", "tokenization-utils-names-removed"}
 
 
 def test_it_says_where_the_code_runs(scan):
@@ -160,21 +160,21 @@ def test_the_exit_status_follows_fail_on(folder):
 def test_sarif_names_the_lines(folder):
     log = json.loads(hotfix("scan-code", str(folder), "--format", "sarif").stdout)
     results = log["runs"][0]["results"]
-    levels = {one["ruleId"].rpartition(":")[2]: one["level"] for one in results}
+    levels = {result["ruleId"].rpartition(":")[2]: result["level"] for result in results}
     assert levels["LlamaFlashAttention2"] == "warning"
     assert levels["LLAMA_ATTENTION_CLASSES"] == "warning"
     assert levels["is_torch_fx_available"] == "note"
-    lines = [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in results]
+    lines = [result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in results]
     assert all(line > 0 for line in lines)
 
 
 def test_a_name_that_nobody_gives_back_is_an_error(tmp_path):
     (tmp_path / "old.py").write_text("from transformers.trainer import ShardedDDPOption\n")
     log = json.loads(hotfix("scan-code", str(tmp_path), "--format", "sarif").stdout)
-    assert [one["level"] for one in log["runs"][0]["results"]] == ["error"]
+    assert [result["level"] for result in log["runs"][0]["results"]] == ["error"]
 
 
-def test_what_fixes_add_is_lacking_where_the_table_says_so():
+def test_added_names_are_missing_in_the_releases_of_the_table():
     """The table comes from the wheels, the fixes' ranges from the sweep: they must agree."""
     from hotfix.commands.scan_code import missing
 
@@ -185,8 +185,8 @@ def test_what_fixes_add_is_lacking_where_the_table_says_so():
         there = missing._table().with_name(module, name) if name.isidentifier() else None
         if there is None:
             continue
-        lacking = {missing.releases()[one] for one in everywhere - there}
-        declared = {one for one in missing.releases() if releases.contains(one)}
+        lacking = {missing.releases()[release] for release in everywhere - there}
+        declared = {release for release in missing.releases() if releases.contains(release)}
         compared += 1
         assert declared <= lacking, (bug.id, full, sorted(declared - lacking))
     assert compared > 60

@@ -10,6 +10,7 @@ import pytest
 
 from tests.commands import schemas
 from tests.commands.cli_runs import ROOT, hotfix, stack
+from tests.facts import lacking
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="the proofs need torch")
 
@@ -141,8 +142,8 @@ def toys(folder, text, fixes=FIXES, named="FIX"):
         "fixed/transformers/toy.py": text.replace("x + 2", "x * 2"),
     }
     names = [line[4 : line.index("(")] for line in text.splitlines() if line.startswith("def ")]
-    found = [(name, source.find(text, name)) for name in names]
-    digests = {name: source.digest(one.node) for name, one in found if one}
+    definitions = [(name, source.find(text, name)) for name in names]
+    digests = {name: source.digest(definition.node) for name, definition in definitions if definition}
     targets = {f"transformers.toy:{name}": {"broken": {digest: ["1.0"]}} for name, digest in digests.items()}
     files["toy_fixes/evidence.json"] = json.dumps({"targets": targets})
     for name, content in files.items():
@@ -155,11 +156,11 @@ def verified(folder, *words):
     """The certificate for the toys, and the proofs in it by function."""
     env = {"CUDA_VISIBLE_DEVICES": "", "HOTFIX_SKIP": "*"}  # the user's own switches do not count
     done = hotfix("verify", "toys:toys", "--json", *words, path=[folder], env=env)
-    assert done.status == int(any(one["result"] == "failed" for one in done.json["proofs"]))
-    return done.json, {one["target"].partition(":")[2]: one for one in done.json["proofs"]}
+    assert done.status == int(any(proof["result"] == "failed" for proof in done.json["proofs"]))
+    return done.json, {proof["target"].partition(":")[2]: proof for proof in done.json["proofs"]}
 
 
-def test_a_proof_is_what_happened_in_the_processes(tmp_path):
+def test_a_proof_reports_the_outcome_of_its_processes(tmp_path):
     """One that differs, one that stops raising, one that still raises, one without a bug."""
     toys(tmp_path, TOY)
     certificate, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
@@ -170,11 +171,11 @@ def test_a_proof_is_what_happened_in_the_processes(tmp_path):
     scale = proofs["scale"]
     assert (scale["result"], scale["changed"], scale["oracle"]) == ("verified", 3.0, 0.0)
     assert (proofs["crash"]["before"], proofs["crash"]["after"]) == ("ValueError: scales nothing", "ran")
-    assert "the fixed release raises" in proofs["crash"]["reason"]
+    assert "fixed release raises" in proofs["crash"]["reason"]
     assert proofs["fine"]["result"] == "failed"
     assert "shows no bug" in proofs["fine"]["reason"]
     assert proofs["wrong_twice"]["result"] == "not here"
-    assert "needs a CUDA device" in proofs["wrong_twice"]["reason"]
+    assert "CUDA" in proofs["wrong_twice"]["reason"]
 
 
 def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_path):
@@ -189,15 +190,15 @@ def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_pa
     assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
 
 
-def test_what_the_oracle_gives_decides_and_nan_is_a_difference(tmp_path):
+def test_the_oracle_decides_and_nan_is_a_difference(tmp_path):
     toys(tmp_path, STRANGE)
     _, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
     drift, hole = proofs["drift"], proofs["hole"]
     assert (drift["result"], drift["oracle"]) == ("failed", 12.0)
-    assert drift["reason"] == "the fixed release gives another result: scaled"
+    assert lacking(drift["reason"], "fixed release", "another result", "scaled") == []
     assert (hole["result"], hole["changed"], hole["oracle"]) == ("failed", "infinite", "infinite")
     _, proofs = verified(tmp_path)
-    assert {one["result"] for one in proofs.values()} == {"verified"}
+    assert {proof["result"] for proof in proofs.values()} == {"verified"}
 
 
 @pytest.mark.slow
@@ -205,8 +206,8 @@ def test_a_process_that_dies_or_hangs_takes_no_other_proof_with_it(tmp_path):
     toys(tmp_path, FATAL + TOY)
     _, proofs = verified(tmp_path, "--timeout", "30")
     assert "ended with 7" in proofs["deadly"]["after"]
-    assert "took longer than 30 seconds" in proofs["slow"]["after"]
-    assert {name for name, one in proofs.items() if one["result"] == "verified"} == {"scale", "crash"}
+    assert "30 seconds" in proofs["slow"]["after"]
+    assert {name for name, proof in proofs.items() if proof["result"] == "verified"} == {"scale", "crash"}
 
 
 def test_there_may_be_nothing_to_prove():
@@ -265,22 +266,30 @@ def test_a_founding_fix_is_verified_on_the_testbed_against_the_fixed_release():
     assert done.status == 0
     (proof,) = done.json["proofs"]
     assert proof["result"] == "verified"
-    assert proof["before"].startswith("AssertionError: Input and cos/sin must have the same dtype")
+    assert lacking(proof["before"], "AssertionError: ", "the same dtype") == []
     assert (proof["after"], proof["oracle"]) == ("ran", 0.0)
     shown = hotfix(*words, path=testbed, env=ENVIRONMENT, terminal=True)
-    assert "verified: flash-rotary-dtype, qwen2_5_vl:apply_rotary_pos_emb_flashatt before: AssertionError" in shown.text
-    assert "torch.bfloat16; after: ran; 0 from the fixed release" in shown.text
+    assert (
+        lacking(
+            shown.text,
+            "verified: flash-rotary-dtype",
+            "qwen2_5_vl:apply_rotary_pos_emb_flashatt",
+            "before: AssertionError",
+        )
+        == []
+    )
+    assert lacking(shown.text, "torch.bfloat16", "after: ran", "0 from") == []
     shown = hotfix(*words, path=testbed, env=ENVIRONMENT, terminal=True, columns=200)
     assert "verified flash-rotary-dtype" in shown.text
 
 
 @pytest.mark.testbed
 @pytest.mark.slow
-def test_what_cannot_run_here_is_not_called_verified():
+def test_a_proof_that_cannot_run_here_is_not_verified():
     done = hotfix("verify", "flash-rotary-dtype", path=stack("4.49.0", "2.7.4.post1"), env={"CUDA_VISIBLE_DEVICES": ""})
     assert done.status == 1
-    assert "Nothing was proved here." in done.stdout
-    assert "cannot be verified here: needs a CUDA device" in done.stdout
+    assert "Nothing was proved" in done.stdout
+    assert lacking(done.stdout, "cannot be verified", "CUDA device") == []
     assert "verified  flash" not in done.stdout
 
 
@@ -288,13 +297,13 @@ def test_a_torch_that_cannot_be_imported_is_an_error_of_the_command(tmp_path):
     (tmp_path / "torch.py").write_text("raise OSError('libcudart.so.12: cannot open shared object file')\n")
     done = hotfix("verify", "adamw-removed", path=(tmp_path,))
     assert done.status == 2
-    assert "torch, which cannot be imported: libcudart.so.12" in done.stderr
+    assert lacking(done.stderr, "torch", "libcudart.so.12") == []
     assert "Traceback" not in done.stderr
 
 
 def test_explain_imports_no_proof_which_would_import_torch():
     done = hotfix("explain", "adamw-removed", flags=("-X", "importtime"))
-    assert "`hotfix verify adamw-removed`" in done.text
+    assert "hotfix verify adamw-removed" in done.text
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "json" in imported
     assert "torch" not in imported

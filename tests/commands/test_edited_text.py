@@ -49,33 +49,33 @@ def fix_of(old, new, count=1):
 
 
 def definition(text):
-    found = source.find(text, "Model.forward")
-    assert found is not None
-    return found
+    definition_ = source.find(text, "Model.forward")
+    assert definition_ is not None
+    return definition_
 
 
 def without_idle_pass(node):
-    for one in ast.walk(node):
-        for name, block in ast.iter_fields(one):
+    for inner in ast.walk(node):
+        for name, block in ast.iter_fields(inner):
             if isinstance(block, list) and len(block) > 1:
-                setattr(one, name, [each for each in block if not isinstance(each, ast.Pass)])
+                setattr(inner, name, [each for each in block if not isinstance(each, ast.Pass)])
     return node
 
 
 @pytest.mark.parametrize("name", EDITS)
 def test_the_text_is_the_edited_program_and_the_rest_stays(name):
     target = fix_of(*EDITS[name]).targets[0]
-    found = definition(BEFORE)
-    lines = edited(found, target, BEFORE)
+    function = definition(BEFORE)
+    lines = edited(function, target, BEFORE)
     all_lines = BEFORE.splitlines()
-    first = found.lineno - 1
-    text = "\n".join([*all_lines[:first], *lines, *all_lines[first + len(found.text.splitlines()) :]])
-    wanted = code.edited_tree(ast.Module([copy.deepcopy(found.node)], []), target).body[0]
+    first = function.lineno - 1
+    text = "\n".join([*all_lines[:first], *lines, *all_lines[first + len(function.text.splitlines()) :]])
+    wanted = code.edited_tree(ast.Module([copy.deepcopy(function.node)], []), target).body[0]
     assert source.digest(definition(text).node) == source.digest(without_idle_pass(wanted))
-    assert lines != found.text.splitlines()
+    assert lines != function.text.splitlines()
     if name != "a statement under a condition":  # two statements on one line are rewritten as a whole
-        kept = [line for line in found.text.splitlines() if line in lines]
-        assert len(kept) >= len(found.text.splitlines()) - 3
+        kept = [line for line in function.text.splitlines() if line in lines]
+        assert len(kept) >= len(function.text.splitlines()) - 3
         assert "# a comment" in "\n".join(lines) or "scale" in EDITS[name][0]
 
 

@@ -42,7 +42,7 @@ def test_the_schemas_are_schemas():
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_what_a_command_prints_is_as_its_schema_says(name, tmp_path):
+def test_the_output_of_a_command_matches_its_schema(name, tmp_path):
     config = {"model_type": "llama", "rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}
     (tmp_path / "config.json").write_text(json.dumps(config))
     done = hotfix(*PRINTED[name], cwd=tmp_path)
@@ -54,7 +54,7 @@ def test_every_command_with_json_is_looked_at():
     assert with_json == {words[0] for words in PRINTED.values()} | {"verify"}
 
 
-def test_what_is_kept_in_files_is_as_the_schemas_say():
+def test_stored_files_match_their_schemas():
     check("catalogue", json.loads((ROOT / "hotfix" / "releases" / "unrepaired.json").read_text()))
     for file in sorted((VERSIONS / "evidence").glob("*.json")):
         check("evidence-index" if file.stem == "index" else "evidence", json.loads(file.read_text()))

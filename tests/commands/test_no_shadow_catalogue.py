@@ -54,14 +54,14 @@ def test_every_rule_for_checkpoints_is_that_of_a_fix():
     ],
 )
 def test_the_fix_for_an_argument_is_the_one_that_declares_its_error(argument, fix):
-    found = missing._refusing(argument)
-    assert (found and found.id) == fix
+    bug = missing._refusing(argument)
+    assert (bug and bug.id) == fix
 
 
-def test_a_rule_is_asked_for_the_releases_that_have_the_bug_and_for_builds_of_them():
+def test_a_rule_applies_to_the_releases_with_the_bug_and_to_builds_of_them():
     from hotfix.commands.checkpoints import checkpoint
 
-    last = max(one for one in bugs.examined() if one < Version("5.0.0"))
+    last = max(version for version in bugs.examined() if version < Version("5.0.0"))
     assert checkpoint._may_have("tokenizer-class-tokenizersbackend", last)
     assert checkpoint._may_have("tokenizer-class-tokenizersbackend", Version(f"{last.major}.{last.minor}.99"))
     assert not checkpoint._may_have("tokenizer-class-tokenizersbackend", Version("5.1.0"))

@@ -35,7 +35,7 @@ def faults(folder: Path) -> list[tuple[str, str]]:
     package = Path(str(PACKAGE))
     logs = sorted(folder.glob("*.sarif"))
     schema = jsonschema.Draft202012Validator(json.loads((package / "sarif-2.1.0.json").read_text(encoding="utf-8")))
-    found = [(log.name, fault.message) for log in logs for fault in schema.iter_errors(json.loads(log.read_text()))]
+    problems = [(log.name, fault.message) for log in logs for fault in schema.iter_errors(json.loads(log.read_text()))]
     report = folder / "report"
     said = subprocess.run(
         [str(package / "Sarif.Multitool"), "validate", *map(str, logs), "--rule-kind", "Sarif;Gh", "-o", str(report)],
@@ -45,16 +45,16 @@ def faults(folder: Path) -> list[tuple[str, str]]:
     )
     assert f"{len(logs)} files scanned" in said.stdout, said.stdout + said.stderr
     run = json.loads(report.read_text(encoding="utf-8-sig"))["runs"][0]
-    assert all(one["executionSuccessful"] for one in run["invocations"]), said.stdout
-    places = [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]]
-    return found + [
-        (place.rpartition("/")[2], one["ruleId"])
-        for place, one in zip(places, run["results"])
-        if one.get("level") == "error"
+    assert all(invocation["executionSuccessful"] for invocation in run["invocations"]), said.stdout
+    places = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]]
+    return problems + [
+        (place.rpartition("/")[2], result["ruleId"])
+        for place, result in zip(places, run["results"])
+        if result.get("level") == "error"
     ]
 
 
-def test_what_is_printed_is_sarif_and_what_github_takes(tmp_path):
+def test_the_output_is_valid_sarif_that_github_accepts(tmp_path):
     logs, project = tmp_path / "logs", tmp_path / "project"
     logs.mkdir()
     project.mkdir()
@@ -72,11 +72,11 @@ def test_what_is_printed_is_sarif_and_what_github_takes(tmp_path):
     (project / "pyproject.toml").write_text(IGNORED)
     done = hotfix("scan", "pinned.txt", "--format", "sarif", cwd=project)
     (logs / "ignored.sarif").write_text(done.stdout)
-    assert any("suppressions" in one for one in done.json["runs"][0]["results"])
+    assert any("suppressions" in result for result in done.json["runs"][0]["results"])
     assert faults(logs) == []
 
 
-def test_what_is_wrong_is_found(tmp_path):
+def test_planted_faults_are_found(tmp_path):
     """One log breaks the schema, and only GitHub would refuse the other: without them these tests prove nothing."""
     (tmp_path / "pins.txt").write_text("transformers==4.49.0\n")
     log = hotfix("scan", "pins.txt", "--format", "sarif", cwd=tmp_path).json

@@ -243,7 +243,7 @@ def test_names_and_hints_leave_a_module_as_it_was_in_any_order(lab: Lab) -> None
         assert type(toy) is types.ModuleType
 
 
-def test_a_name_that_was_asked_for_is_added_plainly_listed_and_taken_away(lab: Lab) -> None:
+def test_a_requested_name_is_added_listed_and_removed(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     session = lab.session(missing_function(lab), optin=("a-name",))
     before = set(vars(toy))
@@ -262,13 +262,13 @@ def test_a_name_that_was_asked_for_is_added_plainly_listed_and_taken_away(lab: L
         toy.absent()
 
 
-def test_what_the_release_has_is_left_alone(lab: Lab) -> None:
+def test_names_that_the_release_has_are_left_alone(lab: Lab) -> None:
     toy = lab.module(text=LEAF + "\n\ndef absent():\n    return 'theirs'\n")
     assert said(handled(lab.session(missing_function(lab)))) == [("fixed", "skipped")]
     assert toy.absent() == "theirs"
 
 
-def test_what_was_put_there_at_run_time_is_left_alone(lab: Lab) -> None:
+def test_functions_replaced_at_run_time_are_left_alone(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     vars(toy)["absent"] = "theirs"
     (outcome,) = handled(lab.session(missing_function(lab)))
@@ -284,7 +284,7 @@ def test_members_of_classes_and_entries_of_dictionaries_are_added_and_taken_away
     fix.adds_made("toys.toy:TABLE['gone']")(lambda module: module.Layer)
     journal = Journal()
     for target in fix.targets:
-        assert "was added, with its old meaning" in journal.install(fix, target, toy, plainly=True)
+        assert "was added" in journal.install(fix, target, toy, plainly=True)
         assert journal.is_in_place(target)
         assert journal.replaced_since(target, "toys.toy") is None
     assert toy.Deep.absent() == "absent"
@@ -306,7 +306,7 @@ def test_a_member_that_a_class_inherits_is_not_missing(lab: Lab) -> None:
     assert len(journal) == 0
 
 
-def test_a_lazy_package_has_the_name_and_imports_its_module_only_when_asked(lab: Lab) -> None:
+def test_a_lazy_package_has_the_name_and_imports_its_module_on_access(lab: Lab) -> None:
     lab.write("toys/__init__.py", LAZY)
     lab.write("toys/toy.py", LEAF)
     package = importlib.import_module("toys")
@@ -393,7 +393,7 @@ def test_a_name_that_somebody_has_changed_since_is_theirs(lab: Lab) -> None:
     assert since is not None
     assert "another object since" in since
     (stranded,) = session.journal.uninstall()
-    assert stranded.reason == "absent is another object since"
+    assert "absent is another" in stranded.reason
     assert toy.absent == "theirs"
     vars(toy)["absent"] = absent
     assert session.journal.uninstall() == []
@@ -424,7 +424,7 @@ def test_a_source_that_cannot_be_parsed_lacks_nothing_that_is_known(lab: Lab, te
     assert fix.targets[0].module in judgement.reason
 
 
-def test_a_key_for_who_asks_is_taken_away_with_the_dictionary_that_asks(lab: Lab) -> None:
+def test_a_restored_key_is_removed_with_its_dictionary(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     table = toy.TABLE
     fix = lab.fix("a-name", kind="removed-api")
@@ -432,7 +432,7 @@ def test_a_key_for_who_asks_is_taken_away_with_the_dictionary_that_asks(lab: Lab
     fix.adds_made("toys.toy:TABLE['gone_too']")(lambda module: module.Deep)
     journal = Journal()
     for target in fix.targets:
-        assert "for code that would end" in journal.install(fix, target, toy)
+        assert "would end" in journal.install(fix, target, toy)
         assert journal.replaced_since(target, "toys.toy") is None
     assert toy.TABLE["gone"] is toy.Layer
     assert table == toy.TABLE
@@ -460,11 +460,11 @@ def test_a_dictionary_that_somebody_has_exchanged_since_is_theirs(lab: Lab) -> N
     journal.install(fix, fix.targets[0], toy)
     toy.TABLE = {"other": 1}
     (stranded,) = journal.uninstall()
-    assert stranded.reason == "TABLE is another object since"
+    assert "TABLE is another" in stranded.reason
     assert toy.TABLE == {"other": 1}
 
 
-def test_what_answers_for_unknown_names_is_added_plainly_since_nobody_asks_for_it(lab: Lab) -> None:
+def test_a_getattr_for_unknown_names_is_added_plainly(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     fix = lab.fix("a-name", kind="removed-api")
     fix.adds_made("toys.toy:Layer.__getattr__")(lambda module: lambda self, name: f"no {name}")
@@ -475,7 +475,7 @@ def test_what_answers_for_unknown_names_is_added_plainly_since_nobody_asks_for_i
     assert not hasattr(toy.Layer(), "anything")
 
 
-def test_a_companion_or_a_part_that_changes_a_running_program_waits_to_be_asked_for(lab: Lab) -> None:
+def test_a_part_that_changes_a_running_program_stays_opt_in(lab: Lab) -> None:
     toy = lab.module(text=LEAF)
     fix = lab.fix("a-name", kind="removed-api")
     fix.adds("toys.toy:absent")(absent)

@@ -60,7 +60,7 @@ def test_an_import_of_a_name_that_is_gone_says_one_line_more(module):
     assert said(caught.value) == [LINE]
 
 
-def test_a_module_without_a_file_says_what_python_says_of_it(hints, monkeypatch):
+def test_a_module_without_a_file_gives_pythons_own_error(hints, monkeypatch):
     made = types.ModuleType("in_memory")
     monkeypatch.setitem(sys.modules, made.__name__, made)
     hints.put(made, {"Gone": LINE})
@@ -70,7 +70,7 @@ def test_a_module_without_a_file_says_what_python_says_of_it(hints, monkeypatch)
     assert caught.value.path is None
 
 
-def test_a_module_is_told_its_names_once_and_none_of_none(hints, module):
+def test_a_module_gets_its_names_once(hints, module):
     kind = type(module)
     hints.put(module, {"Other": LINE})
     assert type(module) is kind
@@ -80,7 +80,7 @@ def test_a_module_is_told_its_names_once_and_none_of_none(hints, module):
     assert len(hints) == 1
 
 
-def test_other_names_are_what_they_were(module):
+def test_other_names_are_unchanged(module):
     with pytest.raises(ImportError) as caught:
         exec("from a_module_of_the_test import Other", {})
     assert said(caught.value) == []
@@ -89,7 +89,7 @@ def test_other_names_are_what_they_were(module):
     assert getattr(module, "Gone", 7) == 7
 
 
-def test_a_lazy_package_says_it_of_an_attribute_too_and_gives_what_it_has(hints, monkeypatch):
+def test_a_lazy_package_reports_missing_attributes_too_and_returns_existing_ones(hints, monkeypatch):
     made = Lazy("another_module_of_the_test")
     monkeypatch.setitem(sys.modules, made.__name__, made)
     hints.put(made, {"Gone": LINE, "given": LINE})

@@ -38,7 +38,7 @@ def written(folder: Path, content: object) -> Path:
 
 
 @pytest.mark.parametrize("fixes", [FIXES, {}], ids=["three", "none"])
-def test_it_is_json_and_says_of_each_fix_what_was_written(tmp_path: Path, fixes: dict[str, object]) -> None:
+def test_it_is_json_with_the_written_files_of_each_fix(tmp_path: Path, fixes: dict[str, object]) -> None:
     path = written(tmp_path, fixes)
     index = Index(path)
     assert json.loads(path.read_text(encoding="utf-8"))["fixes"] == fixes
@@ -46,7 +46,7 @@ def test_it_is_json_and_says_of_each_fix_what_was_written(tmp_path: Path, fixes:
     assert index.examined == {"p": ["1.0"]}
 
 
-def test_its_head_says_what_switches_and_imports_go_by(tmp_path: Path) -> None:
+def test_its_head_has_all_that_switches_and_imports_need(tmp_path: Path) -> None:
     index = Index(written(tmp_path, FIXES))
     assert index.kinds == {"first": "crash", "names": "removed-api", "on": "removed-api", "pattern": "crash"}
     assert index.optin == {"names", "pattern"}

@@ -58,7 +58,9 @@ def test_all_that_hold_a_function_by_name_get_the_other_one(
         assert (first.Class.method, first.Class.table, other.items) == (new, {"key": new}, [None, new])
 
 
-def test_all_are_asked_where_the_collector_does_not_tell(holders: tuple[types.ModuleType, types.ModuleType]) -> None:
+def test_all_objects_are_searched_without_help_of_the_collector(
+    holders: tuple[types.ModuleType, types.ModuleType],
+) -> None:
     old, new = object(), object()
     holders[0].name = old
     assert live.rebind(old, new) == 0

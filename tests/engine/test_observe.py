@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.facts import lacking
+
 KINDS = '''
 """All kinds of functions."""
 
@@ -189,7 +191,7 @@ def seen(world, code, **switches):
     return {name: tuple(counts) for name, counts in counted.items()}, states, rows, done
 
 
-def test_all_kinds_of_functions_do_what_they_did(kinds):
+def test_all_kinds_of_functions_behave_as_before(kinds):
     printed = "\nprint(repr(told))"
     without = kinds.run(LOOK + printed).stdout
     observed = kinds.run("import hotfix.auto\n" + LOOK + printed, **OBSERVE).stdout
@@ -212,9 +214,9 @@ def test_calls_and_strikes_are_counted(kinds):
     assert {name for name, (state, _) in states.items() if state == "observed"} == set(counted)
     lines = [line for line in done.stderr.splitlines() if "was triggered" in line]
     assert len(lines) == 6
-    assert done.stderr.count("HOTFIX_MODE=observe: nothing is repaired here") == 1
-    assert lines[0].startswith("hotfix: toy-kinds was triggered on 1 of 3 calls of plain, first in ")
-    assert lines[0].endswith(": it is too large. HOTFIX_MODE=repair repairs it.")
+    assert done.stderr.count("HOTFIX_MODE=observe: ") == 1
+    assert lacking(lines[0], "toy-kinds was triggered", "1 of 3", "calls of plain") == []
+    assert lacking(lines[0], "too large", "HOTFIX_MODE=repair") == []
     first = next(row["first"] for row in rows if row["place"].endswith(":raises"))
     file, line = first["place"].rsplit(":", 1)
     assert os.path.samefile(file, kinds.folder / "script.py")
@@ -238,7 +240,7 @@ def is_broken(node):
 """
 
 
-def test_what_is_no_function_of_the_module_is_not_observable(world):
+def test_only_functions_of_the_module_are_observable(world):
     world.write("transformers/partly.py", "from json import loads\n\n\ndef use(x):\n    return loads(x)\n")
     name = "transformers.partly:loads"
     world.plant("toy-wrapped", WRAPPED, {name: "==1.0"}, {name: "use"})
@@ -258,7 +260,7 @@ def test_a_function_that_was_replaced_since_is_not_observed_any_more(kinds):
     counted, states, _, _ = seen(kinds, code)
     assert counted["raises"] == (0, 0, 0)
     assert states["raises"][0] == "skipped"
-    assert "not counted any more" in states["raises"][1]
+    assert "not counted" in states["raises"][1]
 
 
 def test_revert_gives_back_the_identical_code(kinds):
@@ -288,20 +290,20 @@ print(names == set(vars(kinds)), vars(kinds)["raises"] is first["raises"][0], "h
     assert lines[1] == "True True True"
 
 
-def test_a_trigger_that_raises_harms_nobody_and_is_said_once(world):
+def test_an_error_in_a_trigger_has_no_effect_and_is_reported_once(world):
     plant(world, body="raise ZeroDivisionError('oh')", targets=["plain", "raises"])
     counted, _, _, done = seen(world, "from transformers import kinds\nkinds.plain(1), kinds.plain(5), kinds.raises(1)")
     assert counted == {"plain": (2, 0, 2), "raises": (1, 0, 1)}
     assert (
-        done.stderr.count(
-            "of transformers.kinds:plain it is unclear whether the bug is triggered (ZeroDivisionError: oh)"
+        len(
+            [line for line in done.stderr.splitlines() if lacking(line, "kinds:plain", "(ZeroDivisionError: oh)") == []]
         )
         == 1
     )
 
 
 @pytest.mark.parametrize("body", ["return None", "return 1", "return 'yes'"])
-def test_what_is_neither_true_nor_false_is_not_told(world, body):
+def test_an_answer_that_is_neither_true_nor_false_is_unknown(world, body):
     plant(world, body=body, targets=["raises"])
     counted, _, _, _ = seen(world, "from transformers import kinds\nkinds.raises(1)")
     assert counted == {"raises": (1, 0, 1)}
@@ -314,13 +316,13 @@ def test_a_trigger_that_cannot_be_loaded_leaves_the_calls_counted(world):
     assert done.returncode == 0
 
 
-def test_a_trigger_may_be_asked_on_every_nth_call(world):
+def test_a_trigger_may_judge_every_nth_call(world):
     plant(world, targets=["raises"], more=", every=10")
     code = "from transformers import kinds\nfor _ in range(25):\n    try: kinds.raises(2)\n    except ValueError: pass"
     counted, _, rows, done = seen(world, code)
     assert counted == {"raises": (25, 3, 0)}
     assert (rows[0]["asked"], rows[0]["every"]) == (3, 10)
-    assert "was triggered on 3 of 3 calls of raises (25 in all, 3 of them examined), first in" in done.stderr
+    assert lacking(done.stderr, "3 of 3", "calls of raises", "25 in all") == []
 
 
 def test_the_arguments_are_those_of_the_call_with_defaults(world):
@@ -331,7 +333,7 @@ def test_the_arguments_are_those_of_the_call_with_defaults(world):
     assert done.stdout == "transformers.kinds:plain None {'x': 1, 'y': 4, 'z': 3, 'rest': (5,), 'a': 6}\n"
 
 
-def test_the_owner_is_what_a_method_is_called_on(world):
+def test_the_owner_is_the_object_of_a_method_call(world):
     body = "print(type(call.owner).__name__, call.get('x')); return False"
     plant(world, body=body, targets=["Layer.forward", "Layer.build", "Layer.halve", "Layer.double"])
     code = "layer = kinds.Layer(); layer.forward(1), layer.build(2), layer.halve(3), layer.double"
@@ -362,18 +364,18 @@ def test_nothing_is_repaired_and_the_digest_says_so(kinds):
     assert "HOTFIX_PIN" in done.stderr
     assert done.returncode
     done = kinds.run(code, check=False, HOTFIX_REQUIRE="toy-kinds", **OBSERVE)
-    assert "HOTFIX_REQUIRE=toy-kinds: not in place" in done.stderr
+    assert "HOTFIX_REQUIRE=toy-kinds: not" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "value"), [("HOTFIX_MODE", "watch"), ("HOTFIX_COUNT", "yes")])
 def test_a_bad_value_is_one_clear_error(kinds, name, value):
     done = kinds.run("import hotfix.auto, transformers.kinds", **{name: value})
     (line,) = done.stderr.splitlines()
-    assert f"{name}={value}: this value cannot be read; allowed are " in line
+    assert lacking(line, f"{name}={value}: ", "allowed are ") == []
     assert "repair, observe" in line or "0, 1" in line
 
 
-def test_nothing_of_it_is_loaded_where_it_is_not_asked_for(world):
+def test_nothing_of_it_is_loaded_unless_requested(world):
     code = """
 import hotfix.auto, hotfix, sys
 from transformers import toy
@@ -396,14 +398,14 @@ def test_repaired_calls_are_counted_on_request(world):
     assert done.stdout.splitlines()[0] == f"2.0 {1 / 99}"  # repaired
     assert counted == {"Layer.halve": (2, 1, 0)}
     assert states["Layer.halve"][0] == "applied"
-    assert "toy-kinds: repaired 1 of 2 calls of Layer.halve; without the repair, it is too large." in done.stderr
+    assert lacking(done.stderr, "toy-kinds", "1 of 2", "Layer.halve", "too large") == []
     assert "repaired 1 of" not in world.run(f"import hotfix.auto\n{code}").stderr
     (world.folder / "toy_kinds.py").write_text(text.replace('is too large"', 'is too large", while_repaired=False'))
     counted, states, _, _ = seen(world, code, HOTFIX_MODE="repair", HOTFIX_COUNT="1")
     assert (counted, states["Layer.halve"][0]) == ({}, "applied")
 
 
-def test_calls_of_what_is_replaced_are_counted_on_request(world):
+def test_calls_of_replaced_functions_are_counted_on_request(world):
     world.write("transformers/kinds.py", KINDS)
     change = """@FIX.replaces(("transformers.kinds:Layer.halve", "==1.0"))
 def halve(x):
@@ -519,7 +521,7 @@ def test_the_workers_of_a_data_loader_are_counted_exactly(world, tmp_path):
     summary = fleet.summarise(tmp_path / "records")
     (total,) = summary.observed
     assert (total["calls"], total["struck"], total["processes"]) == (15, 11, 5)
-    assert "toy-kinds was triggered on 11 of 15 calls of Layer.halve, first in " in str(summary)
+    assert lacking(str(summary), "toy-kinds was triggered", "11 of 15", "Layer.halve") == []
 
 
 COMPILED = """
@@ -553,7 +555,7 @@ def test_a_tensor_tells_whether_a_bug_strikes(world):
     code += "\nkinds.Layer.halve(torch.ones(1, device='meta'))"
     counted, _, _, done = seen(world, code)
     assert counted == {"Layer.halve": (5, 2, 1)}
-    assert "tensors on meta are not read" in done.stderr
+    assert "tensors on meta" in done.stderr
 
 
 CALLBACK = """
@@ -581,7 +583,7 @@ def test_the_callback_has_the_counts(world):
     assert printed == "[('toy-kinds', 2, 1)] {'hotfix/triggered/toy-kinds': 1}\n"
 
 
-def test_what_is_printed_as_json_is_as_the_schemas_say(world, tmp_path):
+def test_json_output_matches_the_schemas(world, tmp_path):
     from hotfix.reports import fleet
     from tests.commands.schemas import check
 
@@ -597,7 +599,7 @@ print(hotfix.report().to_json())
     check("fleet", json.loads(fleet.summarise(tmp_path / "records").to_json()))
 
 
-def test_what_a_device_says_is_read_when_it_has_come_to_it(monkeypatch):
+def test_values_on_a_device_are_read_once_they_are_computed(monkeypatch):
     torch = pytest.importorskip("torch")
     from hotfix.observing import counter as observing
     from hotfix.trigger import Trigger

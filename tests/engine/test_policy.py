@@ -6,6 +6,7 @@ import pytest
 
 from hotfix.engine.policy import Policy
 from hotfix.errors import PolicyError
+from tests.facts import lacking
 
 from .conftest import FIX, World
 
@@ -22,7 +23,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("variable", "value", "allowed"), UNREADABLE)
-def test_a_value_that_cannot_be_read_is_named_with_what_is_allowed(variable: str, value: str, allowed: str) -> None:
+def test_an_unreadable_value_is_named_with_the_allowed_ones(variable: str, value: str, allowed: str) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.from_environment({variable: value})
     message = str(caught.value)
@@ -31,11 +32,11 @@ def test_a_value_that_cannot_be_read_is_named_with_what_is_allowed(variable: str
     assert allowed in message
 
 
-def test_a_value_that_cannot_be_read_changes_nothing_and_is_said_once(world: World) -> None:
+def test_an_unreadable_value_changes_nothing_and_is_reported_once(world: World) -> None:
     done = world.run(IMPORT + IMPORT, HOTFIX_UNKNOWN="maybe")
     assert done.stdout == "7\n7\n"
     assert done.stderr.count("\n") == 1
-    assert "HOTFIX_UNKNOWN=maybe: this value cannot be read; allowed are skip, apply, raise" in done.stderr
+    assert lacking(done.stderr, "HOTFIX_UNKNOWN=maybe: ", "skip, apply, raise") == []
 
 
 @pytest.mark.parametrize("switch", [{"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-scale"}], ids=str)
@@ -50,13 +51,13 @@ def test_a_value_that_cannot_be_read_raises_where_the_user_wants_to_be_stopped(
 def test_an_id_that_does_not_exist_is_a_warning_that_names_the_known_ones(world: World) -> None:
     done = world.run(IMPORT, HOTFIX_ONLY="no-such-fix")
     assert done.stdout == "7\n"
-    assert "HOTFIX_ONLY=no-such-fix: no fix has this id; known are toy-scale" in done.stderr
+    assert lacking(done.stderr, "HOTFIX_ONLY=no-such-fix: ", "known are toy-scale") == []
 
 
 def test_an_id_that_does_not_exist_is_an_error_in_strict_mode(world: World) -> None:
     done = world.run(IMPORT, check=False, HOTFIX_SKIP="toy-scales", HOTFIX_STRICT="1")
     assert done.returncode == 1
-    assert "HOTFIX_SKIP=toy-scales: no fix has this id; did you mean toy-scale?" in done.stderr
+    assert lacking(done.stderr, "HOTFIX_SKIP=toy-scales: ", "mean toy-scale?") == []
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_switches_choose_fixes(world: World, switch: dict[str, str], printed: st
     assert world.run(IMPORT, **switch).stdout == printed
 
 
-def test_an_opt_in_fix_is_off_until_it_is_asked_for_by_id_or_group(world: World) -> None:
+def test_an_opt_in_fix_is_off_until_its_id_or_group_is_requested(world: World) -> None:
     world.plant(
         "toy-scale",
         FIX.replace('kind="silent"', 'kind="silent", optin=True, group="toys"'),
@@ -89,7 +90,8 @@ def test_an_opt_in_fix_is_off_until_it_is_asked_for_by_id_or_group(world: World)
 
 
 def test_the_log_is_one_line_at_the_end_and_none_when_quiet(world: World) -> None:
-    assert world.run(IMPORT).stderr == ("hotfix: 1 repair for transformers 1.0, 1 of silent bugs; see hotfix status\n")
+    (line,) = world.run(IMPORT).stderr.splitlines()
+    assert lacking(line, "hotfix: 1 repair", "transformers 1.0", "1 of silent") == []
     assert world.run(f"{IMPORT}\nimport hotfix\nhotfix.revert()").stderr.count("\n") == 1
     assert world.run(IMPORT, HOTFIX_LOG="quiet").stderr == ""
     assert world.run(IMPORT, RANK="1").stderr == ""
@@ -102,9 +104,9 @@ def test_details_are_logged_as_they_happen_when_they_are_wanted(world: World) ->
     code = f"{IMPORT}\nimport sys\nprint('end', file=sys.stderr)"
     assert world.run(code).stderr.splitlines()[0] == "end"
     detail, end, summary = world.run(code, HOTFIX_LOG="info").stderr.splitlines()
-    assert detail == "hotfix: toy-scale: applied to transformers.toy:scale; results change"
+    assert lacking(detail, "toy-scale: applied", "transformers.toy:scale", "results change") == []
     assert end == "end"
-    assert summary.startswith("hotfix: 1 repair for")
+    assert "1 repair" in summary
 
 
 def test_the_lines_go_where_the_program_has_configured_logging(world: World) -> None:
@@ -126,8 +128,8 @@ def test_apply_names_an_argument_that_is_wrong(world: World) -> None:
             print(error)
     """
     lines = world.run(code).stdout.splitlines()
-    assert lines[0] == "only=no-such-fix: no fix has this id; known are toy-scale"
-    assert lines[1] == "only='toy-scale': this must be a list of fix ids, not one string"
+    assert lacking(lines[0], "only=no-such-fix: ", "known are toy-scale") == []
+    assert lacking(lines[1], "only='toy-scale': ", "list of fix") == []
 
 
 @pytest.mark.parametrize(
@@ -141,4 +143,4 @@ def test_apply_names_an_argument_that_is_wrong(world: World) -> None:
 )
 def test_only_a_near_match_is_suggested_for_an_unknown_variable(variable: str, advice: str) -> None:
     (sentence,) = Policy.from_environment({variable: "1"}).unknown_variables()
-    assert sentence == f"{variable} is not a hotfix setting; {advice}"
+    assert lacking(sentence, f"{variable} is not", advice) == []

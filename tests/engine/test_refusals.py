@@ -15,6 +15,7 @@ from hotfix.fix import Fix
 from hotfix.patching import code, live, standing
 from hotfix.patching.journal import Journal
 from hotfix.versions import source
+from tests.facts import lacking
 from tests.hostile.conftest import Lab, lab
 
 __all__ = ["lab"]
@@ -65,9 +66,9 @@ def edited(lab: Lab, new: str, old: str = "return factor") -> str:
 
 
 def test_an_edit_that_does_not_compile_or_makes_another_kind_of_function_is_refused(lab: Lab) -> None:
-    assert "the edited source does not compile" in edited(lab, "continue")
-    assert "would change the arguments of the function or what it closes over" in edited(lab, "yield factor")
-    assert "matches 0 times, not 1" in edited(lab, "pass", old="return nothing")
+    assert "does not compile" in edited(lab, "continue")
+    assert lacking(edited(lab, "yield factor"), "arguments", "closes over") == []
+    assert lacking(edited(lab, "pass", old="return nothing"), "0 times", "not 1") == []
 
 
 def test_a_replacement_cannot_close_over_variables(lab: Lab) -> None:
@@ -78,14 +79,14 @@ def test_a_replacement_cannot_close_over_variables(lab: Lab) -> None:
     def scale(x, factor=2):
         return outside
 
-    assert "can neither close over variables nor use super()" in refused(lab, fix, lab.module(text=TEXT))
+    assert lacking(refused(lab, fix, lab.module(text=TEXT)), "close over variables", "super()") == []
 
 
 def test_a_wrapper_is_a_function_around_something_that_can_be_called(lab: Lab) -> None:
     toy = lab.module(text=TEXT)
     partial, constant = lab.fix("a-partial"), lab.fix("a-constant")
     partial.wraps("toys.toy:scale")(lambda original: functools.partial(original, factor=3))
-    assert "a wrapper must be a plain function, not partial" in refused(lab, partial, toy)
+    assert lacking(refused(lab, partial, toy), "plain function", "not partial") == []
     constant.wraps("toys.toy:LIMIT")(lambda original: lambda: original)
     assert "cannot be wrapped" in refused(lab, constant, toy)
 
@@ -115,7 +116,7 @@ def test_two_replacements_of_one_function_are_one_too_many(lab: Lab) -> None:
     assert toy.scale([]) == 2
 
 
-def test_what_was_recoded_by_somebody_else_since_is_neither_changed_nor_taken_back(lab: Lab) -> None:
+def test_code_changed_by_somebody_else_is_neither_changed_nor_reverted(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     first, other = lab.fix("one"), lab.fix("other")
     first.edits("toys.toy:scale", old="return factor", new="return -factor")
@@ -124,7 +125,7 @@ def test_what_was_recoded_by_somebody_else_since_is_neither_changed_nor_taken_ba
     toy.scale.__code__ = (lambda x, factor=2: "theirs").__code__
     with pytest.raises(Refusal, match="its code was changed since"):
         journal.install(other, other.targets[0], toy)
-    assert [step.reason.partition(",")[0] for step in journal.uninstall()] == ["its code was changed since"]
+    assert [lacking(step.reason, "code was changed") for step in journal.uninstall()] == [[]]
     assert toy.scale([]) == "theirs"
 
 
@@ -177,15 +178,15 @@ def test_handlers_of_exceptions_count() -> None:
     assert not code.same_program(without, handled)
 
 
-def test_who_stands_in_a_place_is_told(lab: Lab) -> None:
+def test_the_owner_of_a_replaced_function_is_reported(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     assert standing.foreign(toy, "scale", TEXT, journal) is None
     assert standing.foreign(toy, "Layer", TEXT, journal) is None
-    assert standing.foreign(toy, "nothing", TEXT, journal) == "toys.toy has no nothing at run time."
+    assert lacking(standing.foreign(toy, "nothing", TEXT, journal), "toys.toy", "no nothing") == []
     toy.scale = max
-    assert "is no longer a Python function but" in str(standing.foreign(toy, "scale", TEXT, journal))
+    assert "no longer a" in str(standing.foreign(toy, "scale", TEXT, journal))
     toy.scale = lambda x, factor=2: x
-    assert "Somebody else has put the function at" in str(standing.foreign(toy, "scale", TEXT, journal))
+    assert "Somebody else" in str(standing.foreign(toy, "scale", TEXT, journal))
 
 
 def test_the_methods_of_a_class_are_compared_with_its_file_one_by_one(lab: Lab) -> None:
@@ -204,7 +205,7 @@ def test_a_wrapper_that_says_that_it_wraps_itself_ends_somewhere() -> None:
     assert live.place_of(3) == "builtins.int"
 
 
-def test_decorators_are_found_without_what_they_decorate() -> None:
+def test_decorators_are_found_without_the_decorated_function() -> None:
     text = """
 import functools
 
@@ -232,7 +233,7 @@ if functools:
     }  # fmt: skip
 
 
-def test_what_is_asked_of_a_source_several_times_is_parsed_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_questions_about_a_source_parse_it_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
     parse = ast.parse
     monkeypatch.setattr(ast, "parse", lambda text, *rest: parsed.append(text) or parse(text, *rest))  # type: ignore[func-returns-value]

@@ -135,16 +135,14 @@ class Own:
 
 
 @pytest.mark.parametrize(("qualname", "number"), [("Chosen.f", 2), ("Own.f", 4)])
-def test_what_is_under_a_condition_counts_and_what_a_function_has_for_itself_does_not(
-    qualname: str, number: int
-) -> None:
+def test_conditional_definitions_count_and_local_ones_do_not(qualname: str, number: int) -> None:
     definition = source.find(SCOPES, qualname)
     assert definition is not None
     assert f"return {number}" in definition.text
 
 
 @pytest.mark.parametrize("qualname", ["absent", "Outer.absent", "absent.method", "plain.inner", "fast"])
-def test_what_is_not_there_is_none(qualname: str) -> None:
+def test_missing_data_is_none(qualname: str) -> None:
     assert source.find(SAMPLE, qualname) is None
 
 
@@ -246,7 +244,7 @@ def test_a_module_has_the_names_that_it_binds(qualname: str, expected: bool | No
     assert source.has_name(NAMES, qualname) is expected
 
 
-def test_for_a_name_that_stands_nowhere_nothing_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_occurs_nowhere_needs_no_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
     def parse(text: str) -> ast.Module:
@@ -261,7 +259,7 @@ def test_for_a_name_that_stands_nowhere_nothing_is_parsed(monkeypatch: pytest.Mo
     assert parsed
 
 
-def test_a_lazy_package_has_what_it_names_or_what_its_modules_export() -> None:
+def test_a_lazy_package_has_its_declared_names_and_the_exports_of_its_modules() -> None:
     package = "structure = {'taken': 1}\nmodules = _LazyModule(define_import_structure(here), structure)\n"
     assert source.has_name(package, "taken")
     assert not source.has_name(package, "exported")
@@ -287,7 +285,7 @@ OUTLINES = {
 
 
 @pytest.mark.parametrize("name", OUTLINES)
-def test_the_outline_binds_and_imports_what_the_whole_does(name: str) -> None:
+def test_the_outline_binds_and_imports_the_same_as_the_whole(name: str) -> None:
     text = OUTLINES[name]
     whole = source.parse(text)
     imports = [node for node in source._statements(whole) if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -295,7 +293,7 @@ def test_the_outline_binds_and_imports_what_the_whole_does(name: str) -> None:
     assert [ast.dump(node) for node in source.imports(text)] == [ast.dump(node) for node in imports]
 
 
-def test_the_outline_is_without_what_functions_are_made_of() -> None:
+def test_the_outline_has_no_function_bodies() -> None:
     returned = [node for node in ast.walk(source.outline(SAMPLE)) if isinstance(node, ast.Return)]
     assert [ast.unparse(node) for node in returned] == ["return match"]  # below try
 
@@ -319,7 +317,7 @@ def test_escapes_are_found_as_by_the_tokens_of_python(text: str) -> None:
     assert source._with_valid_escapes(text) == source._with_valid_escapes_surely(text)
 
 
-def test_what_escapes_nothing_is_no_warning() -> None:
+def test_harmless_escapes_give_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tree = source.parse(ESCAPES)

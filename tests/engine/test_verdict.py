@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from hotfix.engine.catalogue import INDEX
 from hotfix.versions import ranges
+from tests.facts import lacking
 
 from .conftest import FIX, TOY, World
 
@@ -22,8 +23,8 @@ def test_source_that_nobody_has_seen_and_that_looks_broken_is_left_alone_with_on
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nunknown skipped\n"
     assert done.stderr.count("\n") == 1
-    assert "toy-scale: looks broken in transformers 1.0" in done.stderr
-    assert "See `hotfix status --unknown`." in done.stderr
+    assert lacking(done.stderr, "toy-scale: looks broken", "transformers 1.0") == []
+    assert "hotfix status --unknown" in done.stderr
     assert len(done.stderr) < 160
 
 
@@ -34,13 +35,13 @@ def test_source_that_nobody_has_seen_and_that_does_not_look_broken_is_no_news(wo
         assert (done.stdout, done.stderr) == ("10\nunknown skipped\n", "")
 
 
-def test_unknown_source_is_repaired_if_asked_for(world: World) -> None:
+def test_unknown_source_is_repaired_on_request(world: World) -> None:
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
     assert world.run(IMPORT + REPORT, HOTFIX_UNKNOWN="apply").stdout == "10\nunknown applied\n"
 
 
 @pytest.mark.parametrize("switch", [{"HOTFIX_UNKNOWN": "raise"}, {"HOTFIX_STRICT": "1"}], ids=str)
-def test_unknown_source_raises_if_asked_for(world: World, switch: dict[str, str]) -> None:
+def test_unknown_source_raises_on_request(world: World, switch: dict[str, str]) -> None:
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor + 0"))
     done = world.run(IMPORT, check=False, **switch)
     assert done.returncode == 1
@@ -92,24 +93,24 @@ def test_a_replacement_whose_signature_does_not_fit_is_refused(world: World) -> 
     )
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nbroken failed\n"
-    assert "its signature is (x, factor=2), the replacement's (x)" in done.stderr
+    assert lacking(done.stderr, "(x, factor=2)", "(x)") == []
 
 
 def test_a_replacement_that_uses_a_name_the_module_lacks_is_refused(world: World) -> None:
     world.write("toy_scale.py", FIX.replace("return x * factor", "return multiply(x, factor)"))
     done = world.run(IMPORT + REPORT)
     assert done.stdout == "7\nbroken failed\n"
-    assert "the replacement uses multiply, which transformers.toy does not have" in done.stderr
+    assert lacking(done.stderr, "uses multiply", "transformers.toy") == []
 
 
 def test_a_fix_that_cannot_be_loaded_takes_only_itself_out(world: World) -> None:
     world.plant("toy-other", "raise OSError('no such disk')", *_aims())
     done = world.run(IMPORT + REPORT)
-    assert done.stdout == "10\nbroken applied\nunknown failed\n"
+    assert done.stdout.splitlines() == ["10", "broken applied", "unknown failed"]
     assert "OSError: no such disk" in done.stderr
 
 
-def test_in_strict_mode_what_fails_raises(world: World) -> None:
+def test_failures_raise_in_strict_mode(world: World) -> None:
     world.plant("toy-other", "raise OSError('no such disk')", *_aims())
     done = world.run(IMPORT, check=False, HOTFIX_STRICT="1")
     assert done.returncode == 1
@@ -125,10 +126,10 @@ def test_a_required_fix_that_is_not_in_place_stops_the_program_at_the_import(wor
     done = world.run(IMPORT, check=False, HOTFIX_REQUIRE="toy-scale")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "HOTFIX_REQUIRE=toy-scale: not in place in transformers.toy" in done.stderr
+    assert lacking(done.stderr, "HOTFIX_REQUIRE=toy-scale: not", "transformers.toy") == []
 
 
-def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: World) -> None:
+def test_targets_not_imported_yet_are_pending_and_the_digest_predicts_them(world: World) -> None:
     code = """
     import hotfix.auto, hotfix, transformers
     before = hotfix.digest()
@@ -138,7 +139,7 @@ def test_what_is_not_imported_yet_is_pending_and_the_digest_foretells_it(world: 
     hotfix.revert()
     print(hotfix.digest() == before)
     """
-    assert world.run(code).stdout == "['pending']\n['applied'] True 12\nFalse\n"
+    assert world.run(code).stdout.splitlines() == ["['pending']", "['applied'] True 12", "False"]
 
 
 def _aims() -> tuple[dict[str, str], dict[str, str]]:

@@ -8,6 +8,8 @@ import zipfile
 
 import pytest
 
+from tests.facts import lacking
+
 from .conftest import World
 
 SAYS = "import hotfix; print([(one.verdict.value, one.state.value, one.late) for one in hotfix.report()])\n"
@@ -98,7 +100,7 @@ spec.loader.exec_module(importlib.util.module_from_spec(spec))
 """
 
 
-def test_a_package_that_is_executed_again_past_all_finders_keeps_what_it_was_given(world: World) -> None:
+def test_a_package_executed_again_past_all_finders_keeps_its_names(world: World) -> None:
     world.write("transformers/__init__.py", PUTS_ITSELF)
     world.write("transformers/processing_utils.py", EXECUTES_IT)
     world.plant("a-name", GIVES_A_NAME, {"transformers:gone": "==1.0"}, {})
@@ -112,7 +114,7 @@ def test_a_package_that_is_executed_again_past_all_finders_keeps_what_it_was_giv
     hotfix.revert()
     print(hasattr(transformers, "gone"))
     """
-    assert world.run(code, HOTFIX_ONLY="a-name").stdout == "given back\nFalse given back\nFalse\n"
+    assert world.run(code, HOTFIX_ONLY="a-name").stdout.splitlines() == ["given back", "False given back", "False"]
 
 
 def test_the_module_has_its_own_loader_back_after_the_import(world: World) -> None:
@@ -179,10 +181,10 @@ def test_a_handle_reverts_on_the_way_out_also_after_an_exception(world: World) -
     except RuntimeError:
         print(toy.scale(5), sys.meta_path == before)
     """
-    assert world.run(code).stdout == "10 ('toy-scale',)\n7 True\n"
+    assert world.run(code).stdout.splitlines() == ["10 ('toy-scale',)", "7 True"]
 
 
-def test_a_handle_takes_out_only_what_it_has_added(world: World) -> None:
+def test_a_handle_reverts_only_its_own_fixes(world: World) -> None:
     code = """
     import hotfix.auto, hotfix
     import transformers.toy as toy
@@ -214,7 +216,7 @@ def test_switched_off_nothing_is_there_at_all(world: World) -> None:
     import transformers.toy as toy
     print(toy.scale(5))
     """
-    assert world.run(code, planted=False, HOTFIX="0").stdout == "['hotfix', 'hotfix.auto'] True\n7\n"
+    assert world.run(code, planted=False, HOTFIX="0").stdout.splitlines() == ["['hotfix', 'hotfix.auto'] True", "7"]
 
 
 def test_apply_under_hotfix_0_does_nothing(world: World) -> None:
@@ -250,8 +252,8 @@ def test_a_broken_registry_leaves_the_import_alone(world: World) -> None:
     assert done.stdout == "7\n"
     assert done.stderr.count("\n") == 1
     assert (
-        f"hotfix: does nothing in this process (ValueError: {world.folder}/evidence/index.json cannot be read"
-        in done.stderr
+        lacking(done.stderr, "hotfix: does nothing", "ValueError", f"{world.folder}/evidence/index.json cannot be")
+        == []
     )
 
 
@@ -261,4 +263,4 @@ def test_a_broken_registry_stops_a_program_that_wants_no_run_without_hotfix(worl
         done = world.run("import hotfix.auto\nimport transformers.toy\nprint('ran')", check=False, **switch)
         assert done.returncode == 1
         assert done.stdout == ""
-        assert "index.json cannot be read as the index of the fixes" in done.stderr
+        assert "index.json cannot be" in done.stderr

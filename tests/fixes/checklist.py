@@ -1,4 +1,4 @@
-"""What `test_checklist.py` runs on the testbed: whatever people do with a function, done with the functions of any fix.
+"""Cases of `test_checklist.py` on the testbed: all that programs do with a function, for the functions of any fix.
 
 `CASE_CHECKLIST` in the environment names the module of the fix. Nothing here knows a fix: a new one gets all of it.
 """
@@ -38,32 +38,40 @@ def ordinary(testbed: Any, target: Any) -> dict[str, Any]:
 
     _ran(Testbed, target)
     mine = _fix().id
-    operations = [one for one in session.current().journal._operations if mine in {step.fix.id for step in one.steps}]
-    found = dict(_repaired(operations))
-    told = {
+    operations = [
+        operation
+        for operation in session.current().journal._operations
+        if mine in {step.fix.id for step in operation.steps}
+    ]
+    repaired_functions = dict(_repaired(operations))
+    facts = {
         "something was repaired": bool(operations),
-        "tracebacks show lines that exist": all(_has_its_lines(one.__code__) for one in found.values()),
+        "tracebacks show lines that exist": all(
+            _has_its_lines(function.__code__) for function in repaired_functions.values()
+        ),
     }
-    pickled = {place: _is_pickled(function) for place, function in found.items()}
-    repaired = {place: _looks(function) for place, function in found.items()}
+    pickled = {place: _is_pickled(function) for place, function in repaired_functions.items()}
+    repaired = {place: _looks(function) for place, function in repaired_functions.items()}
     hotfix.revert()
     # Of a class method or a property the function alone never was.
-    told["pickle"] = pickled == {place: _is_pickled(function) for place, function in _repaired(operations)}
-    told["names, signature and docstring are upstream's"] = repaired == {
+    facts["pickle"] = pickled == {place: _is_pickled(function) for place, function in _repaired(operations)}
+    facts["names, signature and docstring are upstream's"] = repaired == {
         place: _looks(function) for place, function in _repaired(operations)
     }
     left = {name: int(count) for name, count in untouched(testbed, target).items()}
     if target.module.startswith("hotfix."):
-        left.pop("ours")  # a module of ours that stands for one outside of transformers
-    told["revert leaves nothing"] = left.pop("functions") > 0 and not any(left.values())
-    told["nothing watches any more"] = not [one for one in sys.meta_path if type(one).__module__.startswith("hotfix")]
-    return {name: torch.tensor(value) for name, value in told.items()}
+        left.pop("ours")  # a module of ours in place of one outside of transformers
+    facts["revert leaves nothing"] = left.pop("functions") > 0 and not any(left.values())
+    facts["nothing watches any more"] = not [
+        finder for finder in sys.meta_path if type(finder).__module__.startswith("hotfix")
+    ]
+    return {name: torch.tensor(value) for name, value in facts.items()}
 
 
 def _is_pickled(function: Any) -> bool:
-    one = _standing(function)
+    standing = _standing(function)
     try:
-        return bool(pickle.loads(pickle.dumps(one)) is one)
+        return bool(pickle.loads(pickle.dumps(standing)) is standing)
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
 
@@ -143,18 +151,18 @@ def _ran(kind: type[Testbed], target: Any) -> dict[str, Any]:
 
 
 def _repaired(operations: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Each place where something was repaired, and the function that stands there now."""
+    """Each place where something was repaired, and the current function there."""
     for operation in operations:
         if isinstance(operation, _Recoding):
             yield operation.function.__qualname__, operation.function
         elif isinstance(operation, _Wrapping) and operation.is_defined_here():
             site = operation.site
-            found = getattr(site.owner, site.name)
-            yield f"{site.owner.__name__}.{site.name}", found.fget if isinstance(found, property) else found
+            member = getattr(site.owner, site.name)
+            yield f"{site.owner.__name__}.{site.name}", member.fget if isinstance(member, property) else member
 
 
 def _standing(function: Any) -> Any:
-    """What a program finds under the name of a function: the function, or what upstream has decorated it with."""
+    """The object under the name of a function: the function, or upstream's decorator around it."""
     return reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
 
 
@@ -166,5 +174,5 @@ def _looks(function: Any) -> tuple[Any, ...]:
 def _has_its_lines(code: CodeType) -> bool:
     """Whether every line that a traceback could name is in a file, and not an empty one."""
     lines = {line for _, _, line in code.co_lines() if line}
-    here = Path(code.co_filename).is_file() and all(linecache.getline(code.co_filename, one).strip() for one in lines)
-    return here and all(_has_its_lines(one) for one in code.co_consts if isinstance(one, CodeType))
+    here = Path(code.co_filename).is_file() and all(linecache.getline(code.co_filename, line).strip() for line in lines)
+    return here and all(_has_its_lines(inner) for inner in code.co_consts if isinstance(inner, CodeType))

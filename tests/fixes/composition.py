@@ -1,4 +1,4 @@
-"""What `test_composition.py` runs on the testbed, unarmed: fixes that meet on one function, put in and taken out.
+"""Cases of `test_composition.py` on the testbed, unarmed: fixes that share a function, applied and reverted.
 
 `MEETING` in the environment names the fixes.
 """
@@ -24,7 +24,7 @@ def meeting(testbed: Any, target: Any) -> dict[str, Any]:
     for id in ids:
         with hotfix.apply(only=[id]):
             name = f"{target.module}:{target.qualname}"
-            here = [one.verdict.value for one in hotfix.report() if (one.fix, one.target) == (id, name)]
+            here = [outcome.verdict.value for outcome in hotfix.report() if (outcome.fix, outcome.target) == (id, name)]
             if here != ["unaffected"]:  # by another version of a package than the others meet
                 alone[id] = _codes(_standing(target))
     ids = list(alone)
@@ -38,14 +38,14 @@ def meeting(testbed: Any, target: Any) -> dict[str, Any]:
         handles[-1].revert()
         left.append(_standing(target) is stock)
         after.append(_codes(stock))
-    told = {
+    facts = {
         "each changes it": len({*map(tuple, alone.values()), tuple(_codes(stock))}) == len(ids) + 1,
         "all of them change it more than one": len(ids) < 2 or together[0] not in alone.values(),
-        "the order of coming makes no difference": all(one == together[0] for one in together),
+        "the order of coming makes no difference": all(codes == together[0] for codes in together),
         "the last that stays is as it is alone": all(last),
-        "nothing is left": all(left) and all(one == after[0] == _codes(stock) for one in after),
+        "nothing is left": all(left) and all(codes == after[0] == _codes(stock) for codes in after),
     }
-    return {name: torch.tensor(value) for name, value in told.items()}
+    return {name: torch.tensor(value) for name, value in facts.items()}
 
 
 def orders(ids: list[str]) -> list[tuple[str, ...]]:
@@ -53,14 +53,14 @@ def orders(ids: list[str]) -> list[tuple[str, ...]]:
     if len(ids) <= 3:
         return list(permutations(ids))
     turned = [tuple(ids[number:] + ids[:number]) for number in range(len(ids))]
-    return [*turned, *(one[::-1] for one in turned)]
+    return [*turned, *(order[::-1] for order in turned)]
 
 
 def _standing(target: Any) -> Any:
-    found = reduce(getattr, target.qualname.split("."), import_module(target.module))
-    if isinstance(found, property):
-        return found.fget
-    return getattr(found, "__func__", found)  # a class method is another object each time that it is asked for
+    function = reduce(getattr, target.qualname.split("."), import_module(target.module))
+    if isinstance(function, property):
+        return function.fget
+    return getattr(function, "__func__", function)  # a class method is another object at each access
 
 
 def _codes(function: Any) -> list[Any]:

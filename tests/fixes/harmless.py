@@ -90,9 +90,9 @@ def one_batch_of_the_class(testbed: Any, target: Any) -> dict[str, Any]:
 @of("num-items-off-by-one", "v5-num-items-undercount-seq2seq")
 def texts_with_prompts(testbed: Any, target: Any) -> dict[str, Any]:
     samples = _counted.whole_texts(testbed)
-    for one in samples:
-        one["labels"] = one["labels"].clone()
-        one["labels"][:1] = -100
+    for sample in samples:
+        sample["labels"] = sample["labels"].clone()
+        sample["labels"][:1] = -100
     return _counted.padded_ways(lambda: zoo.small_llama(testbed), samples)
 
 
@@ -121,13 +121,16 @@ def adapters_in_the_text(testbed: Any, target: Any) -> dict[str, Any]:
 def _with_adapters(testbed: Any, in_tower: bool) -> dict[str, Any]:
     """Gradients of a LLaVA that is prepared in the order of PEFT: frozen, adapted, checkpointed, and hooked at last."""
     model, inputs = vision_lora_checkpointing_no_grad.llava(testbed)
-    for name, one in model.named_parameters():
-        one.requires_grad_(name.endswith("q_proj.weight") and (in_tower or "vision" not in name))
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name.endswith("q_proj.weight") and (in_tower or "vision" not in name))
     model.train().gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
     model.enable_input_require_grads()
     model(**inputs, use_cache=False).logits.float().logsumexp(-1).mean().backward()
-    adapted = [one for one in model.parameters() if one.requires_grad]
-    return {f"gradient {number}": (one * 0 if one.grad is None else one.grad) for number, one in enumerate(adapted)}
+    adapted = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return {
+        f"gradient {number}": (parameter * 0 if parameter.grad is None else parameter.grad)
+        for number, parameter in enumerate(adapted)
+    }
 
 
 # -- attention ---------------------------------------------------------------------------------------------------------
@@ -180,7 +183,7 @@ def far_positions_without_autocast(testbed: Any, target: Any) -> dict[str, Any]:
 @of("hybrid-cache-window-hole")
 def a_prompt_that_fills_the_window(testbed: Any, target: Any) -> dict[str, Any]:
     full, cls = hybrid_cache_window_hole.WINDOW, zoo.class_of(target)
-    within = {f"within: {name}": one for name, one in hybrid_cache_window_hole.steps(testbed, cls, [3, 1, 1]).items()}
+    within = {f"within: {name}": step for name, step in hybrid_cache_window_hole.steps(testbed, cls, [3, 1, 1]).items()}
     return {**hybrid_cache_window_hole.steps(testbed, cls, [full, 1, 1]), **within}
 
 
@@ -200,8 +203,8 @@ def padding_for_a_llama_and_none_for_gpt2(testbed: Any, target: Any) -> dict[str
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
     model = zoo.llama(testbed)
-    one = model(ids[:1], use_cache=False).logits
-    return {"padded": model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()], "one": one}
+    logits = model(ids[:1], use_cache=False).logits
+    return {"padded": model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()], "one": logits}
 
 
 @of("fa2-varlen-kwargs-ignored")
@@ -423,7 +426,7 @@ def a_llama_that_is_saved_and_loaded(testbed: Any, target: Any) -> dict[str, Any
     with TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         loaded = LlamaForCausalLM.from_pretrained(folder)
-    return {**loaded.state_dict(), **{f"file: {name}": one for name, one in _weights.in_files(model).items()}}
+    return {**loaded.state_dict(), **{f"file: {name}": file for name, file in _weights.in_files(model).items()}}
 
 
 @of("trainer-checkpoint-keys-not-converted")
@@ -482,7 +485,7 @@ def windows_that_are_read_one_by_one(testbed: Any, target: Any) -> dict[str, Any
             for window, left, right in ((whisper._TO_THE_END, 0.0, 5.0), (whisper._FIRST, 5.0, 0.0))
         ]
         said = tokenizer._decode_asr(outputs, return_timestamps=True, return_language=None, time_precision=0.02)
-    times = [time for one in said[1]["chunks"] for time in one["timestamp"]]
+    times = [time for chunk in said[1]["chunks"] for time in chunk["timestamp"]]
     return {"times": torch.tensor(times), "text": torch.tensor([*said[0].encode()])}
 
 
@@ -494,9 +497,9 @@ def adapters_in_a_tower(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 def biases_that_are_numbers(testbed: Any, target: Any) -> dict[str, Any]:
-    # What the memory held is nan, which is not equal to itself.
+    # Uninitialized memory may be nan, which is not equal to itself.
     weights = v5_missing_bias_not_initialised.loaded(testbed, "loaded", lacks_biases=True)
-    return {name: one.isfinite() for name, one in weights.items()}
+    return {name: weight.isfinite() for name, weight in weights.items()}
 
 
 def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
@@ -507,7 +510,7 @@ def an_early_padding(testbed: Any, target: Any) -> dict[str, Any]:
     ids[0, 128:] = 0
     whole = flex_attention.create_block_causal_mask_flex
     with patch.object(
-        flex_attention, "create_block_causal_mask_flex", lambda **told: whole(**{**told, "_compile": False})
+        flex_attention, "create_block_causal_mask_flex", lambda **arguments: whole(**{**arguments, "_compile": False})
     ):
         mask = flex_attention.make_flex_block_causal_mask(ids, query_length=256, key_length=256)
     return {"blocks": mask.kv_num_blocks.expand(2, -1, -1)}
@@ -522,8 +525,8 @@ def padded_past_the_window(testbed: Any, target: Any) -> dict[str, Any]:
     model = zoo.windowed_cohere2(testbed, attn="eager", dtype=torch.float32)
     model.generation_config.eos_token_id = None
     model.generation_config.pad_token_id = 0
-    told = {"max_new_tokens": 6, "do_sample": False, "output_logits": True, "return_dict_in_generate": True}
-    made = model.generate(ids * mask, attention_mask=mask, **told)
+    options = {"max_new_tokens": 6, "do_sample": False, "output_logits": True, "return_dict_in_generate": True}
+    made = model.generate(ids * mask, attention_mask=mask, **options)
     return {"tokens": made.sequences, "logits": torch.stack(made.logits, dim=1)}
 
 

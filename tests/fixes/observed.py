@@ -1,4 +1,4 @@
-"""What `test_observed.py` runs on the testbed: the cases of many fixes in one process, and inputs that harm nobody."""
+"""Cases of `test_observed.py` on the testbed: many fixes in one process, and inputs that no bug affects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def every(testbed: Any, target: Any) -> dict[str, Any]:
     """
     import torch
 
-    told: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name, module, place in json.loads(os.environ["OBSERVED"]):
         fix = import_module(module).FIX
         import_module(place.partition(":")[0])
@@ -42,15 +42,15 @@ def every(testbed: Any, target: Any) -> dict[str, Any]:
             except Exception:
                 traceback.print_exc()
                 results = {"raised": torch.tensor(True)}
-            told.update({f"{name} {way}: {key}": value.detach().clone() for key, value in results.items()})
+            parts.update({f"{name} {way}: {key}": value.detach().clone() for key, value in results.items()})
             after = _counts(fix)
-            told.update({f"{name} {way}: {key}": torch.tensor(after[key] - before[key]) for key in after})
-    return told
+            parts.update({f"{name} {way}: {key}": torch.tensor(after[key] - before[key]) for key in after})
+    return parts
 
 
 def _counts(fix: Fix) -> dict[str, int]:
     observer = session.current().observer
     if observer is None:
         return {}
-    rows = [one for one in observer.results() if one.fix == fix.id]
-    return {name: sum(getattr(one, name) for one in rows) for name in ("calls", "struck", "untold")}
+    rows = [result for result in observer.results() if result.fix == fix.id]
+    return {name: sum(getattr(row, name) for row in rows) for name in ("calls", "struck", "untold")}

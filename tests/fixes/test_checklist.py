@@ -18,9 +18,9 @@ from tools.testbed.run import run
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
-OWN = "hotfix.proofs.models._cases"  # where the modules are that stand for those outside of transformers
+OWN = "hotfix.proofs.models._cases"  # the modules in place of those outside of transformers
 
-# What a case is compared with, and in which of the ways it cannot be tried, and why.
+# The reference of a case, and the ways in which it cannot be tested, with the reason.
 AGAINST = {"compiled": "plain", "checkpointed": "training"}
 NO_CACHE = "generation from a cache, which checkpointing switches off"
 AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
@@ -88,8 +88,8 @@ def fixes():
     modules = evidence.discover(lambda problem: None, proofs=True)
     every = [cell for cell in matrix.cells(modules) if cell.verdict == "broken"]
     for module, fix in modules.items():
-        # Names that are added take no function's place; tests/fixes/names has what is asked of them.
-        target = next((one for one in fix.targets if not one.way.adds_name), None)
+        # Names that are added take no function's place; tests/fixes/names tests them.
+        target = next((candidate for candidate in fix.targets if not candidate.way.adds_name), None)
         if target is None:
             continue
         broken = {str(cell.release) for cell in every if cell.fix is fix and cell.target is target} or {"4.51.3"}
@@ -98,7 +98,7 @@ def fixes():
         chosen.append((module, fix, target, broken))
     return [
         pytest.param(module, fix, target, release, id=fix.id)
-        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda one: _place(one[0], *one[2:]))
+        for release, module, fix, target in sorted(_in_few_releases(chosen), key=lambda row: _place(row[0], *row[2:]))
     ]
 
 
@@ -107,13 +107,13 @@ def _in_few_releases(chosen):
     left = list(chosen)
     while left:
         counts = Counter(release for *_, broken in left for release in broken)
-        release = max(counts, key=lambda one: (counts[one], Version(one)))
-        yield from ((release, *one) for *one, broken in left if release in broken)
-        left = [one for one in left if release not in one[-1]]
+        release = max(counts, key=lambda count: (counts[count], Version(count)))
+        yield from ((release, *row) for *row, broken in left if release in broken)
+        left = [row for row in left if release not in row[-1]]
 
 
 def _place(release, fix, target):
-    """What goes in a row: what has imported a release, and armed hotfix as it stands, serves them all."""
+    """Cases that run one after another in one process: it has imported a release and armed hotfix for all of them."""
     return Version(release), str(sorted(_packages(fix).items())), bool(_switches(fix, target)), fix.id
 
 
@@ -122,7 +122,7 @@ def _packages(fix):
 
 
 def _switches(fix, target):
-    """Those that turn on what is off by default."""
+    """Those that turn on fixes that are off by default."""
     ids = [fix.id, *fix.case_spec.with_fixes]
     return _alone(fix) if target.optin or any(ENTRIES[id].optin for id in ids) else {}
 
@@ -144,7 +144,7 @@ def checked(check, module, fix, target, release, **switches):
 @pytest.mark.parametrize(("module", "fix", "target", "release"), fixes())
 def test_a_repaired_function_is_an_ordinary_function(module, fix, target, release):
     results = checked("ordinary", module, fix, target, release, **_switches(fix, target))
-    told = {name: bool(value) for name, value in results.tensors.items()}
+    tensors = {name: bool(value) for name, value in results.tensors.items()}
     names = (
         "something was repaired",
         "tracebacks show lines that exist",
@@ -153,7 +153,7 @@ def test_a_repaired_function_is_an_ordinary_function(module, fix, target, releas
         "revert leaves nothing",
         "nothing watches any more",
     )
-    assert told == dict.fromkeys(names, True)
+    assert tensors == dict.fromkeys(names, True)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_a_repaired_function_is_an_ordinary_function(module, fix, target, releas
 def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, release):
     if module.startswith("hotfix.processing."):
         pytest.skip("a processor: no model to compile or to checkpoint")
-    if any(one.converts for one in fix.targets) or module.startswith("hotfix.loading."):
+    if any(place.converts for place in fix.targets) or module.startswith("hotfix.loading."):
         pytest.skip("it reads files: nothing of it runs in a model")
     if reason := LET_OFF[way].get(fix.id):
         pytest.skip(reason)
@@ -170,10 +170,12 @@ def test_the_case_gives_the_same_when_its_models_are(way, module, fix, target, r
     expected = checked(AGAINST[way], module, fix, target, release, **_alone(fix)).tensors
     assert got.pop("models"), "no model of the case was compiled, or can checkpoint its layers"
     assert got.keys() == expected.keys()
-    assert [name for name, one in got.items() if not _equal(one, expected[name], rounded="gradient" in name)] == []
+    assert [
+        name for name, tensor in got.items() if not _equal(tensor, expected[name], rounded="gradient" in name)
+    ] == []
 
 
-def _equal(one, other, rounded):
-    if not rounded or one.dtype != torch.float32:
-        return one.equal(other)
-    return one.shape == other.shape and bool((one - other).norm() <= ROUNDING * other.norm())
+def _equal(first, other, rounded):
+    if not rounded or first.dtype != torch.float32:
+        return first.equal(other)
+    return first.shape == other.shape and bool((first - other).norm() <= ROUNDING * other.norm())

@@ -18,11 +18,11 @@ pytestmark = pytest.mark.testbed
 def meetings():
     every = matrix.cells(evidence.discover(lambda problem: None, proofs=True))
     broken = [cell for cell in every if cell.verdict == "broken"]
-    found: dict[tuple[str, Version], list[matrix.Cell]] = {}
+    shared: dict[tuple[str, Version], list[matrix.Cell]] = {}
     for cell in broken:
-        found.setdefault((str(cell.target), cell.release), []).append(cell)
+        shared.setdefault((str(cell.target), cell.release), []).append(cell)
     groups: dict[tuple[str, ...], list[tuple[Version, list[matrix.Cell]]]] = {}
-    for (where, release), cells in found.items():
+    for (where, release), cells in shared.items():
         if len(cells) > 1:
             groups.setdefault((where, *sorted(cell.fix.id for cell in cells)), []).append((release, cells))
     for (where, *ids), releases in sorted(groups.items()):
@@ -47,7 +47,7 @@ def test_fixes_of_one_function_compose_and_are_taken_out_one_by_one(cells):
         hotfix=False,
         target=cells[0].target,
     )
-    told = {name: bool(value) for name, value in result.require().tensors.items()}
+    tensors = {name: bool(value) for name, value in result.require().tensors.items()}
     names = (
         "each changes it",
         "all of them change it more than one",
@@ -55,4 +55,4 @@ def test_fixes_of_one_function_compose_and_are_taken_out_one_by_one(cells):
         "the last that stays is as it is alone",
         "nothing is left",
     )
-    assert told == dict.fromkeys(names, True)
+    assert tensors == dict.fromkeys(names, True)

@@ -16,13 +16,13 @@ def on_by_default():
 
 def changing(fix):
     """The targets whose code changes by default; names are given by asking, and converters act on files alone."""
-    return [one for one in fix.targets if not one.way.adds_name and not one.converts and not one.optin]
+    return [target for target in fix.targets if not target.way.adds_name and not target.converts and not target.optin]
 
 
 @pytest.mark.parametrize("id", ENTRIES)
-def test_what_is_off_by_default_says_why(id):
+def test_fixes_off_by_default_give_a_reason(id):
     fix = ENTRIES[id].load()
-    for reason in (fix.optin, *(one.optin for one in (*fix.targets, *fix.companions))):
+    for reason in (fix.optin, *(target.optin for target in (*fix.targets, *fix.companions))):
         assert isinstance(reason, str)
         assert not reason.endswith(".")
     assert bool(fix.optin) is ENTRIES[id].optin
@@ -30,7 +30,7 @@ def test_what_is_off_by_default_says_why(id):
 
 def test_all_fixes_that_restore_names_by_default_are_one_group():
     restoring = [id for id, entry in ENTRIES.items() if not entry.optin and not changing(entry.load())]
-    names = [id for id in restoring if all(one.way.adds_name for one in ENTRIES[id].load().targets)]
+    names = [id for id in restoring if all(target.way.adds_name for target in ENTRIES[id].load().targets)]
     assert {ENTRIES[id].group for id in names} == {"removed-names"}
 
 

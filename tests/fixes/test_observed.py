@@ -36,7 +36,7 @@ def _qwen2_vl(what: str) -> str:
     return f"transformers.models.qwen2_vl.{kind}:{what}"
 
 
-# Release, what is installed beside, and the fixes whose cases are run in one process, each on one target.
+# Release, the packages installed with it, and the fixes whose cases are run in one process, each on one target.
 RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "4.38.1": ({}, {"llama-gemma-rope-autocast": _model("llama", "LlamaRotaryEmbedding.forward")}),
     "4.42.0": (
@@ -212,15 +212,15 @@ TWO_RANKS = "trainer-ddp-no-sync-inverted"  # in children, which have records of
 
 
 def cases():
-    found = []
+    parameters = []
     for release, (_, fixes) in RUNS.items():
         marks = [pytest.mark.shares(f"observed {release}"), *([] if release in ALWAYS else [pytest.mark.slow])]
-        found += [pytest.param(release, fix, marks=marks, id=fix) for fix in fixes]
-    return found
+        parameters += [pytest.param(release, fix, marks=marks, id=fix) for fix in fixes]
+    return parameters
 
 
 def with_a_harmless_input():
-    return [one for one in cases() if one.values[1] in harmless.CASES]
+    return [case for case in cases() if case.values[1] in harmless.CASES]
 
 
 @cache
@@ -241,51 +241,51 @@ def part(result, fix, way):
     return {name[len(start) :]: value for name, value in result.tensors.items() if name.startswith(start)}
 
 
-def counts(told):
-    return {name: int(told.pop(name, 0)) for name in ("calls", "struck", "untold")}
+def counts(tensors):
+    return {name: int(tensors.pop(name, 0)) for name in ("calls", "struck", "untold")}
 
 
-def changed(one, other):
-    assert one.keys() == other.keys()
-    assert "raised" not in one
-    return [name for name, value in one.items() if not torch.equal(value, other[name])]
+def changed(first, other):
+    assert first.keys() == other.keys()
+    assert "raised" not in first
+    return [name for name, value in first.items() if not torch.equal(value, other[name])]
 
 
 @pytest.mark.parametrize(("release", "fix"), list(cases()))
 def test_the_case_strikes_and_nothing_changes(release, fix):
-    told = part(ran(release, "observe"), fix, "case")
-    counted = counts(told)
+    observed_run = part(ran(release, "observe"), fix, "case")
+    counted = counts(observed_run)
     assert fix == TWO_RANKS or counted["struck"] > 0
     assert counted["untold"] == 0
-    assert changed(told, part(ran(release, ""), fix, "case")) == []
+    assert changed(observed_run, part(ran(release, ""), fix, "case")) == []
 
 
 @pytest.mark.parametrize(("release", "fix"), with_a_harmless_input())
 def test_a_harmless_input_does_not_strike_and_nothing_changes(release, fix):
-    told = part(ran(release, "observe"), fix, "harmless")
-    counted = counts(told)
+    results = part(ran(release, "observe"), fix, "harmless")
+    counted = counts(results)
     assert counted["calls"] > 0
     assert (counted["struck"], counted["untold"]) == (0, 0)
-    assert changed(told, part(ran(release, ""), fix, "harmless")) == []
+    assert changed(results, part(ran(release, ""), fix, "harmless")) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("release", "fix"), list(cases()))
-def test_what_strikes_is_what_the_repair_changes(release, fix):
+def test_affected_calls_are_those_that_the_repair_changes(release, fix):
     without, repaired = ran(release, ""), ran(release, "repair", HOTFIX_COUNT="1")
-    told = part(repaired, fix, "case")
-    spared = counts(told)
+    results = part(repaired, fix, "case")
+    spared = counts(results)
     stock = part(without, fix, "case")
     # The names in a file are what some repairs change.
-    assert told.keys() != stock.keys() or changed(told, stock)
+    assert results.keys() != stock.keys() or changed(results, stock)
     if fix in harmless.CASES:
-        told = part(repaired, fix, "harmless")
-        assert counts(told)["struck"] == 0
-        assert fix in ALSO_MEETS or changed(told, part(without, fix, "harmless")) == []
-    found = trigger.load(fix, FIXES[fix]["module"])
-    assert found is not None
+        results = part(repaired, fix, "harmless")
+        assert counts(results)["struck"] == 0
+        assert fix in ALSO_MEETS or changed(results, part(without, fix, "harmless")) == []
+    condition = trigger.load(fix, FIXES[fix]["module"])
+    assert condition is not None
     wanted = counts(part(ran(release, "observe"), fix, "case"))["struck"]
-    assert spared["struck"] == (wanted if found.while_repaired else 0)
+    assert spared["struck"] == (wanted if condition.while_repaired else 0)
 
 
 # Harmless to the one bug, and not alone in this process.
@@ -300,7 +300,7 @@ def test_two_ranks_are_counted_exactly(tmp_path):
     from hotfix.reports import fleet
 
     ran("4.46.2", "observe", HOTFIX_RECORD=str(tmp_path))
-    rows = {(one["fix"], one["place"]): one for one in fleet.summarise(tmp_path).observed}
+    rows = {(entry["fix"], entry["place"]): entry for entry in fleet.summarise(tmp_path).observed}
     row = rows[TWO_RANKS, STEP]
     # Each rank takes a step of one micro-batch and one of two. The process that has started them takes a step as well,
     # on which nothing strikes; the testbed ends it, before or after it has written that down.

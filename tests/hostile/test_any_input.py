@@ -389,7 +389,7 @@ def test_five_hundred_inputs_within_the_limits(example):
 
 
 @pytest.mark.slow
-def test_what_they_took_is_reported():
+def test_their_arguments_are_reported():
     if MEASURED:
         print(
             f"{len(MEASURED)} runs; at most {max(MEASURED)[0]:.1f} s and {max(size for _, size, *_ in MEASURED):.0f} MB"

@@ -37,7 +37,7 @@ FEW = ("axolotl", "typeguard")
         for key, cell in CELLS.items()
     ],
 )
-def test_what_runs_is_what_the_report_says(neighbour: str, order: str, cell: Cell) -> None:
+def test_the_running_code_matches_the_report(neighbour: str, order: str, cell: Cell) -> None:
     result = run(neighbour, order)
     assert result["factors"] == {"encoder": cell.factor, "decoder": None if cell.factor is None else 1.0}
     verdict, state, reason = result["report"][cell.target]

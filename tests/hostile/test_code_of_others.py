@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from hotfix.reports.trees import Tree
+from tests.facts import lacking
 
 from .limited import hotfix, in_this_process, require
 
@@ -52,7 +53,7 @@ def _sparse(file, size):
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_what_must_not_be_read_is_named_and_the_rest_is_read(kind, tree):
+def test_forbidden_files_are_named_and_the_rest_is_read(kind, tree):
     PLANTED[kind](tree / "z.py")
     PLANTED[kind](tree / "requirements-z.txt")
     (tree / "inner").mkdir()
@@ -89,7 +90,7 @@ def test_a_folder_that_leads_out_of_the_tree_is_not_looked_into(folder, tree, ca
 def test_a_folder_may_be_a_link_itself(tree, capsys):
     (tree.parent / "link").symlink_to(tree)
     run = in_this_process(capsys, "scan-code", str(tree.parent / "link"))
-    assert "1 files, 1 of them" in run.stdout
+    assert lacking(run.stdout, "1 files", "1 of them") == []
 
 
 def test_settings_are_not_read_through_a_link_that_leads_out(tree, capsys, monkeypatch):
@@ -98,7 +99,7 @@ def test_settings_are_not_read_through_a_link_that_leads_out(tree, capsys, monke
     monkeypatch.chdir(tree)
     run = in_this_process(capsys, "scan", "requirements.txt")
     assert (run.status, run.stdout, "s3cr3t" in run.stderr) == (2, "", False)
-    assert "leads out of the folder" in run.stderr
+    assert "leads out" in run.stderr
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_many_files_that_are_not_read_are_counted(tree, capsys):
     for number in range(300):
         (tree / f"{number}.py").symlink_to("/dev/zero")
     run = in_this_process(capsys, "scan-code", str(tree))
-    assert (run.status, "280 more files were not read" in run.stdout) == (0, True)
+    assert (run.status, "280 more files" in run.stdout) == (0, True)
 
 
 HEAD = "from transformers import PreTrainedModel\n"
@@ -187,7 +188,7 @@ def test_a_source_is_read_soon_or_not_at_all(name, tmp_path):
     print(f"{name}: {run.seconds:.1f} s, {run.megabytes:.0f} MB")
 
 
-def test_a_tree_knows_what_is_in_it(tmp_path):
+def test_a_tree_knows_its_contents(tmp_path):
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "file").write_text("x" * 10)

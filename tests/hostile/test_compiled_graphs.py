@@ -244,7 +244,7 @@ def test_torch_jit_trace_sees_the_repair(lab: Lab) -> None:
     session.reset()
 
 
-def test_without_torch_nothing_is_asked(monkeypatch) -> None:
+def test_without_torch_nothing_is_queried(monkeypatch) -> None:
     import sys
 
     def nothing() -> None: ...

@@ -45,7 +45,7 @@ def unrepairable(world: World) -> None:
 @pytest.mark.parametrize(
     "look", ["hotfix.report()", "hotfix.digest()", "hotfix.assert_uniform()", "import transformers.other"]
 )
-def test_what_a_finder_has_loaded_ahead_is_repaired_by_whatever_looks(world: World, look: str) -> None:
+def test_modules_loaded_ahead_by_a_finder_are_repaired_by_the_next_look(world: World, look: str) -> None:
     if look == "hotfix.assert_uniform()":
         pytest.importorskip("torch")
     world.write("transformers/other.py", "def scale(x, factor=2):\n    return x + factor\n")
@@ -62,7 +62,7 @@ def test_what_a_finder_has_loaded_ahead_is_repaired_by_whatever_looks(world: Wor
     assert "(late)" in done.stderr
 
 
-def test_a_record_says_what_was_loaded_past_hotfix_and_never_looked_at(world: World) -> None:
+def test_a_record_lists_modules_loaded_past_hotfix(world: World) -> None:
     code = "import json, pathlib, atexit\n@atexit.register\ndef show():\n"
     code += "    (one,) = [json.loads(file.read_text()) for file in pathlib.Path('records').glob('*.json')]\n"
     code += "    print(one['ended'], any('toy-scale' in patch for patch in one['patches']))\n"
@@ -71,7 +71,7 @@ def test_a_record_says_what_was_loaded_past_hotfix_and_never_looked_at(world: Wo
 
 
 @pytest.mark.parametrize("switch", INSISTENT, ids=str)
-def test_a_program_that_insists_is_stopped_by_what_cannot_be_repaired_late(world: World, switch) -> None:
+def test_a_strict_program_stops_at_a_late_repair_that_is_impossible(world: World, switch) -> None:
     unrepairable(world)
     for look in ("hotfix.report()", "hotfix.digest()"):
         code = PAST + f"import hotfix\nfor _ in range(2):\n    try:\n        {look}\n    except hotfix.HotfixError:\n"
@@ -89,7 +89,7 @@ def test_the_digest_of_a_process_in_which_the_repair_failed_is_another_one(world
 
 
 @pytest.mark.parametrize("switch", [{}, *INSISTENT], ids=str)
-def test_what_a_plugin_imports_at_its_top_is_repaired(world: World, switch) -> None:
+def test_modules_imported_at_the_top_of_a_plugin_are_repaired(world: World, switch) -> None:
     world.write("eager-1.0.dist-info/entry_points.txt", "[hotfix.fixes]\nfixes = eager:FIXES\n")
     world.write("eager.py", "import transformers.toy\nFIXES = []\n")
     done = world.run("import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n" + STATES, **switch)
@@ -105,7 +105,7 @@ def test_a_module_that_is_being_executed_is_repaired_as_soon_as_it_is_looked_at(
 
 
 @pytest.mark.parametrize("switch", INSISTENT, ids=str)
-def test_a_module_that_was_being_executed_and_cannot_be_repaired_stops_who_insists(world: World, switch) -> None:
+def test_a_partly_executed_module_that_cannot_be_repaired_stops_a_strict_job(world: World, switch) -> None:
     unrepairable(world)
     world.write("transformers/toy.py", "import arming\n" + TOY)
     world.write("arming.py", "import hotfix\nhandle = hotfix.apply()\n")
@@ -136,7 +136,7 @@ for name in [one for one in sys.modules if one.endswith("hotfix")]:
 
 @pytest.mark.parametrize("switch", [{}, *INSISTENT], ids=str)
 @pytest.mark.parametrize("how", AGAIN)
-def test_however_often_hotfix_is_loaded_one_watcher_stands_and_imports_work(world: World, how: str, switch) -> None:
+def test_one_watcher_remains_however_often_hotfix_is_loaded(world: World, how: str, switch) -> None:
     shutil.copytree(ROOT / "hotfix", world.folder / "vendored/hotfix", ignore=shutil.ignore_patterns("__pycache__"))
     world.write("vendored/__init__.py", "")
     if how == "vendored":
@@ -148,7 +148,7 @@ def test_however_often_hotfix_is_loaded_one_watcher_stands_and_imports_work(worl
 
 @pytest.mark.parametrize("how", ["reloaded", "purged"])
 @pytest.mark.parametrize("method", ["replace", "edit", "wrap"])
-def test_whoever_is_loaded_anew_repairs_nothing_a_second_time(world: World, how: str, method: str) -> None:
+def test_a_reloaded_hotfix_repairs_nothing_twice(world: World, how: str, method: str) -> None:
     body = {
         "replace": '@FIX.replaces("transformers.toy:scale")\ndef scale(x, factor=2):\n    return x * factor\n',
         "edit": 'FIX.edits("transformers.toy:scale", old="x + factor", new="x + factor + 3")\n',
@@ -363,7 +363,7 @@ HANDLES = {
 
 
 @pytest.mark.parametrize("order", HANDLES)
-def test_what_is_in_force_is_the_union_of_what_is_asked_for(world: World, order: str) -> None:
+def test_active_groups_are_the_union_of_all_requests(world: World, order: str) -> None:
     plant_other(world)
     assert world.run(textwrap.dedent(HANDLES[order])).stdout == "10 4.0\n"
 

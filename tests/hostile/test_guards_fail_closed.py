@@ -70,7 +70,9 @@ CASES = {
 
 @pytest.mark.parametrize("switches", [{}, INSISTENT, *({name: INSISTENT[name]} for name in INSISTENT)], ids=str)
 @pytest.mark.parametrize("case", CASES)
-def test_who_insists_is_stopped_before_step_0(world: World, case: str, switches: dict[str, str]) -> None:
+def test_a_job_that_requires_a_missing_repair_stops_before_step_0(
+    world: World, case: str, switches: dict[str, str]
+) -> None:
     prepare, code = CASES[case]
     prepare(world)
     done = world.run(code + STEP, check=False, **switches)
@@ -83,6 +85,6 @@ def test_who_insists_is_stopped_before_step_0(world: World, case: str, switches:
 
 
 @pytest.mark.parametrize("switches", [{}, INSISTENT], ids=str)
-def test_who_insists_and_gets_the_repair_runs(world: World, switches: dict[str, str]) -> None:
+def test_a_job_that_requires_the_repair_and_gets_it_runs(world: World, switches: dict[str, str]) -> None:
     for code in ("import hotfix.auto\n" + IMPORT, "import hotfix.auto\n" + AHEAD + IMPORT + LOOK):
         assert world.run(code + STEP, **switches).stdout == "step 0 10\n"

@@ -58,7 +58,7 @@ BROKEN = "print('then', toy.scale(5), flush=True)\n"
 def test_a_repair_that_is_gone_at_the_end_is_a_failure(world: World, how: str, guard: str) -> None:
     code = ARM + RUN + {**REPLACED, **AGAIN}[how] + BROKEN
     done = world.run(code, check=False, **guard_of(world, guard))
-    assert (done.returncode, done.stdout) == (1, "step 0 10\nthen 7\n"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()) == (1, ["step 0 10", "then 7"]), done.stderr
     assert "toy-scale: transformers.toy:scale" in done.stderr
     assert world.run(code).returncode == 0
 
@@ -84,7 +84,7 @@ def test_a_module_that_was_executed_again_is_repaired_late(world: World, how: st
     if "import" in look and (not guard or OWN not in AGAIN[how]):
         look = "hotfix.digest()"  # with a guard and a finder that answers first, each import is a look
     done = world.run(ARM + RUN + AGAIN[how] + f"import hotfix\n{look}\n" + BROKEN, check=False, **switch)
-    assert (done.returncode, done.stdout) == (0, "step 0 10\nthen 10\n"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["step 0 10", "then 10"]), done.stderr
 
 
 @pytest.mark.parametrize("guard", GUARDS)
@@ -92,7 +92,7 @@ def test_a_module_that_was_executed_again_is_repaired_late(world: World, how: st
 def test_a_repair_that_still_runs_stops_nobody(world: World, how: str, guard: str) -> None:
     code = ARM + RUN + KEPT[how] + BROKEN
     done = world.run(code, check=False, **guard_of(world, guard))
-    assert (done.returncode, done.stdout) == (0, "step 0 10\nthen 10\n"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["step 0 10", "then 10"]), done.stderr
 
 
 @pytest.mark.parametrize("guard", GUARDS)
@@ -157,7 +157,7 @@ NOT_MODULES = {
 
 
 @pytest.mark.parametrize("what", NOT_MODULES)
-def test_what_is_no_module_takes_no_other_repair_away(world: World, what: str) -> None:
+def test_an_object_that_is_no_module_does_not_prevent_other_repairs(world: World, what: str) -> None:
     source = (world.package / "toy.py").read_text()
     world.write("transformers/other.py", source)
     text = "transformers.other:scale"
@@ -172,7 +172,7 @@ def test_what_is_no_module_takes_no_other_repair_away(world: World, what: str) -
     stopped = world.run(code, check=False, HOTFIX_REQUIRE="toy-scale")
     assert stopped.returncode == 1
     assert "toy-scale" in stopped.stderr
-    assert "is not a module" in stopped.stderr
+    assert "not a module" in stopped.stderr
 
 
 LAZY = """

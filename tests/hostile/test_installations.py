@@ -108,11 +108,11 @@ def test_in_a_frozen_program_without_the_data_it_does_nothing_and_a_guard_stops(
     done = run(program, site)
     assert done.stdout == "broken\n"
     assert len(done.stderr.splitlines()) == 1
-    assert "does nothing in this process" in done.stderr
+    assert "hotfix: does nothing" in done.stderr
     for guard in ({"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-fixes:toy"}, {"HOTFIX_PIN": "000000000000"}):
         done = run(program, site, **guard)
         assert (done.returncode, done.stdout) == (1, "")
-        assert "index.json cannot be read" in done.stderr
+        assert "index.json cannot be" in done.stderr
 
 
 def test_an_installation_of_bytecode_alone_repairs(site: Path, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_read_only_installation_works(site: Path, tmp_path: Path) -> None:
     assert done.stdout == "fixed\n", done.stderr
 
 
-def test_bytecode_of_an_older_installation_is_not_what_runs(site: Path, tmp_path: Path) -> None:
+def test_bytecode_of_an_older_installation_does_not_run(site: Path, tmp_path: Path) -> None:
     folder = copy(tmp_path / "installed")
     module = folder / "hotfix" / "_support" / "words.py"
     text = module.read_text()

@@ -54,7 +54,7 @@ def test_the_end_of_a_log_counts(tmp_path):
     assert run.stdout.startswith("flash-rotary-dtype")
 
 
-def test_what_never_ends_is_not_read_for_ever(tmp_path):
+def test_endless_input_is_not_read_forever(tmp_path):
     run = require(hotfix("explain", "-", stdin=b"x" * 80 * 2**20, cwd=tmp_path), 2)
     assert "tail" in run.stderr
 

@@ -120,7 +120,7 @@ def test_a_file_that_is_no_requirements_file_is_never_quoted(place, secret, tmp_
         ("environment.yml", f'dependencies: [["{SECRET}"]]\n'),
     ],
 )
-def test_nor_is_what_stands_in_other_files(name, text, tmp_path):
+def test_nor_is_code_in_other_files(name, text, tmp_path):
     (tmp_path / name).write_text(text)
     done = hotfix("scan", name, cwd=tmp_path)
     assert (done.status, done.stderr.count("\n")) == (2, 1)
@@ -142,7 +142,7 @@ def test_a_password_in_a_link_is_not_printed(tmp_path):
 
 
 @pytest.mark.parametrize("included", ["/dev/zero", "pipe", "."])
-def test_what_is_no_file_is_not_read(included, tmp_path):
+def test_only_regular_files_are_read(included, tmp_path):
     import os
 
     os.mkfifo(tmp_path / "pipe")

@@ -159,7 +159,7 @@ def assert_is_not_agreement(summary: fleet.Summary, folder: Path) -> None:
 
 @posix
 @pytest.mark.parametrize("kind", ["pipe", "endless", "folder", "dangling", "to itself", "large"])
-def test_what_is_no_file_neither_hangs_nor_fills_the_memory(tmp_path: Path, kind: str) -> None:
+def test_special_files_neither_hang_nor_fill_the_memory(tmp_path: Path, kind: str) -> None:
     bad = tmp_path / "bad.json"
     if kind == "pipe":
         os.mkfifo(bad)
@@ -197,7 +197,7 @@ def test_a_file_is_read_up_to_its_limit_and_only_if_it_is_one(tmp_path: Path) ->
     (tmp_path / "file").write_bytes(b"0123456789")
     os.mkfifo(tmp_path / "pipe")
     assert files.read_regular(tmp_path / "file", 10) == b"0123456789"
-    for name, limit, why in (("file", 9, "larger than 9"), ("pipe", 10, "no regular file")):
+    for name, limit, why in (("file", 9, "larger than 9"), ("pipe", 10, "not a regular file")):
         with pytest.raises(OSError, match=why):
             files.read_regular(tmp_path / name, limit)
 

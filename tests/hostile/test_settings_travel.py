@@ -134,7 +134,7 @@ def test_hotfix_0_in_a_child_switches_it_off(installed):
     assert done.stdout == "broken\n"
 
 
-def test_what_carries_the_settings_means_nothing_to_a_shell_and_is_not_on_the_path_of_a_program(installed):
+def test_the_carrier_of_settings_is_safe_in_a_shell_and_off_the_path(installed):
     values = {"HOTFIX_SKIP": "a 'b', $c!%;:*ü~"}
     entry = launch.environment(values)["PYTHONPATH"].split(os.pathsep)[1]
     assert re.fullmatch(r"[\w/.+=-]+", entry, re.ASCII)

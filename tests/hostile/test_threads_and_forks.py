@@ -184,7 +184,7 @@ def test_two_threads_that_wrap_one_place_both_have_their_wrapper_there(lab: Lab,
     assert toy.scale is original
 
 
-def test_who_asks_while_the_last_one_leaves_gets_the_repair(lab: Lab, monkeypatch) -> None:
+def test_a_lookup_during_the_last_revert_gets_the_repair(lab: Lab, monkeypatch) -> None:
     fix = lab.fix(scale=TOY)
     fix.edits("toys.toy:scale", old="x + factor", new="x * factor")
     toy = lab.module(text=TOY)

@@ -20,21 +20,21 @@ def units():
 
 
 def unit_of(fix):
-    return next(one for one in units() if one.fix.id == fix)
+    return next(unit for unit in units() if unit.fix.id == fix)
 
 
 def row(struck, differs, over=None, **more):
     over = differs if over is None else over
-    told = {"drawn": {"tokens": "3"}, "calls": 1, "struck": struck, "untold": 0, "differs": differs, "over": over}
-    return {**told, "relative": 0.5 * differs, "of": "logits", "raises": "", **more}
+    counts = {"drawn": {"tokens": "3"}, "calls": 1, "struck": struck, "untold": 0, "differs": differs, "over": over}
+    return {**counts, "relative": 0.5 * differs, "of": "logits", "raises": "", **more}
 
 
-def test_every_trigger_is_held_against_draws_or_it_is_said_why_not():
-    found = set()
+def test_every_trigger_is_tested_with_draws_or_gives_a_reason():
+    covered = set()
     for module, fix in evidence.discover(pytest.fail).items():
         if trigger.load(fix.id, module) is not None:
-            found.add(fix.id)
-    assert found == {*draws.load(), *draws.CANNOT}
+            covered.add(fix.id)
+    assert covered == {*draws.load(), *draws.CANNOT}
     assert not draws.load().keys() & draws.CANNOT.keys()
 
 
@@ -52,7 +52,7 @@ def test_a_draw_is_made_again_from_its_seed():
     assert max(first.said["lengths"]) == 9
 
 
-def test_rows_are_told_apart():
+def test_rows_are_distinguished():
     rows = [
         row(1, True),
         row(2, True, over=False),  # a difference within the tolerance is one all the same
@@ -64,20 +64,20 @@ def test_rows_are_told_apart():
         row(0, True, untold=1),
         row(1, True, untold=1),
     ]
-    told = agreement.summary(rows, unit_of("opt-double-scaling"))
-    numbers = {name: told[name] for name in ("draws", "struck", "silent", "alarms", "misses", "untold", "raise")}
+    summed = agreement.summary(rows, unit_of("opt-double-scaling"))
+    numbers = {name: summed[name] for name in ("draws", "struck", "silent", "alarms", "misses", "untold", "raise")}
     assert numbers == {"draws": 9, "struck": 3, "silent": 2, "alarms": 1, "misses": 1, "untold": 1, "raise": 1}
-    assert told["rounded"] == 1
-    assert told["some misses"] == [{"tokens": "3", "calls": 1, "struck": 0, "relative": 0.5, "of": "logits"}]
+    assert summed["rounded"] == 1
+    assert summed["some misses"] == [{"tokens": "3", "calls": 1, "struck": 0, "relative": 0.5, "of": "logits"}]
 
 
 @pytest.mark.testbed
-def test_a_trigger_agrees_with_what_is_computed():
+def test_a_trigger_agrees_with_the_computed_results():
     pytest.importorskip("torch")
-    told = agreement.measured(unit_of("opt-double-scaling"), number=24)
-    assert told["struck"] > 8
-    assert told["silent"] > 2
-    assert (told["alarms"], told["misses"], told["raise"], told["untold"]) == (0, 0, 0, 0)
+    measured = agreement.measured(unit_of("opt-double-scaling"), number=24)
+    assert measured["struck"] > 8
+    assert measured["silent"] > 2
+    assert (measured["alarms"], measured["misses"], measured["raise"], measured["untold"]) == (0, 0, 0, 0)
 
 
 def test_the_table_on_the_page_is_that_of_the_results():
@@ -89,7 +89,9 @@ def test_the_table_on_the_page_is_that_of_the_results():
 def test_each_disagreement_has_a_reason():
     data = agreement.read()
     disagree = {
-        fix for fix, releases in data.items() if any(one["alarms"] or one["misses"] for one in releases.values())
+        fix
+        for fix, releases in data.items()
+        if any(release["alarms"] or release["misses"] for release in releases.values())
     }
     assert disagree == set(agreement.REASONS) & data.keys()  # draws of changed triggers are open
 
@@ -97,13 +99,13 @@ def test_each_disagreement_has_a_reason():
 @pytest.mark.parametrize("fix", sorted(draws.load()))
 def test_the_results_are_those_of_todays_triggers(fix):
     # If this fails: python -m tools.studies.agreement --fix ID
-    data, own = agreement.read().get(fix), [one for one in units() if one.fix.id == fix]
+    data, own = agreement.read().get(fix), [unit for unit in units() if unit.fix.id == fix]
     if data is None:
         pytest.skip(
             "its trigger or its cure has changed, and the draws were not run since: python -m tools.studies.agreement"
         )
-    for one in agreement.first_and_last(own):
-        assert one.releases[0] in data
-    for release, told in data.items():
-        assert told["text"] == agreement.text_of(own[0]), release
-        assert told["draws"] >= agreement.NUMBER
+    for unit in agreement.first_and_last(own):
+        assert unit.releases[0] in data
+    for release, counts in data.items():
+        assert counts["text"] == agreement.text_of(own[0]), release
+        assert counts["draws"] >= agreement.NUMBER

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from hotfix import session  # noqa: E402
+from tests.facts import lacking  # noqa: E402
 from tools.studies.parity import bundle as cuda_bundle  # noqa: E402
 from tools.studies.parity import page as parity  # noqa: E402
 from tools.studies.parity import plan, runner  # noqa: E402
@@ -37,7 +38,7 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(bundle, tmp_path_factory):
-    """What the bundle's own runner writes: no network, not this checkout, no cache but that of torch's bytecode."""
+    """The result file of the bundle's own runner: no network, not this checkout, no cache but torch's bytecode."""
     cache = tmp_path_factory.mktemp("cache")
     packages = Path("bytecode", *Path(torch.__file__).parents[1].parts[1:])
     (overlay.cache() / packages).mkdir(parents=True, exist_ok=True)
@@ -65,7 +66,7 @@ def result(bundle, tmp_path_factory):
 def test_a_bundle_runs_from_an_empty_folder_and_writes_one_file(result):
     [(name, entry)] = result["entries"].items()
     assert (name, entry["problems"]) == (ENTRY, [])
-    assert entry["before"].startswith("RuntimeError: FlashAttention only support")
+    assert entry["before"].startswith("RuntimeError: FlashAttention ")
     assert entry["against"]["fixed"]["bitwise"] is True
     assert result["machine"]["kind"] == "cpu"
     assert result["machine"]["date"].startswith("20")
@@ -74,17 +75,17 @@ def test_a_bundle_runs_from_an_empty_folder_and_writes_one_file(result):
 def test_a_result_says_which_kernel_ran(result):
     [entry] = result["entries"].values()
     assert set(entry["kernels"]) == {"flash_attn_func", "flash_attn_func backward"}
-    assert all(words.startswith("reference attention on cpu tensors, ") for words in entry["kernels"].values())
+    assert all("reference attention" in words for words in entry["kernels"].values())
     assert entry["versions"]["flash_attn"] == plan.FLASH_ATTN
 
 
 def test_a_result_of_a_cpu_is_called_a_rehearsal(result):
     page = parity.render([result])
-    assert "On a GPU: not run" in page
-    assert "## Rehearsal on a CPU" in page
+    assert "GPU: not run" in page
+    assert "Rehearsal" in page
 
 
-def test_the_page_is_what_the_results_say():
+def test_the_page_matches_the_results():
     assert parity.main(["--check"]) == 0
 
 
@@ -96,7 +97,7 @@ def test_a_file_that_two_releases_share_is_packed_once(tmp_path):
         (tmp_path / name / "a" / "RECORD").touch()
     cuda_bundle.pack(tmp_path / "all.tar.xz", [tmp_path / "a-1", tmp_path / "a-2"], preset=0)
     with tarfile.open(tmp_path / "all.tar.xz") as tar:
-        links = {one.name: one.linkname for one in tar if one.islnk()}
+        links = {member.name: member.linkname for member in tar if member.islnk()}
     assert links == {"a-2/a/same.py": "a-1/a/same.py"}
     folder = runner.unpacked(tmp_path / "all.tar.xz", tmp_path / "out")
     assert folder is not None
@@ -106,13 +107,18 @@ def test_a_file_that_two_releases_share_is_packed_once(tmp_path):
 
 
 def test_a_difference_is_found_and_measured():
-    one = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([0.0])}
+    expected = {"x": torch.tensor([1.0, 2.0]), "y": torch.tensor([0.0])}
     other = {"x": torch.tensor([1.0, 2.5]), "y": torch.tensor([0.0])}
-    assert runner.compare(one, one)["bitwise"] is True
-    found = runner.compare(one, other)
-    assert (found["bitwise"], found["max_abs"], found["relative"], found["worst"]) == (False, 0.5, 0.2, "x")
-    assert runner.compare(one, {"x": other["x"]})["only"] == ["y"]
-    assert runner.compare(one, {"x": torch.tensor([1.0, float("nan")])})["bitwise"] is False
+    assert runner.compare(expected, expected)["bitwise"] is True
+    comparison = runner.compare(expected, other)
+    assert (comparison["bitwise"], comparison["max_abs"], comparison["relative"], comparison["worst"]) == (
+        False,
+        0.5,
+        0.2,
+        "x",
+    )
+    assert runner.compare(expected, {"x": other["x"]})["only"] == ["y"]
+    assert runner.compare(expected, {"x": torch.tensor([1.0, float("nan")])})["bitwise"] is False
 
 
 @pytest.mark.parametrize(("bound", "problems"), [(0.0, 1), (0.1, 1), (0.3, 0)])
@@ -134,19 +140,19 @@ FOUNDING = {"flash-rotary-dtype", "fa2-right-padding-check", "var-attention-dtyp
 
 def test_every_fix_of_models_is_in_the_plan():
     own = {id for id, entry in session.current().catalogue.entries.items() if entry.module.startswith("hotfix.models.")}
-    assert {one.fix for one in plan.entries("real")} == own
+    assert {entry.fix for entry in plan.entries("real")} == own
 
 
 def test_the_founding_fixes_are_in_the_plan_in_both_dtypes_and_every_target_has_a_case():
     planned = plan.entries("real")
     for id in FOUNDING:
-        assert {one.dtype for one in planned if one.fix == id} == {"bfloat16", "float16"}
+        assert {entry.dtype for entry in planned if entry.fix == id} == {"bfloat16", "float16"}
         targets = {target.key for target in session.current().catalogue.entries[id].load().targets}
-        assert {one.target for one in planned if one.fix == id and one.name.startswith("case/")} == targets
+        assert {entry.target for entry in planned if entry.fix == id and entry.name.startswith("case/")} == targets
 
 
 def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
-    entry = next(one for one in plan.entries("real") if one.fix == "fa2-posids-varlen-unpadded-batch")
+    entry = next(candidate for candidate in plan.entries("real") if candidate.fix == "fa2-posids-varlen-unpadded-batch")
     report = {"outcomes": [{"fix": entry.fix, "state": "applied"}]}
     results = {"error": None, "report": report, "kernels": {}, "versions": {}, "seconds": 1}
     right, wrong = {"x": torch.ones(2)}, {"x": torch.zeros(2)}
@@ -158,11 +164,11 @@ def test_a_silent_bug_must_give_something_else_without_hotfix(monkeypatch):
         return runner.examine(entry, runner.Place("cpu"))["problems"]
 
     assert examined(wrong) == []
-    assert examined(right) == ["without hotfix: no error, and the same as fixed"]
+    assert [lacking(text, "without hotfix", "no error") for text in examined(right)] == [[]]
 
 
 def test_building_flash_attn_is_followed_to_its_failure(tmp_path):
-    """Without nvcc the build fails; that is said, and the exit status tells it from a build that goes on."""
+    """Without nvcc the build fails: it reports that, and exits with another status than a build that continues."""
     script = str(runner.ROOT / "tools" / "studies" / "parity" / "build_flash_attn.sh")
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
     started = subprocess.run(["sh", script, "start", "broken.tar.gz"], cwd=tmp_path, capture_output=True, text=True)
@@ -172,7 +178,7 @@ def test_building_flash_attn_is_followed_to_its_failure(tmp_path):
     assert "failed: status" in waited.stdout
 
 
-def test_without_a_cuda_device_the_parity_tests_say_what_is_missing():
+def test_without_a_cuda_device_the_parity_tests_name_the_missing_device():
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
     from tests.tools import test_parity

@@ -1,4 +1,4 @@
-"""What is distilled of the releases gives the answers of their whole sources."""
+"""The data distilled from the releases gives the same answers as their whole sources."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def test_the_distilled_source_of_a_release_gives_the_answers_of_the_whole(kind):
     assert whole[1]
 
 
-def test_what_says_nothing_is_left_out():
+def test_messages_without_information_are_left_out():
     assert "A configuration" not in distilled("a.configuration_small", CONFIGURATION)
     assert "The base" not in distilled("a.configuration_small", CONFIGURATION)
     assert "self.hidden_size" not in distilled("a.configuration_small", CONFIGURATION)
     assert "self.other" not in distilled("a.modeling_small", MODELING)
 
 
-def test_of_a_release_with_rope_parameters_only_what_is_asked_of_it_is_kept():
+def test_a_release_with_rope_parameters_keeps_only_the_needed_keys():
     assert "rope" not in distilled("a.configuration_small", CONFIGURATION, is_new=True)
     assert "class SmallConfig" in distilled("a.configuration_small", CONFIGURATION, is_new=True)
     assert distilled("a.modeling_small", MODELING, is_new=True) == ""

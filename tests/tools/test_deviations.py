@@ -29,10 +29,10 @@ def table_of():
 def sampled():
     table = table_of()
     every, fixes = table.default_on(lambda problem: None)
-    programs = [one for one in table.chosen(every, fixes) if one.deviation.name != "compiled"]
+    programs = [program for program in table.chosen(every, fixes) if program.deviation.name != "compiled"]
     # Programs that are harmed today are on the page; a sample that is always red would say nothing new.
     book = table.Book()
-    passed = [one for one in programs if (book.entry(one) or {}).get("result") not in (None, judge.HARM)]
+    passed = [program for program in programs if (book.entry(program) or {}).get("result") not in (None, judge.HARM)]
     return table.sample_of(passed, SAMPLE, drawn.commit(), releases=2)
 
 
@@ -65,8 +65,8 @@ def test_no_fix_that_is_on_by_default_has_a_harm_in_the_table():
     table = table_of()
     every, fixes = table.default_on(lambda problem: None)
     book = table.Book()
-    done = [one for one in table.chosen(every, fixes) if book.is_done(one)]
-    assert [str(one) for one in done if (book.entry(one) or {})["result"] == judge.HARM] == []
+    done = [program for program in table.chosen(every, fixes) if book.is_done(program)]
+    assert [str(program) for program in done if (book.entry(program) or {})["result"] == judge.HARM] == []
 
 
 # -- planted harms -----------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class Planted:
         every = matrix.cells(modules)
         [fix] = [fix for fix in modules.values() if fix.id == "opt-double-scaling"]
         self.cell = table.cells_of(every, fix)[0]
-        self.programs = [one for one in table.programs_of(self.cell) if one.deviation.name != "compiled"]
+        self.programs = [program for program in table.programs_of(self.cell) if program.deviation.name != "compiled"]
         self.table = table.Table(every, table.Book(folder), run=self.run)
         self.harm = planted_harms.nothing
         self.kept = {}
@@ -119,7 +119,7 @@ def test_a_repair_without_a_harm_is_not_reported(planted):
 
 
 def planted_now(harm):
-    order = sorted(planted_harms.HARMS, key=lambda one: drawn.place(one.__name__, drawn.commit()))
+    order = sorted(planted_harms.HARMS, key=lambda plant: drawn.place(plant.__name__, drawn.commit()))
     return harm in order[:PLANTED_NOW]
 
 
@@ -127,8 +127,8 @@ def planted_now(harm):
 @pytest.mark.parametrize(
     "harm",
     [
-        pytest.param(one, id=one.__name__, marks=() if planted_now(one) else pytest.mark.slow)
-        for one in planted_harms.HARMS
+        pytest.param(plant, id=plant.__name__, marks=() if planted_now(plant) else pytest.mark.slow)
+        for plant in planted_harms.HARMS
     ],
 )
 def test_a_planted_harm_is_caught(harm, planted):
@@ -157,7 +157,7 @@ def test_results_are_judged_one_by_one():
     assert judged(stock, right, Run(numbers(a=4.0, b=4.0))).result == judge.HARM
 
 
-def test_an_error_where_stock_runs_is_a_harm_whatever_the_reference_does():
+def test_an_error_where_stock_runs_is_a_harm():
     stock, refused = Run(numbers(loss=1.0)), Run(error=("TypeError", "no"))
     assert judged(stock, refused, refused).result == judge.HARM
 
@@ -169,7 +169,7 @@ def test_an_error_of_stock_may_be_repaired_or_stay():
     assert judged(stock, stock, stock).result == judge.SAME
 
 
-def test_what_stands_in_place_of_a_declared_error_is_a_repair_even_of_a_class_of_ones_own():
+def test_a_result_in_place_of_a_declared_error_is_a_repair_even_with_an_own_class():
     stock, armed = Run({"model read": "NameError: name 'x' is not defined"}), Run(numbers(weight=1.0))
     assert judged(stock, None, armed, strict=True, errors=("NameError: name … is not defined",)).result != judge.HARM
     assert judged(stock, None, armed, strict=True, errors=("TypeError: …",)).result == judge.HARM
@@ -192,32 +192,32 @@ def test_a_warning_about_the_bug_may_be_gone():
 
 def test_ways_that_agree_in_stock_have_to_agree_even_where_the_reference_is_wrong_too():
     agree, differ = (
-        {"accumulated loss": torch.tensor(one), "whole batch loss": torch.tensor(1.0)} for one in (1.0, 8.0)
+        {"accumulated loss": torch.tensor(loss), "whole batch loss": torch.tensor(1.0)} for loss in (1.0, 8.0)
     )
     assert judged(Run(agree), Run(differ), Run(differ)).result == judge.HARM
 
 
-def test_a_program_of_the_users_alone_has_to_give_what_stock_gives():
+def test_a_program_of_the_users_own_code_must_equal_stock():
     stock, right = Run({"given": "mine"}), Run({"given": "other"})
     assert judged(stock, right, right, strict=True).result == judge.HARM
     assert judged(stock, right, right).result == judge.REPAIRED
 
 
-def test_what_is_left_in_the_process_counts():
+def test_changes_left_in_the_process_count():
     right = Run(numbers(loss=1.0), state={"dtype": "float32"})
     assert judged(right, right, Run(right.values, state={"dtype": "bfloat16"})).result == judge.HARM
     assert judged(right, right, Run(right.values, state=right.state, stderr="UserWarning: new")).result == judge.HARM
     assert judged(right, right, Run(right.values, state=right.state, stderr="hotfix: applied")).result == judge.SAME
 
 
-def test_every_deviation_says_in_one_line_what_the_program_does():
+def test_every_deviation_describes_its_program_in_one_line():
     assert all(deviation.text and len(deviation.text) < 120 for deviation in DEVIATIONS.values())
 
 
 def test_a_result_of_another_fix_or_deviation_is_not_done(tmp_path):
     table = table_of()
     every, fixes = table.default_on(lambda problem: None)
-    program = next(one for one in table.chosen(every, fixes) if one.deviation.name == "plain")
+    program = next(candidate for candidate in table.chosen(every, fixes) if candidate.deviation.name == "plain")
     book = table.Book(tmp_path)
     book.enter(program, judge.Verdict(judge.SAME), "5.0.0")
     book.save(program.cell.fix.id)

@@ -13,7 +13,7 @@ PAGE = (ROOT / "docs" / "find-your-way.md").read_text(encoding="utf-8")
 
 
 def named():
-    """What stands in the first column."""
+    """The entries of the first column."""
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 
@@ -29,7 +29,9 @@ def tracked(folder):
     if listed.returncode:
         pytest.skip("not a checkout: git does not know the files")
     parts = [Path(line).relative_to(folder).parts for line in listed.stdout.splitlines()]
-    return {f"{folder}/{one[0]}/" if len(one) > 1 else f"{folder}/{one[0]}" for one in parts} - {f"{folder}/py.typed"}
+    return {f"{folder}/{part[0]}/" if len(part) > 1 else f"{folder}/{part[0]}" for part in parts} - {
+        f"{folder}/py.typed"
+    }
 
 
 @pytest.mark.parametrize("folder", ["hotfix", "tools"])
@@ -39,7 +41,7 @@ def test_everything_at_the_top_has_a_row(folder):
     assert sorted(there - set(named())) == []
 
 
-def test_what_has_a_row_is_there():
+def test_every_row_resolves_to_an_object():
     assert [name for name in named() if not (ROOT / name).exists()] == []
     assert len(named()) == len(set(named()))
 

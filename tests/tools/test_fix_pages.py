@@ -28,7 +28,7 @@ def test_the_list_has_every_known_bug_with_the_releases_that_scan_counts(source)
             for first, last in (span.split("-") for span in spans.split())
             for number in range(int(first), int(last) + 1)
         ]
-        assert positions == [number for number, one in enumerate(source.examined) if known[id].is_in(one)], id
+        assert positions == [number for number, release in enumerate(source.examined) if known[id].is_in(release)], id
 
 
 def test_every_fix_has_a_page_with_its_messages_upstream_and_releases(source):

@@ -18,6 +18,17 @@ SAME = [
         "class A:\n def m(self):\n  x = 1\n  x += 1\n  return x",
         "class A:\n def m(self):\n  n = 1\n  n += 1\n  return n",
     ),
+    (
+        "def f():\n x = 1\n class A:\n  y = x\n  def m(self): return x\n return A",
+        "def f():\n z = 1\n class A:\n  y = z\n  def m(self): return z\n return A",
+    ),
+    (
+        "def f(a):\n class A:\n  x = 1\n  def m(self): return [x for x in vars(a)]\n return A",
+        "def f(a):\n class A:\n  x = 1\n  def m(self): return [y for y in vars(a)]\n return A",
+    ),
+    ("def f(*a, **b):\n return g(*a, **b)", "def f(*c, **d):\n return g(*c, **d)"),
+    ("x = lambda **b: g(**b)", "x = lambda **d: g(**d)"),
+    ("def f(a):\n x = {}\n exec(a, x)", "def f(a):\n y = {}\n exec(a, y)"),
 ]
 OTHER = [
     ("def f(a):\n x = a\n return x", "def f(b):\n x = b\n return x"),  # a parameter has callers
@@ -27,6 +38,18 @@ OTHER = [
     ("x = 1", "y = 1"),
     ("class A:\n x = 1", "class A:\n y = 1"),
     ("def f():\n x = 1\n class A:\n  x = 2\n return A", "def f():\n y = 1\n class A:\n  y = 2\n return A"),
+    # A method does not see the names of its class, and a class is not its function.
+    (
+        "def f(x):\n y = 1\n class A:\n  x = 2\n  def m(self): return x",
+        "def f(x):\n y = 1\n class A:\n  x = 2\n  def m(self): return y",
+    ),
+    ("def f():\n x = 1\n class A:\n  x = 2\n  y = x", "def f():\n z = 1\n class A:\n  x = 2\n  y = z"),
+    ("def f(*a, **b):\n return a", "def f(*a, **b):\n return b"),
+    ("x = lambda a: a", "x = lambda b: b"),  # it may be called by name
+    ("def f():\n __x = 1\n return __x", "def f():\n __y = 1\n return __y"),
+    ("def f():\n x = 1\n exec('x')", "def f():\n y = 1\n exec('x')"),
+    ("def f():\n x = 1\n return vars()", "def f():\n y = 1\n return vars()"),
+    ("def f(g=vars):\n x = 1\n return g()", "def f(g=vars):\n y = 1\n return g()"),
     ("def f():\n global x\n x = 1", "def f():\n global y\n y = 1"),
     ("def f():\n x = 1\n return locals()", "def f():\n y = 1\n return locals()"),
     ("def f():\n x = 1\n return lambda x: x", "def f():\n y = 1\n return lambda x: y"),

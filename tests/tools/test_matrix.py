@@ -18,6 +18,7 @@ from packaging.version import Version
 torch = pytest.importorskip("torch")
 
 from hotfix.fix import Fix, Target  # noqa: E402
+from tests.facts import lacking  # noqa: E402
 from tools import evidence, matrix, probes  # noqa: E402
 from tools import results as files  # noqa: E402
 from tools.testbed.run import Result  # noqa: E402
@@ -136,10 +137,10 @@ def test_a_cell_fails_and_says_why(testbed, tmp_path, release, armed, result, re
 
 def test_another_error_than_the_reported_one_is_a_failure(testbed, tmp_path):
     entry = carried_out(testbed, tmp_path, make_fix(raises="^ValueError"))["4.41.0"]
-    assert "without hotfix it raises AssertionError: same dtype, not '^ValueError'" in entry["reason"]
+    assert lacking(entry["reason"], "without hotfix", "AssertionError: same dtype", "'^ValueError'") == []
 
 
-def test_a_silent_bug_is_told_from_the_oracle(testbed, tmp_path):
+def test_the_oracle_reveals_a_silent_bug(testbed, tmp_path):
     testbed.results["4.41.0", False] = Result(tensors={"out": torch.tensor([1.0, 7.0])})
     entry = carried_out(testbed, tmp_path)["4.41.0"]
     assert entry["result"] == "repaired"
@@ -155,7 +156,7 @@ def test_the_first_later_release_in_which_the_case_runs_is_the_oracle(testbed, t
     testbed.results["4.40.0", False] = Result(error=("ImportError", "no such model", ""))
     shutil.rmtree(tmp_path / "matrix")
     reason = carried_out(testbed, tmp_path)["4.41.0"]["reason"]
-    assert reason.startswith("no oracle: 4.42.0 raises TypeError: another bug; 4.43.0 differs in having loss; 4.40.0")
+    assert lacking(reason, "4.42.0", "TypeError: another bug", "4.43.0", "having loss", "4.40.0") == []
 
 
 def test_where_the_bug_moved_within_a_module_there_is_neither_oracle_nor_neighbour(testbed, tmp_path):
@@ -219,7 +220,7 @@ def test_a_neighbour_that_was_touched_is_a_failure(testbed, tmp_path):
 
 
 @pytest.mark.parametrize(("touched", "result"), [(1, "untouched"), (2, "failed")])
-def test_what_was_wrapped_in_another_module_is_not_of_the_neighbour(testbed, tmp_path, touched, result):
+def test_a_function_wrapped_in_another_module_is_not_the_neighbours(testbed, tmp_path, touched, result):
     testbed.touched = touched
     testbed.elsewhere = [{"fix": "rotary", "target": "package.other:turn", "verdict": "broken", "state": "applied"}]
     assert carried_out(testbed, tmp_path)["4.40.0"]["result"] == result
@@ -241,7 +242,7 @@ def test_a_neighbour_that_gives_a_result_more_with_hotfix_or_without_it_is_a_fai
     outcome = {"fix": "rotary", "target": KEY, "verdict": "fixed", "state": "skipped"}
     testbed.results["4.42.0", armed] = Result(tensors=more, report={"outcomes": [outcome]})
     entry = carried_out(testbed, tmp_path)["4.42.0"]
-    assert entry["reason"] == "hotfix makes a difference of inf in loss, which only one of them has"
+    assert lacking(entry["reason"], "inf", "loss", "only one") == []
 
 
 def test_a_neighbour_with_nan_where_it_has_it_without_hotfix_is_untouched(testbed, tmp_path):
@@ -255,10 +256,10 @@ def test_a_neighbour_with_nan_where_it_has_it_without_hotfix_is_untouched(testbe
 def test_a_neighbour_of_which_hotfix_says_something_else_is_a_failure(testbed, tmp_path):
     testbed.report["4.40.0"] = ("unknown", "skipped")
     entry = carried_out(testbed, tmp_path)["4.40.0"]
-    assert "hotfix reports [('unknown', 'skipped')], not absent and skipped" in entry["reason"]
+    assert lacking(entry["reason"], "[('unknown', 'skipped')]", "absent and skipped") == []
 
 
-def test_what_is_done_is_not_done_again_unless_the_fix_has_changed(testbed, tmp_path, monkeypatch):
+def test_finished_cells_do_not_run_again_unless_the_fix_has_changed(testbed, tmp_path, monkeypatch):
     carried_out(testbed, tmp_path)
     before, testbed.ran = testbed.ran, []
     carried_out(testbed, tmp_path)
@@ -275,7 +276,7 @@ def test_a_failed_cell_is_tried_again(testbed, tmp_path):
     assert results(carried_out(testbed, tmp_path))["4.40.0"] == "untouched"
 
 
-def test_an_interruption_keeps_what_was_done(testbed, tmp_path):
+def test_an_interruption_keeps_finished_results(testbed, tmp_path):
     testbed.interrupt_at = 3
     with pytest.raises(SystemExit):
         carried_out(testbed, tmp_path)
@@ -302,7 +303,7 @@ def test_results_of_cells_that_are_gone_are_dropped(testbed, tmp_path):
     assert data["fixes"] == {"rotary": {KEY: {"4.40.0": {"result": "untouched", "with": {}}}}}
 
 
-def test_the_file_names_what_it_was_made_with(testbed, tmp_path):
+def test_the_file_names_the_versions_that_made_it(testbed, tmp_path):
     entries = carried_out(testbed, tmp_path)
     assert files.read(tmp_path / "matrix")["versions"]["python"] == "3"
     assert entries["4.40.0"]["with"] == {"flash_attn": "2.7"}
@@ -349,7 +350,7 @@ def test_shards_and_samples_are_the_same_on_every_machine():
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "2", "1/0", "a/b", "1/2/3"])
-def test_what_is_no_shard_is_refused(shard):
+def test_an_invalid_shard_is_refused(shard):
     with pytest.raises(ValueError, match="is not a part such as 2/8"):
         matrix.shard_of([], shard)
 
@@ -394,7 +395,7 @@ def test_good_results_of_the_same_source_are_carried_over_to_the_text_of_today(t
     assert book.carry_over(every[2:3]) == 0
 
 
-def test_the_option_carries_over_what_was_chosen_and_runs_nothing(testbed, tmp_path, monkeypatch, capsys):
+def test_the_option_carries_over_the_chosen_results_and_runs_nothing(testbed, tmp_path, monkeypatch, capsys):
     carried_out(testbed, tmp_path)
     monkeypatch.setattr(evidence, "discover", lambda problem, proofs: {HOME: make_fix()})
     monkeypatch.setattr(matrix, "cells", functools.partial(matrix.cells, folder=evidence.FOLDER))
@@ -402,12 +403,12 @@ def test_the_option_carries_over_what_was_chosen_and_runs_nothing(testbed, tmp_p
     monkeypatch.setattr(matrix, "Trials", None)
     results = ["--results", str(tmp_path / "matrix")]
     assert matrix.main(["--carry-over", "--release", "4.41.0", *results]) == 0
-    assert "1 results carried over" in capsys.readouterr().out
+    assert "1 results" in capsys.readouterr().out
     matrix.main(["--list", *results])
-    assert "4 cells, 1 of them done" in capsys.readouterr().out
+    assert lacking(capsys.readouterr().out, "4 cells", "1 of them") == []
     matrix.main(["--carry-over", *results])
     matrix.main(["--list", *results])
-    assert "4 cells, 4 of them done" in capsys.readouterr().out
+    assert lacking(capsys.readouterr().out, "4 cells", "4 of them") == []
 
 
 class Alias(Loader):
@@ -430,7 +431,7 @@ class Lazy(types.ModuleType):
         raise ModuleNotFoundError("No module named 'torchvision'")
 
 
-def test_a_lazy_package_in_a_module_is_not_asked_for_anything(monkeypatch):
+def test_a_lazy_package_in_a_module_is_not_queried(monkeypatch):
     module = types.ModuleType("a_module_with_a_lazy_package")
     vars(module).update(lazy=Lazy("lazy"), __spec__=ModuleSpec(module.__name__, Alias()))
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -62,19 +62,19 @@ del NEW["transformers.shim"]
 
 def _releases() -> list[names.Release]:
     facts: dict[int, names.Facts] = {}
-    found = []
+    releases = []
     for texts in (OLD, NEW):
         numbers = {}
         for module, text in texts.items():
             numbers[module] = len(facts)
             facts[len(facts)] = names.facts_of(text)
-        found.append(names.Release(numbers, facts))
-    return found
+        releases.append(names.Release(numbers, facts))
+    return releases
 
 
-def test_a_machine_decides_what_it_can() -> None:
+def test_the_rules_decide_clear_cases() -> None:
     decided = {f"{row.module}:{row.name}": row.decision for row in names.rows(_releases())}
-    assert {name: (one.kind, one.value) for name, one in decided.items()} == {
+    assert {name: (row.kind, row.value) for name, row in decided.items()} == {
         "transformers.trainer:Config": ("alias", "transformers.config:Config"),
         "transformers.trainer:LIMIT": ("constant", "3"),
         "transformers.trainer:START_DOCSTRING": ("constant", "''"),
@@ -137,5 +137,5 @@ def test_planted_rows_are_found() -> None:
         [bert, "_NEVER_THERE", "constant", "1"],
         ["transformers.models.bart.modeling_bart", "BartFlashAttention2", "hollow", "BartModel"],
     ]
-    found = [line.split(": ")[0] for line in names.proved("5.23.0", right + wrong)]
-    assert found == [f"{module}:{name}" for module, name, *_ in wrong]
+    rejected = [line.split(": ")[0] for line in names.proved("5.23.0", right + wrong)]
+    assert rejected == [f"{module}:{name}" for module, name, *_ in wrong]

@@ -41,7 +41,7 @@ def test_a_new_fix_makes_the_pages_stale(source):
         assert pages.rendered(page, more) != page
 
 
-def test_what_stands_around_a_part_stays(source):
+def test_tokens_around_a_part_stay(source):
     page = "before\n<!-- generated: fixes -->\nold\n<!-- end: fixes -->\nafter\n"
     new = pages.rendered(page, source)
     assert new.startswith("before\n")

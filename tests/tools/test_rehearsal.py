@@ -1,4 +1,4 @@
-"""The rehearsal of new releases: what a cut leaves, what is called a difference, and one release of the real thing."""
+"""The rehearsal of new releases: the rest after a cut, the differences, and one real release."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def test_a_cut_copy_ends_at_the_release_and_agrees_with_the_fixes(tmp_path):
     fixes = results.read(root / results.FOLDER.relative_to(rehearsal.ROOT))["fixes"]
     kept = {Version(release) for keys in fixes.values() for releases in keys.values() for release in releases}
     assert max(kept) <= whole[-3]
-    found = list(rehearsal.differences(rehearsal.ROOT, root))
-    assert {f"{table.relative_to(rehearsal.ROOT)} is another one" for table in rehearsal.TABLES} <= set(found)
-    assert f"{folder.relative_to(root) / 'index.json'} is another one" in found
-    assert any(sentence.endswith(": not run") for sentence in found)
+    differences = list(rehearsal.differences(rehearsal.ROOT, root))
+    assert {f"{table.relative_to(rehearsal.ROOT)} is another one" for table in rehearsal.TABLES} <= set(differences)
+    assert f"{folder.relative_to(root) / 'index.json'} is another one" in differences
+    assert any(sentence.endswith(": not run") for sentence in differences)
 
 
 def test_a_copy_that_is_the_same_differs_in_nothing_and_seconds_do_not_count(tmp_path):

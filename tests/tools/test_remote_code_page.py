@@ -11,6 +11,7 @@ from packaging.version import Version
 from hotfix.commands import bugs
 from hotfix.patching import tabled
 from tests.commands.cli_runs import ROOT
+from tests.facts import lacking
 from tools.studies import remote_code
 from tools.studies.remote_code_child import CASES
 
@@ -33,11 +34,11 @@ OTHER = {**RAN, "other": "forward"}
         (RAN, OTHER, RAN, "**runs, and not with defaults**"),
     ],
 )
-def test_a_cell_says_what_happened(without, defaults, optin, said):
+def test_a_cell_reports_its_outcome(without, defaults, optin, said):
     assert remote_code.word({"without": without, "defaults": defaults, "removed-names": optin}) == said
 
 
-def test_the_page_says_what_the_data_say():
+def test_the_page_matches_the_data():
     text = (ROOT / "docs" / "remote-code.md").read_text(encoding="utf-8")
     assert text.count(remote_code.BEGIN) == text.count(remote_code.END) == 1
     assert text.partition(remote_code.BEGIN)[2].partition(remote_code.END)[0].strip() == remote_code.generated(DATA)
@@ -56,9 +57,9 @@ def test_nothing_that_runs_stops_with_hotfix():
             assert "not with" not in remote_code.word(modes), f"{name} on {release}"
 
 
-def test_scan_code_told_every_name_that_is_gone_and_no_other():
+def test_scan_code_reports_every_removed_name_and_no_other():
     assert DATA["names"]
-    # What came later, what needs sentencepiece, which is not here, and a name that went before the first release.
+    # Names that came later, code that needs sentencepiece (not installed), and a name removed before the first release.
     no_news = (
         "gpt_oss",
         "modeling_qwen3",
@@ -66,12 +67,12 @@ def test_scan_code_told_every_name_that_is_gone_and_no_other():
         "tokenization_llama",
         "ShardedDDPOption",
     )
-    for name, one in DATA["names"].items():
-        assert not one["false"], name
-        assert not [text for text in one["missed"] if not any(part in text for part in no_news)], name
+    for name, row in DATA["names"].items():
+        assert not row["false"], name
+        assert not [text for text in row["missed"] if not any(part in text for part in no_news)], name
 
 
-def test_what_is_recorded_names_no_place_of_a_machine():
+def test_the_recorded_data_contain_no_machine_paths():
     text = json.dumps(DATA)
     assert not [place for place in ("/tmp/", "/root/", "/home/", "site-packages") if place in text]
 
@@ -91,7 +92,7 @@ def counted(threads):
     return f"{total} In {helped} of them a change in transformers could have helped."
 
 
-def test_the_page_of_threads_says_what_the_data_of_the_first_sample_say():
+def test_the_page_of_threads_matches_the_data_of_the_first_sample():
     threads, page = THREADS["first"], page_of_threads()
     helped = [thread for thread in threads if thread["could_help"]]
     drawn = [bugs.known()[thread["repaired_by"]] for thread in helped if thread["repaired_by"]]
@@ -99,17 +100,16 @@ def test_the_page_of_threads_says_what_the_data_of_the_first_sample_say():
     assert not [thread["thread"] for thread in threads if thread["repaired_by"] and thread["repaired_since"]]
     assert all(bug.repaired for bug in drawn + since)
 
-    def told(repaired):
+    def figures(repaired):
         default = sum(not bug.optin for bug in repaired)
         return len(repaired), round(100 * len(repaired) / len(helped)), default, len(repaired) - default
 
-    first, later = told(drawn), told(drawn + since)
-    assert (
-        f"{counted(threads)} When drawn: {first[0]} of these ({first[1]} %) were repaired, {first[2]} by default and "
-        f"{first[3]} with `HOTFIX_OPTIN=removed-names`. After the fixes that the sample itself led to: {later[0]} "
-        f"({later[1]} %), {later[2]} by default and {later[3]} with `HOTFIX_OPTIN=removed-names`."
-    ) in page
-    assert f"The {len(helped) - later[0]} that are not repaired:" in page
+    first, later = figures(drawn), figures(drawn + since)
+    shares = [f"{count} of these ({share} %)" for count, share, *_ in (first,)] + [f"{later[0]} ({later[1]} %)"]
+    assert lacking(page, counted(threads), *shares) == []
+    for _, _, default, optin in (first, later):
+        assert f"{default} by default and {optin} with `HOTFIX_OPTIN=removed-names`" in page
+    assert f"The {len(helped) - later[0]} that are" in page
 
 
 KINDS = {
@@ -124,7 +124,7 @@ def repaired(threads, since=("", "the table of names", "the sample")):
 
     Args:
         threads: the threads.
-        since: what counts: an empty string for what was repaired when the sample was drawn.
+        since: the repairs that count: an empty string for those that existed when the sample was drawn.
     """
     helped = [thread for thread in threads if thread["could_help"]]
     counted = [thread for thread in helped if thread["how"] and thread["since"] in since]
@@ -138,7 +138,7 @@ def row_of(threads):
     return f"| {len(threads)} | {helped} | {' | '.join(repaired(threads, ['']) + repaired(threads))} |"
 
 
-def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
+def test_the_page_of_threads_matches_the_data_of_the_second_sample():
     threads, page = THREADS["second"], page_of_threads()
     assert counted(threads) in page
     for words, is_one in KINDS.items():
@@ -150,9 +150,9 @@ def test_the_page_of_threads_says_what_the_data_of_the_second_sample_say():
         assert f"| {words} {row_of(rows)}" in page, words
     assert f"| All {row_of(threads)}" in page
     default, in_all = repaired(threads, ["", "the table of names"])
-    assert f"Without the fixes that the sample led to: {default} by default, {in_all} in all." in page
+    assert f"led to: {default} by default, {in_all} in all." in page
     helped = [thread for thread in threads if thread["could_help"]]
-    assert f"The {sum(not thread['how'] for thread in helped)} that are not repaired:" in page
+    assert f"The {sum(not thread['how'] for thread in helped)} that are" in page
 
 
 def is_by_table(thread):
@@ -164,7 +164,7 @@ def is_by_table(thread):
     return tabled.FIXES.get(kind) == thread["repaired_by"]
 
 
-def test_what_repairs_a_thread_of_the_second_sample_is_on_as_it_says():
+def test_repairs_of_the_second_sample_are_on_as_recorded():
     for thread in THREADS["second"]:
         assert bool(thread["repaired_by"]) == bool(thread["how"]) == bool(thread["shown_by"]), thread["thread"]
         assert bool(thread["how"]) or not thread["since"], thread["thread"]
@@ -187,8 +187,11 @@ def test_the_page_of_threads_says_how_often_explain_was_right():
     silent = sum(thread["explain"] == "silent" for thread in asked)
     wrong = sum(thread["explain"] == "wrong" for thread in asked)
     nothing = len(asked) - named - silent - wrong
-    assert (
-        f"{len(asked)} threads have a message. `explain` named the right thing for {named} of them, and said nothing "
-        f"for {nothing} where there was nothing to name. It was wrong about {wrong}, and silent about {silent} that it "
-        f"could have named"
-    ) in page_of_threads()
+    facts = [
+        f"{len(asked)} threads",
+        f"for {named} of",
+        f"for {nothing} where",
+        f"about {wrong},",
+        f"about {silent} that",
+    ]
+    assert lacking(page_of_threads(), *facts) == []

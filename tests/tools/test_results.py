@@ -15,7 +15,7 @@ DATA: dict[str, Any] = {
 }
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_written_files_can_be_read(tmp_path):
     assert results.read(tmp_path / "none") == {"versions": {}, "fixes": {}}
     results.write(DATA, tmp_path)
     assert results.read(tmp_path) == DATA

@@ -45,8 +45,8 @@ def functions(text: str) -> dict[str, similarity.Function]:
     return {function.name: function for function in similarity.functions(ast.parse(textwrap.dedent(text)))}
 
 
-def similarity_of(one: str, other: str) -> float:
-    (first,), (second,) = functions(one).values(), functions(other).values()
+def similarity_of(text: str, other: str) -> float:
+    (first,), (second,) = functions(text).values(), functions(other).values()
     return similarity.similarity(first.nodes, second.nodes)
 
 
@@ -62,7 +62,7 @@ def test_another_attribute_makes_a_difference():
     assert similarity.ALLOWED < similarity_of(ONE, RENAMED_ATTRIBUTE) < 1.0
 
 
-def test_what_cannot_be_more_similar_than_asked_is_not_compared(monkeypatch):
+def test_functions_that_cannot_reach_the_limit_are_not_compared(monkeypatch):
     monkeypatch.setattr(similarity, "SequenceMatcher", None)
     assert similarity.similarity(("Name",) * 9, ("Name",), 0.6) == 0.0, "the lengths differ"
     assert similarity.similarity(("Name",) * 9, ("Call",) * 9, 0.6) == 0.0, "the nodes differ"
@@ -70,9 +70,9 @@ def test_what_cannot_be_more_similar_than_asked_is_not_compared(monkeypatch):
 
 def test_a_nested_function_is_a_body_of_its_own():
     outer = f"def make(torch):\n{textwrap.indent(textwrap.dedent(ONE), '    ')}    return scaled\n"
-    found = functions(outer)
-    assert found["make.scaled"].nodes == functions(ONE)["scaled"].nodes
-    assert found["make"].nodes == ("definition", "Return", "Name")
+    parts = functions(outer)
+    assert parts["make.scaled"].nodes == functions(ONE)["scaled"].nodes
+    assert parts["make"].nodes == ("definition", "Return", "Name")
 
 
 def test_methods_carry_the_name_of_their_class():
@@ -136,9 +136,9 @@ def test_an_entry_of_a_fix_leads_to_releases_around_the_bug():
         "fixed": {"a" * 20: ["4.41.0 - 4.42.0"], "b" * 20: ["4.46.0 and later"]},
         "broken": {"c" * 20: ["4.43.0 - 4.45.0"]},
     }
-    found = similarity.places({"transformers.one:f": entry, "*.other:g": entry}, examined)
-    assert {str(version) for version, _ in found} == {"4.42.0", "4.43.0", "4.45.0", "4.46.0"}
-    assert {module for _, module in found} == {"transformers.one"}
+    places = similarity.places({"transformers.one:f": entry, "*.other:g": entry}, examined)
+    assert {str(version) for version, _ in places} == {"4.42.0", "4.43.0", "4.45.0", "4.46.0"}
+    assert {module for _, module in places} == {"transformers.one"}
 
 
 def test_helpers_of_a_cure_belong_to_it():

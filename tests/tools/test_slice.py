@@ -1,13 +1,13 @@
-"""The part of the matrix that runs with the tests: what has changed, three cells of each fix, and a sample.
+"""The part of the matrix that runs with the tests: changed cells, three cells of each fix, and a sample.
 
-Every cell whose result is not good, or of another text of its fix or of its case, is run; and of each fix the first and
-the last broken release and the one after it, unless they were seen to pass. A change of a module that many fixes share
-makes them many; then run `nox -s matrix` first, which writes the results down, may be interrupted, and shares the
-releases between fixes.
+These cells run: those with a bad result, or a result of other code of the fix or case; and of each fix the first and
+the last broken release and the one after it, unless they have passed. After a change in a module that many fixes
+share these are many. Run `nox -s matrix` first then: it stores the results, can be interrupted, and unpacks each
+release once.
 
-Of those that are done a sample is run. It is drawn by the commit, so that in time every cell has its turn, while the
-tests of one commit are the same everywhere. Its size does not grow with the number of fixes. What has never been run is
-open on the page of the matrix, and `nox -s full` runs it.
+Of the cells that have passed a sample runs. It is sampled by commit hash, so every cell has its turn in time, and the
+tests of one commit are the same everywhere. Its size does not grow with the number of fixes. Cells that never ran are
+open on the page of the matrix, and `nox -s full` runs them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def chosen() -> list[object]:
     wanted = [cell for cell in every if not book.is_done(cell) and (book.entry(cell) or id(cell) in first)]
     wanted.sort(key=lambda cell: (cell.fix.id, cell.release))
     sample = matrix.sample_of([cell for cell in every if book.is_done(cell)], SAMPLE, drawn.commit())
-    sample.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in what is installed beside the release
+    sample.sort(key=lambda cell: (cell.release, cell.fix.id))  # fixes differ in the packages installed with the release
     groups = [(cell, cell.fix.id) for cell in wanted] + [(cell, str(cell.release)) for cell in sample]
     return [pytest.param(cell, marks=pytest.mark.shares(group), id=str(cell)) for cell, group in groups]
 

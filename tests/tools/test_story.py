@@ -13,13 +13,13 @@ pytestmark = pytest.mark.testbed
 
 def test_the_picture_has_a_line_and_a_name_for_each_run():
     root = ET.fromstring(story.draw([(run, [4.0 + number, 3.0, 2.5]) for number, run in enumerate(story.RUNS)]))
-    lines = [one for one in root.iter() if one.tag.endswith("polyline")]
-    names = [one.text for one in root.iter() if one.tag.endswith("text")]
+    lines = [element for element in root.iter() if element.tag.endswith("polyline")]
+    names = [element.text for element in root.iter() if element.tag.endswith("text")]
     assert len(lines) == 2 * len(story.RUNS)
     assert {run.name for run in story.RUNS} <= set(names)
     assert {"0", "4", "8"} <= set(names)  # the loss
 
 
 @pytest.mark.slow
-def test_the_picture_is_what_the_runs_give():
+def test_the_picture_matches_the_runs():
     assert story.main(["--check"]) == 0

@@ -20,6 +20,7 @@ import pytest
 from packaging.version import Version
 
 from hotfix.fix import Fix
+from tests.facts import lacking
 from tools import evidence, sweep, wheels
 
 if TYPE_CHECKING:
@@ -79,18 +80,18 @@ def three(tmp_path: Path) -> dict[str, dict[str, str]]:
     return {"4.40.0": {}, "4.41.0": modeling("one", BROKEN), "4.42.0": modeling("one", FIXED)}
 
 
-def test_broken_fixed_and_absent_are_told_apart(tmp_path, three):
+def test_broken_fixed_and_absent_are_distinguished(tmp_path, three):
     fix = rotary_fix()
     releases = library(tmp_path, three)
-    found = sweep.sweep([fix], releases)
-    assert found.problems == []
-    entry = found.file(fix, {}, releases.releases)["targets"][f"{NAME.format('one')}:rotate"]
+    swept = sweep.sweep([fix], releases)
+    assert swept.problems == []
+    entry = swept.file(fix, {}, releases.releases)["targets"][f"{NAME.format('one')}:rotate"]
     assert entry["absent"] == ["4.40.0"]
     assert list(entry["broken"].values()) == [["4.41.0"]]
     assert list(entry["fixed"].values()) == [["4.42.0 and later"]]
 
 
-def test_two_workers_find_what_one_finds(tmp_path, three):
+def test_two_workers_find_the_same_as_one(tmp_path, three):
     fix, releases = rotary_fix(), library(tmp_path, three)
     assert sweep.sweep([fix], releases, jobs=2) == sweep.sweep([fix], releases, jobs=1)
 
@@ -98,14 +99,14 @@ def test_two_workers_find_what_one_finds(tmp_path, three):
 def test_releases_that_are_broken_and_not_declared_are_a_problem(tmp_path, three):
     three["4.43.0"] = modeling("one", BROKEN)
     (problem,) = problems(tmp_path, rotary_fix("==4.41.0"), three)
-    assert "broken and not declared: 4.43.0 and later" in problem
-    assert "right would be '>=4.41.0,!=4.42.0'" in problem
+    assert lacking(problem, "not declared", "4.43.0 and later") == []
+    assert "'>=4.41.0,!=4.42.0'" in problem
 
 
 def test_releases_that_are_declared_and_not_broken_are_a_problem(tmp_path, three):
     (problem,) = problems(tmp_path, rotary_fix(">=4.40.0,<=4.42.0"), three)
-    assert "declared and absent, fixed: 4.40.0, 4.42.0 and later" in problem
-    assert "right would be '==4.41.0'" in problem
+    assert lacking(problem, "absent, fixed: 4.40.0,", "4.42.0 and later") == []
+    assert "'==4.41.0'" in problem
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_a_copy_may_be_exempt_with_a_reason(tmp_path, three):
     assert problems(tmp_path, rotary_fix(exempt={f"{NAME.format('two')}:rotate": "It is never called."}), three) == []
 
 
-def test_a_pattern_spares_what_upstream_has_not_repaired_either(tmp_path, three):
+def test_a_pattern_leaves_code_that_upstream_has_not_repaired(tmp_path, three):
     fix = rotary_fix(exempt={"transformers.*": "It has no oracle."})
     for release in "4.41.0", "4.42.0":
         three[release].update(modeling("two", BROKEN))
@@ -161,16 +162,16 @@ def test_a_pattern_spares_what_upstream_has_not_repaired_either(tmp_path, three)
     assert f"forgotten copy {NAME.format('two')}:rotate in 4.41.0" in problem
 
 
-def test_sparing_what_is_no_copy_is_a_problem(tmp_path, three):
+def test_exempting_code_that_is_no_copy_is_a_problem(tmp_path, three):
     (problem,) = problems(tmp_path, rotary_fix(exempt={f"{NAME.format('two')}:rotate": "Gone."}), three)
-    assert "which is no copy of the bug" in problem
+    assert "no copy of" in problem
 
 
 def test_a_prefilter_that_broken_source_does_not_contain_is_a_problem(tmp_path, three):
     fix = rotary_fix()
     object.__setattr__(fix, "prefilter", "flash_kernel(")
     (problem,) = problems(tmp_path, fix, three)
-    assert "the scan for copies misses it" in problem
+    assert "misses it" in problem
     assert problem.endswith("in 4.41.0")
 
 
@@ -189,13 +190,13 @@ def test_a_matcher_that_raises_is_a_problem_and_not_a_traceback(tmp_path, three)
     def demanding(node):
         return node.body[7]
 
-    assert any("its matcher raises IndexError" in problem for problem in problems(tmp_path, fix, three))
+    assert any("matcher raises IndexError" in problem for problem in problems(tmp_path, fix, three))
 
 
 def test_a_replacement_with_another_signature_is_a_problem(tmp_path, three):
     three["4.41.0"] = modeling("one", BROKEN.replace("(q, cos)", "(q, cos, scale=None)"))
     (problem,) = problems(tmp_path, rotary_fix(), three)
-    assert "its arguments are (q, cos, scale=None), those of the replacement (q, cos)" in problem
+    assert lacking(problem, "(q, cos, scale=None)", "(q, cos)") == []
 
 
 def test_a_replacement_that_uses_a_name_the_module_lacks_is_a_problem(tmp_path, three):
@@ -207,7 +208,7 @@ def test_a_replacement_that_uses_a_name_the_module_lacks_is_a_problem(tmp_path, 
 
     fix.recognises(looks_broken)
     (problem,) = problems(tmp_path, fix, three)
-    assert "the replacement uses better_kernel, which the module does not have" in problem
+    assert lacking(problem, "uses better_kernel") == []
 
 
 # -- edits -------------------------------------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ def test_an_edit_that_matches_as_declared_is_fine(tmp_path, three):
 @pytest.mark.parametrize("count", [0, 2])
 def test_an_edit_that_matches_another_number_of_times_is_a_problem(tmp_path, three, count):
     (problem,) = problems(tmp_path, edit_fix(drop_return, count), three)
-    assert f"the pattern of the edit matches 1 times, not {count}, in 4.41.0" in problem
+    assert lacking(problem, "matches 1 times", f"not {count}", "4.41.0") == []
 
 
 def test_edited_source_that_does_not_compile_is_a_problem(tmp_path, three):
@@ -239,7 +240,7 @@ def test_edited_source_that_does_not_compile_is_a_problem(tmp_path, three):
         return ast.Break() if isinstance(node, ast.Return) else None
 
     (problem,) = problems(tmp_path, edit_fix(break_out), three)
-    assert "the edited source does not compile: SyntaxError: 'break' outside loop" in problem
+    assert lacking(problem, "does not compile", "SyntaxError", "'break' outside loop") == []
 
 
 def test_an_edit_that_raises_is_a_problem(tmp_path, three):
@@ -247,13 +248,13 @@ def test_an_edit_that_raises_is_a_problem(tmp_path, three):
         return [] if node.value.func.id == "kernel" else None
 
     (problem,) = problems(tmp_path, edit_fix(careless), three)
-    assert "the edit raises AttributeError" in problem
+    assert "edit raises AttributeError" in problem
 
 
 def test_two_edits_that_cannot_meet_in_one_function_are_a_problem(tmp_path, three):
     fixes = [edit_fix(drop_return), edit_fix(drop_return, id="second", order=1)]
     (problem,) = sweep.sweep(fixes, library(tmp_path, three)).problems
-    assert "edited by rotary and second together: the pattern of the edit matches 0 times" in problem
+    assert lacking(problem, "rotary and second", "matches 0 times") == []
 
 
 # -- verdicts that take more than one definition -----------------------------------------------------------------------
@@ -341,7 +342,7 @@ def quoted(): ...
 """
 
 
-def test_a_text_in_pieces_is_the_text_and_finds_what_the_whole_finds():
+def test_a_text_in_pieces_gives_the_same_matches_as_the_whole():
     text = sweep._Text(TRICKY.encode())
     assert "".join(piece.text for piece in text.pieces) == TRICKY
     assert text.pieces[1].text.startswith("@first\n# a comment\n@second(")
@@ -414,7 +415,7 @@ def test_the_definitions_around_a_line(line, names):
 
 # -- files -------------------------------------------------------------------------------------------------------------
 
-EXAMINED = [Version(one) for one in ("4.40.0", "4.41.0", "4.41.1", "4.42.0", "5.0.0")]
+EXAMINED = [Version(name) for name in ("4.40.0", "4.41.0", "4.41.1", "4.42.0", "5.0.0")]
 
 
 @pytest.mark.parametrize(
@@ -436,7 +437,7 @@ def test_runs_of_releases_are_written_and_read_back(numbers, written, specifier)
 
 
 @pytest.mark.parametrize("run", ["4.40.1", "4.42.0 - 4.41.0", "nonsense", ""])
-def test_what_is_no_run_of_examined_releases_is_refused(run):
+def test_a_range_outside_the_examined_releases_is_refused(run):
     with pytest.raises(ValueError, match="is not a run"):
         evidence.members([run], EXAMINED)
 
@@ -493,7 +494,7 @@ def test_report_new_says_which_fixes_change(command, three, capsys):
     out = capsys.readouterr().out
     assert "new releases: 4.43.0" in out
     assert "rotary changes:" in out
-    assert f"{NAME.format('one')}:rotate in 4.43.0: fixed" in out
+    assert lacking(out, f"{NAME.format('one')}:rotate", "4.43.0: fixed") == []
     assert command({"4.44.0": modeling("one", BROKEN)}, "--report-new") == 1
     assert "no fix changes" in capsys.readouterr().out
 
@@ -504,7 +505,7 @@ def test_check_needs_no_wheel_and_finds_a_stale_index(command, three, capsys):
     (command.output.parent / "wheels").mkdir()
     assert command({}, "--check") == 0
     assert command({}, "--check", fixes=(rotary_fix(optin=True),)) == 1
-    assert "rotary: index.json is stale" in capsys.readouterr().out
+    assert lacking(capsys.readouterr().out, "rotary: ", "index.json is stale") == []
     assert command({}, "--index") == 0
     assert command({}, "--check") == 0
 
@@ -512,7 +513,7 @@ def test_check_needs_no_wheel_and_finds_a_stale_index(command, three, capsys):
 def test_check_finds_a_range_that_was_changed_after_the_sweep(command, three, capsys):
     command(three, fixes=(rotary_fix(),))
     assert command({}, "--check", fixes=(rotary_fix("<=4.41.0"),)) == 1
-    assert "declares '<=4.41.0', the evidence says '==4.41.0'" in capsys.readouterr().out
+    assert lacking(capsys.readouterr().out, "declares '<=4.41.0'", "says '==4.41.0'") == []
 
 
 def test_check_finds_missing_stray_and_edited_files(command, three, capsys):
@@ -523,12 +524,12 @@ def test_check_finds_missing_stray_and_edited_files(command, three, capsys):
     path.write_text(path.read_text().replace("4.42.0 and later", "4.41.0 and later"))
     assert command({}, "--check") == 1
     out = capsys.readouterr().out
-    assert "gone.json is evidence of no fix" in out
+    assert lacking(out, "gone.json", "no fix") == []
     assert "does not cover" in out or "the evidence says" in out
     stray.unlink()
     path.unlink()
     assert command({}, "--check") == 1
-    assert "rotary: has no evidence" in capsys.readouterr().out
+    assert "has no evidence" in capsys.readouterr().out
 
 
 def test_one_fix_alone_leaves_the_others_as_they_are(command, three):
@@ -553,14 +554,14 @@ def test_evidence_that_is_written_by_hand_is_kept_and_its_form_is_checked(comman
     assert command({}, "--check") == 0
     path.write_text(before.replace("0123456789abcdef0123", "too short"))
     assert command({}) == 1
-    assert "'too short' is not a digest" in capsys.readouterr().out
+    assert "'too short'" in capsys.readouterr().out
 
 
 def test_the_written_evidence_agrees_with_the_fixes():
-    """What can be told of this repository without a wheel; `nox -s sweep` tells the rest."""
-    found: list[str] = []
-    modules = evidence.discover(found.append)
-    assert found + list(evidence.disagreements(modules)) == []
+    """The checks of this repository that need no wheel; `nox -s sweep` tells the rest."""
+    results: list[str] = []
+    modules = evidence.discover(results.append)
+    assert results + list(evidence.disagreements(modules)) == []
 
 
 # -- what users get ----------------------------------------------------------------------------------------------------
@@ -700,7 +701,7 @@ def test_releases_are_those_of_the_index_from_the_first_swept_one_on(monkeypatch
     assert wheels.published("transformers") == [Version("4.36.0"), Version("5.0.0")]
 
 
-def test_an_index_that_does_not_answer_is_said(monkeypatch):
+def test_an_index_that_does_not_answer_is_reported(monkeypatch):
     Pip(monkeypatch, "")
     with pytest.raises(wheels.CannotFetch, match="cannot list the releases of transformers"):
         wheels.published("transformers")
@@ -724,7 +725,7 @@ def test_a_withdrawn_release_is_left_out(monkeypatch, tmp_path):
     assert pip.asked == ["transformers==4.46.0"], "it is downloaded once"
 
 
-def test_a_failed_download_is_said_and_leaves_nothing(monkeypatch, tmp_path):
+def test_a_failed_download_is_reported_and_leaves_nothing(monkeypatch, tmp_path):
     Pip(monkeypatch, said="no such release", wheel=False)
     with pytest.raises(wheels.CannotFetch, match=r"transformers 4\.36\.0 cannot be downloaded: no such release"):
         wheels.fetch("transformers", [Version("4.36.0")], tmp_path)

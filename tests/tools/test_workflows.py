@@ -18,7 +18,8 @@ def sessions():
     return {
         node.name
         for node in tree.body
-        if isinstance(node, ast.FunctionDef) and any("nox.session" in ast.unparse(one) for one in node.decorator_list)
+        if isinstance(node, ast.FunctionDef)
+        and any("nox.session" in ast.unparse(decorator) for decorator in node.decorator_list)
     }
 
 
@@ -27,15 +28,15 @@ def test_there_is_a_workflow_for_each_occasion():
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
-def test_what_a_workflow_runs_are_sessions_that_exist(file):
+def test_workflows_run_only_sessions_that_exist(file):
     yaml = pytest.importorskip("yaml", reason="PyYAML is missing")
     jobs = yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"].values()
     commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     assert commands
     for command in commands:
-        found = re.fullmatch(r"nox -s ([\w ]+?)(?: (?:--|--force-python) [^;&|]*)?", command)
-        assert command == SETUP or found, command
-        assert not found or set(found[1].split()) <= sessions(), command
+        match = re.fullmatch(r"nox -s ([\w ]+?)(?: (?:--|--force-python) [^;&|]*)?", command)
+        assert command == SETUP or match, command
+        assert not match or set(match[1].split()) <= sessions(), command
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)

@@ -12,7 +12,7 @@ from hotfix.reports import digest
 from hotfix.reports.digest import cure_digest
 
 
-def test_what_a_rewrite_imports_counts_however_the_rewrite_is_indented():
+def test_imports_of_a_rewrite_count_at_any_indentation():
     text = """
         from hotfix.training._swallowed import divisor
         f(loss / divisor(self, number))
@@ -26,7 +26,7 @@ def test_what_a_rewrite_imports_counts_however_the_rewrite_is_indented():
 
 
 @pytest.mark.parametrize("where", ["", "if a:\n    "])
-def test_what_a_rewrite_imports_is_read_wherever_the_import_stands(monkeypatch, where):
+def test_imports_of_a_rewrite_count_at_any_place(monkeypatch, where):
     digests = set()
     for body in ("return a", "return b"):
         monkeypatch.setattr(digest, "read_installed", lambda name, body=body: f"def helper(a, b):\n    {body}\n")
@@ -42,7 +42,7 @@ def test_what_a_rewrite_imports_is_read_wherever_the_import_stands(monkeypatch, 
     "line",
     ["from plug.helpers import helper", "from .helpers import helper", "from . import helpers", "import plug.helpers"],
 )
-def test_what_a_plugin_takes_from_its_own_package_counts_however_it_does(monkeypatch, line):
+def test_code_that_a_plugin_takes_from_its_own_package_counts_however_it_is_imported(monkeypatch, line):
     digests = set()
     for body in ("return a", "return b"):
         texts = {
@@ -86,11 +86,11 @@ def proof_digest(monkeypatch, title="t", error="ValueError: v", issue="1", needs
 
 
 @pytest.mark.parametrize("changed", [{"title": "another"}, {"error": "KeyError: k"}, {"issue": "2"}])
-def test_what_a_fix_only_declares_does_not_make_its_proof_another(monkeypatch, changed):
+def test_declarations_of_a_fix_do_not_change_the_digest_of_its_proof(monkeypatch, changed):
     assert proof_digest(monkeypatch) == proof_digest(monkeypatch, **changed)
 
 
-def test_what_a_proof_runs_with_counts(monkeypatch):
+def test_the_environment_of_a_proof_counts(monkeypatch):
     assert proof_digest(monkeypatch) != proof_digest(monkeypatch, needs="<2.9")
 
 

@@ -28,6 +28,6 @@ def test_an_id_that_is_given_stays():
     assert replace(fix, id="plugin:a").id == "plugin:a"
 
 
-def test_a_fix_says_what_kind_of_bug_it_is():
+def test_a_fix_declares_its_kind_of_bug():
     with pytest.raises(ValueError, match="kind"):
         Fix(id="a", title="t")

@@ -57,7 +57,7 @@ def added(lab: Lab, leaf: Optional[str] = None, name: str = "toys.toy:absent", r
     return fix, fix.targets[0]
 
 
-def found(fix: Fix, target: Target, text: Optional[str], leaf: Optional[str] = None) -> Judgement:
+def judgement_of(fix: Fix, target: Target, text: Optional[str], leaf: Optional[str] = None) -> Judgement:
     memo.forget()
     return verdict.judge(fix, target, lambda module: text if module == target.module else leaf)
 
@@ -75,41 +75,45 @@ def check(judgement: Judgement, verdict: Verdict, *named: str, source: str = "",
 def test_a_source_that_is_known(lab: Lab) -> None:
     fix, target = edited(lab)
     digest = DIGESTS[BROKEN]
-    assert found(fix, target, BROKEN) == Judgement(
-        Verdict.BROKEN, f"This source ({digest}) is known to be broken.", digest
-    )
+    check(judgement_of(fix, target, BROKEN), Verdict.BROKEN, digest, "to be broken", source=digest)
     digest = DIGESTS[FIXED]
-    assert found(fix, target, FIXED) == Judgement(Verdict.FIXED, f"This source ({digest}) is known to be good.", digest)
+    check(judgement_of(fix, target, FIXED), Verdict.FIXED, digest, "to be good", source=digest)
 
 
 def test_a_source_that_nobody_has_seen(lab: Lab) -> None:
     fix, target = edited(lab)
     digest = DIGESTS[STRANGE]
-    check(found(fix, target, STRANGE), Verdict.UNKNOWN, f"scale of toys 1.0 ({digest})", "looks broken", source=digest)
+    check(
+        judgement_of(fix, target, STRANGE),
+        Verdict.UNKNOWN,
+        f"scale of toys 1.0 ({digest})",
+        "looks broken",
+        source=digest,
+    )
     other = FIXED.replace("x * factor", "x * factor * 1")
     digest = digest_of(other, "scale")
     named = f"scale of toys 1.0 ({digest})", "does not look broken"
-    check(found(fix, target, other), Verdict.UNKNOWN, *named, source=digest, harmless=True)
+    check(judgement_of(fix, target, other), Verdict.UNKNOWN, *named, source=digest, harmless=True)
 
 
 def test_a_fix_may_trust_its_matcher_with_a_source_that_nobody_has_seen(lab: Lab) -> None:
     fix, target = edited(lab, matcher_decides=True)
     digest = DIGESTS[STRANGE]
-    check(found(fix, target, STRANGE), Verdict.BROKEN, digest, "never examined", "broken", source=digest)
+    check(judgement_of(fix, target, STRANGE), Verdict.BROKEN, digest, "never examined", "broken", source=digest)
     other = FIXED.replace("x * factor", "x * factor * 1")
     digest = digest_of(other, "scale")
-    check(found(fix, target, other), Verdict.FIXED, digest, "never examined", "good", source=digest)
-    check(found(fix, target, FIXED), Verdict.FIXED, DIGESTS[FIXED], "known to be good", source=DIGESTS[FIXED])
+    check(judgement_of(fix, target, other), Verdict.FIXED, digest, "never examined", "good", source=digest)
+    check(judgement_of(fix, target, FIXED), Verdict.FIXED, DIGESTS[FIXED], "known to be good", source=DIGESTS[FIXED])
 
 
-def test_the_matcher_is_asked_of_the_target_that_is_judged(lab: Lab) -> None:
+def test_the_matcher_gets_the_judged_target(lab: Lab) -> None:
     fix, target = edited(lab, matcher_decides=True)
     asked = []
     object.__setattr__(fix, "is_broken", lambda *nodes, target: asked.append((len(nodes), nodes[0].name, target)))
-    found(fix, target, STRANGE)
+    judgement_of(fix, target, STRANGE)
     assert asked == [(1, "scale", target)]
     object.__setattr__(fix, "matcher_decides", False)
-    found(fix, target, STRANGE)
+    judgement_of(fix, target, STRANGE)
     assert asked == [(1, "scale", target)] * 2
 
 
@@ -117,19 +121,19 @@ def test_a_release_that_has_no_such_function(lab: Lab) -> None:
     fix, target = edited(lab)
     absent = Judgement(Verdict.ABSENT, "toys 1.0 has no scale in toys.toy.")
     for text in ("", TOY.replace("def scale", "def grow")):
-        assert found(fix, target, text) == absent
-    assert found(fix, target, None) == absent  # no such module, either
+        assert judgement_of(fix, target, text) == absent
+    assert judgement_of(fix, target, None) == absent  # no such module, either
     fix, target = written(lab, "a-bug", {}), target._replace(module="nothing.toy")
-    assert found(fix, target, None) == Judgement(Verdict.ABSENT, "nothing is not installed.")
+    check(judgement_of(fix, target, None), Verdict.ABSENT, "nothing", "not installed")
 
 
-def test_what_cannot_be_read_is_not_absent(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_source_is_not_absent(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     fix, target = edited(lab)
     file = lab.write("toys/toy.py", TOY)
-    check(found(fix, target, None), Verdict.UNKNOWN, f"cannot be read ({file})")
+    check(judgement_of(fix, target, None), Verdict.UNKNOWN, f"cannot be read ({file})")
     file.unlink()
     monkeypatch.setitem(verdict.sys.modules, "toys.toy", object())  # in memory only
-    check(found(fix, target, None), Verdict.UNKNOWN, "cannot be read (toys.toy)")
+    check(judgement_of(fix, target, None), Verdict.UNKNOWN, "cannot be read (toys.toy)")
 
 
 def test_the_verdict_is_made_on_everything_that_it_is_to_be_made_on(lab: Lab) -> None:
@@ -140,9 +144,9 @@ def test_the_verdict_is_made_on_everything_that_it_is_to_be_made_on(lab: Lab) ->
     fix = written(lab, "a-bug", {"toys.toy:scale": {"broken": {digest: ["1.0"]}}})
     fix.replaces("toys.toy:scale", fingerprint_of=("scale", "toys.other:scale"))(absent)
     (target,) = fix.targets
-    assert found(fix, target, BROKEN, FIXED).verdict is Verdict.BROKEN
-    assert found(fix, target, FIXED, BROKEN).verdict is Verdict.UNKNOWN
-    assert found(fix, target, BROKEN, "") == Judgement(Verdict.ABSENT, "toys 1.0 has no scale in toys.other.")
+    assert judgement_of(fix, target, BROKEN, FIXED).verdict is Verdict.BROKEN
+    assert judgement_of(fix, target, FIXED, BROKEN).verdict is Verdict.UNKNOWN
+    check(judgement_of(fix, target, BROKEN, ""), Verdict.ABSENT, "toys 1.0", "no scale", "toys.other")
 
 
 @pytest.mark.parametrize(
@@ -157,27 +161,27 @@ def test_the_verdict_is_made_on_everything_that_it_is_to_be_made_on(lab: Lab) ->
 def test_a_bug_that_needs_another_package(lab: Lab, needs: dict[str, str], lacking: Optional[str]) -> None:
     fix, target = edited(lab, needs=needs)
     if lacking is None:
-        assert found(fix, target, BROKEN).verdict is Verdict.BROKEN
+        assert judgement_of(fix, target, BROKEN).verdict is Verdict.BROKEN
     else:
         for text in (BROKEN, STRANGE):
-            assert found(fix, target, text) == Judgement(Verdict.UNAFFECTED, lacking, DIGESTS[text])
-    assert found(fix, target, FIXED).verdict is Verdict.FIXED
+            assert judgement_of(fix, target, text) == Judgement(Verdict.UNAFFECTED, lacking, DIGESTS[text])
+    assert judgement_of(fix, target, FIXED).verdict is Verdict.FIXED
 
 
-def test_a_version_that_comes_before_a_release_counts_as_what_it_is(lab: Lab) -> None:
+def test_a_pre_release_keeps_its_own_version(lab: Lab) -> None:
     fix, target = edited(lab, needs={"toys": "<2"})
     lab.write("toys/__init__.py", '__version__ = "1.0rc1"\n')
-    assert found(fix, target, BROKEN).verdict is Verdict.BROKEN
+    assert judgement_of(fix, target, BROKEN).verdict is Verdict.BROKEN
 
 
 def test_the_package_is_named_however_deep_its_module_lies_and_without_a_version(lab: Lab) -> None:
     fix = written(lab, "a-bug", {})  # not examined yet
     fix.edits("toys.deep.toy:scale", old="x + factor", new="x * factor")
     (target,) = fix.targets
-    assert found(fix, target, "").reason == "toys 1.0 has no scale in toys.deep.toy."
-    assert found(fix, target, BROKEN).reason.startswith("scale of toys 1.0 (")
+    check(judgement_of(fix, target, ""), Verdict.ABSENT, "toys 1.0", "no scale", "toys.deep.toy")
+    assert "scale of toys" in judgement_of(fix, target, BROKEN).reason
     lab.write("toys/__init__.py", "")
-    assert found(fix, target, "").reason == "toys has no scale in toys.deep.toy."
+    assert "toys has no" in judgement_of(fix, target, "").reason
 
 
 # -- names that are gone -------------------------------------------------------------------------------------------
@@ -186,41 +190,41 @@ def test_the_package_is_named_however_deep_its_module_lies_and_without_a_version
 def test_a_name_that_is_there(lab: Lab) -> None:
     fix, target = added(lab)
     judged = Judgement(Verdict.FIXED, "toys 1.0 has absent in toys.toy.", HERE)
-    assert found(fix, target, "absent = 1\n") == judged
+    assert judgement_of(fix, target, "absent = 1\n") == judged
 
 
 def test_a_name_that_is_missing(lab: Lab) -> None:
     fix, target = added(lab)
-    assert found(fix, target, TOY) == Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.toy.", MISSING)
+    check(judgement_of(fix, target, TOY), Verdict.BROKEN, "toys 1.0", "absent", "toys.toy", source=MISSING)
     fix, target = added(lab, releases=">=2.0")
-    check(found(fix, target, TOY), Verdict.ABSENT, "toys 1.0 has no absent in toys.toy", "a-name")
+    check(judgement_of(fix, target, TOY), Verdict.ABSENT, "toys 1.0 has no absent in toys.toy", "a-name")
     fix, target = added(lab, needs={"theirs": "<2"})
     lacking = "The bug needs theirs <2; theirs is not installed."
-    assert found(fix, target, TOY) == Judgement(Verdict.UNAFFECTED, lacking, MISSING)
+    assert judgement_of(fix, target, TOY) == Judgement(Verdict.UNAFFECTED, lacking, MISSING)
 
 
-def test_a_version_that_comes_before_a_release_lacks_what_the_release_lacks(lab: Lab) -> None:
+def test_a_pre_release_lacks_the_names_that_the_release_lacks(lab: Lab) -> None:
     lab.write("toys/__init__.py", '__version__ = "1.0.dev0"\n')
     fix, target = added(lab)
-    assert found(fix, target, TOY).verdict is Verdict.BROKEN
+    assert judgement_of(fix, target, TOY).verdict is Verdict.BROKEN
 
 
 def test_a_member_of_a_class_that_is_gone(lab: Lab) -> None:
     fix, target = added(lab, name="toys.toy:Nobody.absent")
-    assert found(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody in toys.toy.")
+    check(judgement_of(fix, target, TOY), Verdict.ABSENT, "toys 1.0", "no Nobody", "toys.toy")
     fix, target = added(lab, name="toys.toy:Nobody.Inner.absent")
-    assert found(fix, target, TOY) == Judgement(Verdict.ABSENT, "toys 1.0 has no Nobody.Inner in toys.toy.")
+    check(judgement_of(fix, target, TOY), Verdict.ABSENT, "toys 1.0", "no Nobody.Inner", "toys.toy")
 
 
 def test_a_name_in_a_module_that_is_gone(lab: Lab) -> None:
     fix, target = added(lab)
-    assert found(fix, target, None) == Judgement(Verdict.ABSENT, "toys 1.0 has no absent in toys.toy.")
+    check(judgement_of(fix, target, None), Verdict.ABSENT, "toys 1.0", "no absent", "toys.toy")
 
 
 @pytest.mark.parametrize(("text", "why"), [("def absent(:\n", "invalid syntax"), ("absent = 1\0\n", "null bytes")])
 def test_a_text_that_is_no_python(lab: Lab, text: str, why: str) -> None:
     fix, target = added(lab)
-    judged = found(fix, target, text)
+    judged = judgement_of(fix, target, text)
     check(judged, Verdict.UNKNOWN, "toys.toy", why)
 
 
@@ -228,15 +232,15 @@ def test_a_package_that_is_to_give_a_name_of_one_of_its_modules(lab: Lab) -> Non
     lab.write("toys/leaf.py", "absent = 1\n")
     fix, target = added(lab, leaf="toys.leaf", name="toys:absent")
     lacks = Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.", MISSING)
-    assert found(fix, target, "from . import leaf\n", "absent = 1\n") == lacks
-    assert found(fix, target, "from .leaf import absent\n", "absent = 1\n").verdict is Verdict.FIXED
+    assert judgement_of(fix, target, "from . import leaf\n", "absent = 1\n") == lacks
+    assert judgement_of(fix, target, "from .leaf import absent\n", "absent = 1\n").verdict is Verdict.FIXED
     lazy = "define_import_structure(__file__)\n"
-    assert found(fix, target, lazy, "__all__ = ['absent']\nabsent = 1\n").verdict is Verdict.FIXED
-    assert found(fix, target, lazy, "__all__ = ['present']\nabsent = 1\n").verdict is Verdict.BROKEN
+    assert judgement_of(fix, target, lazy, "__all__ = ['absent']\nabsent = 1\n").verdict is Verdict.FIXED
+    assert judgement_of(fix, target, lazy, "__all__ = ['present']\nabsent = 1\n").verdict is Verdict.BROKEN
     fix, target = added(lab, leaf="toys.gone", name="toys:absent")
-    check(found(fix, target, "from . import leaf\n"), Verdict.ABSENT, "toys 1.0 has no toys.gone", "absent")
+    check(judgement_of(fix, target, "from . import leaf\n"), Verdict.ABSENT, "toys 1.0 has no toys.gone", "absent")
     fix.adds_made(("toys:gone", "==1.0"))(absent)  # the same fix brings the module
-    assert found(fix, target, "from . import leaf\n").verdict is Verdict.BROKEN
+    assert judgement_of(fix, target, "from . import leaf\n").verdict is Verdict.BROKEN
 
 
 # -- results of the sweep ----------------------------------------------------------------------------------------------
@@ -266,7 +270,7 @@ RUNS = {
         ("40.0", None, "b2"),
     ],
 )
-def test_what_the_sweep_says_of_a_release(lab: Lab, release: str, fixed: Optional[str], broken: Optional[str]) -> None:
+def test_the_sweep_reports_a_release(lab: Lab, release: str, fixed: Optional[str], broken: Optional[str]) -> None:
     module = "toys.deep.toy"
     fix = written(lab, "a-bug", {f"{module}:scale": RUNS})
     fix.edits(f"{module}:scale", old="x + factor", new="x * factor")
@@ -284,7 +288,7 @@ def test_what_the_sweep_says_of_a_release(lab: Lab, release: str, fixed: Optiona
     assert verdict.judge_broken_from_sweep(fix, target) == bad
 
 
-def test_what_the_sweep_says_of_a_name_and_of_a_bug_that_needs_more(lab: Lab) -> None:
+def test_the_sweep_reports_a_name_and_a_bug_with_requirements(lab: Lab) -> None:
     known = {"toys.toy:absent": {"broken": {MISSING: ["1.0"]}}}
     lacks = Judgement(Verdict.BROKEN, "toys 1.0 lacks absent in toys.toy.", MISSING)
     needing = Judgement(Verdict.UNAFFECTED, "The bug needs theirs <2; theirs is not installed.", MISSING)
@@ -295,7 +299,7 @@ def test_what_the_sweep_says_of_a_name_and_of_a_bug_that_needs_more(lab: Lab) ->
         assert verdict.judge_broken_from_sweep(fix, fix.targets[0]) == expected
 
 
-def test_the_sweep_says_nothing_of_what_is_not_installed_or_was_not_examined(lab: Lab) -> None:
+def test_the_sweep_skips_missing_and_unexamined_packages(lab: Lab) -> None:
     fix = written(lab, "a-bug", {"theirs.toy:scale": RUNS})
     fix.edits("theirs.toy:scale", "toys.toy:scale", old="x + factor", new="x * factor")
     memo.forget()
@@ -332,17 +336,17 @@ def test_a_file_that_is_no_evidence_is_named(lab: Lab, text: str, why: str) -> N
     with pytest.raises(ValueError, match="cannot be read as evidence") as caught:
         verdict.evidence(verdict.evidence_file(fix))
     said = str(caught.value)
-    assert said.startswith(f"{lab.folder / 'a-bug.json'} cannot be read as evidence (")
+    assert f"{lab.folder / 'a-bug.json'} cannot be" in said
     assert why in said
     assert said.endswith("Reinstall hotfix.")
 
 
-def test_evidence_is_read_in_utf8_whatever_the_machine_speaks(lab: Lab) -> None:
+def test_evidence_is_read_in_utf8_under_any_locale(lab: Lab) -> None:
     lab.folder.joinpath("a-bug.json").write_bytes('{"targets": {"m:ƒ": {"broken": {"b1": []}}}}'.encode())
     assert verdict.evidence(lab.folder / "a-bug.json") == {"m:ƒ": {"b1": Verdict.BROKEN}}
 
 
-def test_what_is_installed_is_judged_without_importing_it(lab: Lab) -> None:
+def test_installed_packages_are_judged_without_importing_them(lab: Lab) -> None:
     fix, target = edited(lab)
     lab.write("toys/toy.py", TOY)
     memo.forget()

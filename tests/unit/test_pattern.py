@@ -62,7 +62,7 @@ def test_a_text_that_lacks_a_name_of_the_piece_cannot_have_it(rewrite, text, may
 # -- matches of a piece ------------------------------------------------------------------------------------------------
 
 
-def test_an_expression_is_changed_wherever_it_stands():
+def test_an_expression_is_changed_at_any_place():
     text = "def f(x, *, y=a.b):\n    with g(x) as h:\n        return [a.b for one in x if a.b]"
     after, counts = applied(Rewrite("a.b", "c"), text)
     assert counts == [3]
@@ -146,13 +146,13 @@ def test_an_expression_that_becomes_statements_is_matched_as_a_statement():
 # -- placeholders ------------------------------------------------------------------------------------------------------
 
 
-def test_a_placeholder_stands_for_any_expression_and_is_carried_over():
+def test_a_placeholder_matches_any_expression_and_is_carried_over():
     assert changed("f(__X, 1)", "g(__X)", "y = f(a[0].b + c, 1)") == "y = g(a[0].b + c)"
     assert changed("f(__A, __B2)", "f(__B2, __A)", "f(1, 2)") == "f(2, 1)"
     assert changed("__X = 1", "__X = 2", "a.b[c] = 1") == "a.b[c] = 2"
 
 
-def test_a_placeholder_stands_for_the_same_expression_each_time():
+def test_a_placeholder_matches_the_same_expression_each_time():
     assert changed("__X + __X", "2 * __X", "a.b + a.b") == "2 * a.b"
     assert not occurs("__X + __X", "a.b + a.c")
     assert changed("__X", "f(__X)", "__x") == "f(__x)"
@@ -164,7 +164,7 @@ def test_another_name_is_no_placeholder(name):
     assert occurs(f"f({name})", f"f({name})")
 
 
-def test_a_placeholder_stands_for_any_number_of_arguments():
+def test_a_placeholder_matches_any_number_of_arguments():
     rewrite = Rewrite("f(x, *__REST, **__OPTIONS)", "g(*__REST, x, **__OPTIONS, y=1)")
     for text, expected in {
         "f(x)": "g(x, y=1)",
@@ -176,7 +176,7 @@ def test_a_placeholder_stands_for_any_number_of_arguments():
     assert not rewrite.occurs_in(parsed("f(1, x)"))
 
 
-def test_what_stands_behind_any_number_of_arguments_must_be_there():
+def test_arguments_after_a_wildcard_must_be_present():
     assert changed("f(*__FIRST, x, **__REST, y=1)", "f(*__FIRST, **__REST)", "f(a, b, x, c=2, y=1)") == "f(a, b, c=2)"
     assert not occurs("f(*__FIRST, x)", "f(x, a)")
     assert not occurs("f(*__FIRST, x)", "f()")
@@ -191,7 +191,7 @@ def test_any_number_of_elements():
     assert changed("[a, *__REST]", "(*__REST, b)", "x = [a, 1, 2]") == "x = (1, 2, b)"
 
 
-def test_a_placeholder_stands_for_any_number_of_statements():
+def test_a_placeholder_matches_any_number_of_statements():
     old = "if __A:\n    x = 1\n    *__BETWEEN\n    y = 2\nelse:\n    *__OTHERS"
     new = "if __A and b:\n    *__BETWEEN\n    y = 3\nelse:\n    *__OTHERS"
     for between in ("", "    p = 1\n", "    p = 1\n    if q:\n        r\n"):
@@ -222,7 +222,7 @@ def test_one_of_several_alternatives_has_to_be_there():
     assert not rewrite.occurs_in(parsed("f(b)"))
 
 
-def test_what_has_to_stand_beside_is_looked_for_and_left_alone():
+def test_required_context_is_matched_and_left_unchanged():
     rewrite = Rewrite("a", "b", beside=("f(__X, a)", "c = 1"))
     assert rewrite.occurs_in(parsed("a"), parsed("f(1, a)\nc = 1"))
     assert not rewrite.occurs_in(parsed("a"), parsed("f(1, a)"))
@@ -233,13 +233,13 @@ def test_what_has_to_stand_beside_is_looked_for_and_left_alone():
 # -- insertions --------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_put_in_is_not_searched_again():
+def test_inserted_code_is_not_searched_again():
     assert changed("a", "f(a, a)", "x = a") == "x = f(a, a)"
     assert changed("a = 1", "a = 1\na = 1", "a = 1") == "a = 1\na = 1"
     assert changed("f(__X)", "f(g(__X))", "f(f(1))") == "f(g(f(1)))"
 
 
-def test_nothing_is_found_where_the_new_piece_stands():
+def test_nothing_matches_if_the_new_piece_is_present():
     guarded = Rewrite("s.to(__D)", "s.to(__D) if s is not None else None")
     repaired = "f(s.to(d) if s is not None else None)"
     assert applied(guarded, "f(s.to(d))") == (repaired, [1])
@@ -264,7 +264,7 @@ def test_looking_changes_nothing():
     assert ast.dump(tree, include_attributes=True) == before
 
 
-def test_what_is_put_in_twice_are_two_trees():
+def test_code_inserted_twice_is_two_trees():
     tree, _ = Rewrite("f(__X)", "__X + __X").apply(parsed("f(a)"))
     assert tree.body[0].value.left is not tree.body[0].value.right
 
@@ -275,7 +275,7 @@ def lines(tree):
     return [(ast.unparse(node).partition("\n")[0], node.lineno) for node in numbered]
 
 
-def test_what_is_put_in_stands_on_the_line_of_what_it_replaces():
+def test_inserted_code_has_the_line_of_the_code_it_replaces():
     tree, _ = Rewrite("f(__X)", "g(7,\n\n__X)").apply(parsed("a = 1\nb = (2,\n  f(\n    3))"))
     assert lines(tree) == [("a = 1", 1), ("b = (2, g(7, 3))", 2), ("1", 1), ("2", 2), ("7", 3), ("3", 4)]
 
@@ -294,7 +294,7 @@ def test_statements_inside_of_others_keep_their_lines_too():
     assert lines(tree) == [("if x:", 1), ("raise e", 3), ("if z:", 1), ("y = 1", 5), ("1", 5)]
 
 
-def test_a_pass_stands_where_the_statements_stood():
+def test_a_pass_replaces_removed_statements():
     tree, _ = Rewrite("a = 1\nb = 2", "").apply(parsed("x\na = 1\nb = 2\ny"))
     assert lines(tree) == [("x", 1), ("pass", 2), ("y", 4)]
 

@@ -129,7 +129,7 @@ def test_a_number_that_is_kept_back_strikes_where_the_result_depends_on_it():
         ("4.48.3", False, 8, True),
     ],
 )
-def test_what_the_engine_of_deepspeed_divides_once_more(release, takes, number, strikes, monkeypatch):
+def test_the_engine_of_deepspeed_divides_once_more(release, takes, number, strikes, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(__version__=release))
     condition = deepspeed_double_gas_scaling.scales_again
     assert condition(step(trainer(steps=4, accepts=takes, kind="DEEPSPEED"), number=number)) is strikes
@@ -170,7 +170,7 @@ def test_a_window_counts_the_tokens_of_a_row_and_not_its_padding(monkeypatch):
     assert fa_sliding_window_off_by_one.TRIGGER.conditions[IN_4_55](call) is True  # it has no mask
 
 
-def test_what_a_mask_says_is_computed_once_for_all_layers():
+def test_facts_about_a_mask_are_computed_once_for_all_layers():
     torch = pytest.importorskip("torch")
     mask = torch.tensor([[0, 1, 1, 1, 1]])
     first = _attention.is_longer_than(3, mask)

@@ -228,7 +228,7 @@ def text_of(unit: Unit) -> str:
 def _run(chosen: Sequence[Unit], options: argparse.Namespace) -> None:
     lock = Lock()
 
-    def one(unit: Unit) -> None:
+    def run_unit(unit: Unit) -> None:
         done = read(options.results).get(unit.fix.id, {}).get(unit.releases[0])
         if done and done["text"] == text_of(unit) and done["draws"] >= options.draws and not options.fresh:
             return
@@ -245,7 +245,7 @@ def _run(chosen: Sequence[Unit], options: argparse.Namespace) -> None:
 
     ordered = sorted(chosen, key=lambda unit: Version(unit.releases[0])) if options.by_release else chosen
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(one, ordered))
+        list(pool.map(run_unit, ordered))
 
 
 _NUMBERS = ("struck", "silent", "alarms", "misses", "untold", "raise")

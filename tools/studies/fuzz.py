@@ -7,7 +7,7 @@ or garbled. The sources are those of the tests' toy, and of releases whose wheel
 - a mutant whose digest is not in the evidence is never called broken or fixed, unless the fix trusts its matcher;
 - a mutant that differs in comments, layout and docstrings only has the verdict of its original;
 - the quick way to a definition finds what the sure one finds;
-- an edit either fits, and what comes out compiles and is another program, or refuses;
+- an edit either fits, and its result compiles and is another program, or refuses;
 - nothing else than `Refusal` is raised.
 """
 

@@ -41,7 +41,7 @@ MEANING = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m tools.studies.reading", description="What reads what that others wrote."
+        prog="python -m tools.studies.reading", description="Test which release reads the files of which other release."
     )
     parser.add_argument("--folder", type=Path, default=cache() / "reading", help="of the checkpoints")
     parser.add_argument("--reader", action="append", metavar="RELEASE", help="only this reader; may be repeated")
@@ -114,7 +114,7 @@ def verdict(before: str, after: str) -> str:
 def page(results: dict[str, Any]) -> str:
     """The page of the table."""
     lines = [
-        "# What reads what",
+        "# Which release reads which file",
         "",
         "Written by `python -m tools.studies.reading`: small checkpoints (a model and a tokenizer), saved by the",
         "releases on the left and read by those above, on a CPU. The oracle is the writer: what it computes of the",

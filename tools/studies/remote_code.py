@@ -351,7 +351,7 @@ def scans(data: dict[str, Any]) -> str:
     cells = right + len(wrong)
     text = (
         f"{len(names)} repositories take {sum(entry['names'] for entry in names)} names; one that two of them take is "
-        f"counted twice. Each was asked for on {', '.join(ASKED)}: {gone} times it was gone and `scan-code` had "
+        f"counted twice. Each was looked up on {', '.join(ASKED)}: {gone} times it was gone and `scan-code` had "
         f"said so, {missed} times it was gone and it had not, {false} times it was there and it had said gone. Whether "
         f"the files of a case can be imported unaided was foretold right in {right} of {cells} cells of the table."
     )
@@ -381,13 +381,13 @@ def generated(data: dict[str, Any]) -> str:
     parts = (
         counts(data),
         table(data),
-        "## What stops them",
+        "## Reasons why they stop",
         reasons(data),
-        "## What is left",
+        "## Open cases",
         left(data),
-        "## What scan-code says of them",
+        "## Results of scan-code",
         scans(data),
-        "## What was tried",
+        "## The repositories",
         tried(data),
     )
     return "\n\n".join(parts)

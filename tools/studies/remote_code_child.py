@@ -743,7 +743,7 @@ class Run:
         copies = [file.name for file in files if "transformers_modules" in file.parts and file.name != "__init__.py"]
         return sorted({*below, *copies})
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """How far it came: the stage at which it stopped and why, or no stage."""
         torch.manual_seed(0)
         for stage in STAGES:
@@ -768,7 +768,7 @@ def in_a_fork(case: Case, top: Path, checkpoints: Path, out: Path, number: int) 
         os.dup2(log, 2)
         signal.alarm(LIMIT)
         run = Run(case, top, checkpoints)
-        result = {**run.told(), "files": run.files()}
+        result = {**run.facts(), "files": run.files()}
         if "hotfix" in sys.modules:
             import hotfix
 

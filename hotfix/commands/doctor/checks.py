@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
@@ -29,18 +29,18 @@ class Answer:
     Attributes:
         level: ``ok``, ``note``, ``warning`` (something may go wrong), ``problem`` (something does).
         subject: the part of the environment.
-        found: its state.
+        state: the state of that part.
         advice: what to do; empty if there is nothing to do.
     """
 
     level: str
     subject: str
-    found: str
+    state: str
     advice: str = ""
 
     def to_dict(self) -> dict[str, str]:
         """The public form, as in ``hotfix doctor --json``."""
-        return asdict(self)
+        return {"level": self.level, "subject": self.subject, "found": self.state, "advice": self.advice}
 
 
 def examine(quick: bool = False) -> list[Answer]:

@@ -29,7 +29,7 @@ def run(chosen: argparse.Namespace) -> int:
     out = screen.Screen()
     out.table(
         ("", "what", "found", "to do"),
-        [(finding.level, finding.subject, finding.found, finding.advice) for finding in findings],
+        [(finding.level, finding.subject, finding.state, finding.advice) for finding in findings],
     )
     if not any(finding.level in ("problem", "warning") for finding in findings):
         out.line("No problems.")

@@ -1,6 +1,6 @@
 """Removed names that hotfix restores by a row of its table, ``hotfix/names/removed.txt``.
 
-The fixes that read the table have one target each, which stands for thousands of rows (`hotfix.patching.tabled`). So an
+The fixes that read the table have one target each, which represents thousands of rows (`hotfix.patching.tabled`). So an
 error message that misses a name of the table is answered from its row, and not by the releases of the fix.
 """
 

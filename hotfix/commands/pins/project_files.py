@@ -76,7 +76,7 @@ def of_setup_cfg(text: str, source: str) -> Iterator[str]:
     try:
         parser.read_string(text)
     except configparser.Error as error:
-        raise CommandError(f"{source}: not a setup.cfg: {str(error).splitlines()[0]}") from None
+        raise CommandError(f"{source}: not a setup.cfg: {str(error).splitlines()[0]}; correct the file") from None
     lists = [parser.get("options", "install_requires", fallback="")]
     if parser.has_section("options.extras_require"):
         lists += [value for _, value in parser.items("options.extras_require")]

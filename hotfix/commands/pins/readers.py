@@ -58,7 +58,7 @@ _ASKED = 100  # versions, or conditions on the version, of one package
 
 @dataclass(frozen=True)
 class Pin:
-    """One package that was asked for.
+    """One requested package.
 
     Attributes:
         name: canonical name.
@@ -74,9 +74,9 @@ class Pin:
 
     def __post_init__(self) -> None:
         if len(self.specifier) > _ASKED:
-            raise CommandError(f"{self.where}: more than {_ASKED} conditions on {_excerpt(self.name)}")
+            raise CommandError(f"{self.where}: more than {_ASKED} conditions on {_excerpt(self.name)}; merge them")
         if any(len(clause.version) > _VERSION for clause in self.specifier):
-            raise CommandError(f"{self.where}: a version of more than {_VERSION} characters")
+            raise CommandError(f"{self.where}: a version of more than {_VERSION} characters; correct it")
 
     @property
     def version(self) -> Optional[Version]:
@@ -115,13 +115,15 @@ class Pins:
         """
         self.requirements += 1
         if self.requirements > _REQUIREMENTS:
-            raise CommandError(f"{where}: more than {_REQUIREMENTS} requirements")
+            raise CommandError(f"{where}: more than {_REQUIREMENTS} requirements; split the file")
 
     def add(self, pin: Pin) -> None:
         """Add one of several versions."""
         pins = self.packages.setdefault(pin.name, [])
         if len(pins) >= _ASKED:
-            raise CommandError(f"{pin.where}: more than {_ASKED} versions of {_excerpt(pin.name)}")
+            raise CommandError(
+                f"{pin.where}: more than {_ASKED} versions of {_excerpt(pin.name)}; keep the one you use"
+            )
         pins.append(pin)
 
     def narrow(self, pin: Pin) -> None:
@@ -161,12 +163,12 @@ def read(source: str, python: str = "") -> Pins:
             return pins
         text = _text(_bytes(path), source)
         if not text.strip():
-            raise CommandError(f"{source}: the file is empty")
+            raise CommandError(f"{source}: the file is empty; name the file that has the pins")
         return _with_lines(_of_file(path, source, text, markers), text)
     except OSError as error:
         raise CommandError(f"{source}: {error.strerror or error}") from None
     except RecursionError:
-        raise CommandError(f"{name}: nested too deeply") from None
+        raise CommandError(f"{name}: nested too deeply; name the file that has the pins") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -251,24 +253,24 @@ def _names(line: str, package: str) -> bool:
 
 def _bytes(path: Path) -> bytes:
     if path.exists() and not path.is_file():
-        raise CommandError(f"{path}: not a regular file")
+        raise CommandError(f"{path}: not a regular file; copy its content into a file")
     if path.stat().st_size > LIMIT:
-        raise CommandError(f"{path}: larger than {size_of(LIMIT)}")
+        raise CommandError(f"{path}: larger than {size_of(LIMIT)}; split the file")
     return read_regular(path, LIMIT)
 
 
 def _text(data: bytes, source: str) -> str:
     if len(data) > LIMIT:
-        raise CommandError(f"{source}: larger than {LIMIT // 1024 // 1024} MB")
+        raise CommandError(f"{source}: larger than {LIMIT // 1024 // 1024} MB; split the file")
     encoding = "utf-8-sig"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # the output of > in PowerShell
         encoding = "utf-16"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
-        raise CommandError(f"{source}: not a text file in UTF-8") from None
+        raise CommandError(f"{source}: not a text file in UTF-8; save it as UTF-8") from None
     if "\0" in text:
-        raise CommandError(f"{source}: not a text file")
+        raise CommandError(f"{source}: not a text file; name the file that has the pins")
     return text
 
 
@@ -302,7 +304,7 @@ class _Requirements:
     def _read(self, text: str, folder: Path, source: str, constraint: bool, depth: int) -> None:
         self.lines_read += text.count("\n") + 1
         if self.lines_read > _LINES:
-            raise CommandError(f"{source}: more than {_LINES} lines of requirements")
+            raise CommandError(f"{source}: more than {_LINES} lines of requirements; split the file")
         for number, line in _logical_lines(text):
             where = f"{source}:{number}" if self.numbered else source
             self.pins.count(where)
@@ -349,7 +351,9 @@ class _Requirements:
     def _pin(self, line: str, where: str) -> Optional[Pin]:
         line = _PER_REQUIREMENT.sub("", line)
         if len(line) > _LONG:
-            raise CommandError(f"{where}: not a requirement: longer than {_LONG} characters")
+            raise CommandError(
+                f"{where}: not a requirement: longer than {_LONG} characters; correct or remove this line"
+            )
         if re.match(r"[a-z+]+://|\.{0,2}/|.*\.(?:whl|tar\.gz|zip)$", line) and " @ " not in line:
             return self._link(line, where)
         return pin_of(line, where, self.markers)
@@ -431,18 +435,18 @@ def toml(source: str, text: str) -> dict[str, Any]:
     if parser is None:
         raise CommandError(f"{source}: reading TOML needs tomli on this Python: {EXTRA}")
     if len(text) > LIMIT_TOML:
-        raise CommandError(f"{source}: larger than {size_of(LIMIT_TOML)}")
+        raise CommandError(f"{source}: larger than {size_of(LIMIT_TOML)}; split the file")
     if text.count(".") > _DOTS or len(_TABLE.findall(text)) > _TABLES:
-        raise CommandError(f"{source}: more than {_TABLES} tables")
+        raise CommandError(f"{source}: more than {_TABLES} tables; split the file")
     for number, line in enumerate(text.splitlines(), start=1):
         if _longest_key(line) > _KEY:
-            raise CommandError(f"{source}:{number}: a key of more than {_KEY} parts")
+            raise CommandError(f"{source}:{number}: a key of more than {_KEY} parts; shorten it")
     try:
         document: dict[str, Any] = parser.loads(text)
     except RecursionError:
-        raise CommandError(f"{source}: nested too deeply") from None
+        raise CommandError(f"{source}: nested too deeply; write it again with its tool") from None
     except ValueError as error:  # not TOML, or a number of thousands of digits
-        raise CommandError(f"{source}: not TOML: {error}") from None
+        raise CommandError(f"{source}: not TOML: {error}; correct the file") from None
     return document
 
 
@@ -500,7 +504,9 @@ def _add_locked(pins: Pins, entry: Any, markers: dict[str, str]) -> None:
         conditions = list(conditions.values())
     conditions = [conditions] if isinstance(conditions, str) else conditions
     if not isinstance(conditions, list) or len(conditions) > _CONDITIONS:
-        raise CommandError(f"{pins.source}: the markers of {_excerpt(name)} are no list of at most {_CONDITIONS} texts")
+        raise CommandError(
+            f"{pins.source}: the markers of {_excerpt(name)} must be a list of at most {_CONDITIONS} strings"
+        )
     if conditions and not any(_holds_text(str(condition), markers) for condition in conditions):
         return
     version = _version(entry.get("version"))
@@ -529,7 +535,7 @@ def _of_json(source: str, text: str, markers: dict[str, str]) -> Pins:
     except Refused as error:
         raise CommandError(f"{source}: {error}") from None
     except ValueError as error:
-        raise CommandError(f"{source}: not JSON: {error}") from None
+        raise CommandError(f"{source}: not JSON: {error}; write it again with its tool") from None
     if isinstance(document, dict) and document.get("bomFormat") == "CycloneDX":
         return _of_bill(source, document)
     return _of_pipfile(source, document, markers)
@@ -578,13 +584,13 @@ def _pin_of_url(name: str, text: str, source: str) -> Pin:
 def _of_pipfile(source: str, document: Any, markers: dict[str, str]) -> Pins:
     groups = [document.get(group) for group in ("default", "develop")] if isinstance(document, dict) else []
     if not any(isinstance(group, dict) for group in groups):
-        raise CommandError(f"{source}: not a Pipfile.lock")
+        raise CommandError(f"{source}: not a Pipfile.lock; write it again with pipenv lock")
     pins = Pins(source, complete=True)
     for name, entry in [item for group in groups if isinstance(group, dict) for item in group.items()]:
         pins.count(source)
         if not isinstance(entry, dict):
             raise CommandError(
-                f"{source}: the entry of {_excerpt(name)} is no object; write the file again with pipenv lock"
+                f"{source}: the entry of {_excerpt(name)} is not an object; write the file again with pipenv lock"
             )
         if not _holds_text(str(entry.get("markers", "")), markers):
             continue
@@ -637,7 +643,7 @@ def _of_conda(source: str, text: str, markers: dict[str, str], folder: Path) -> 
             lines = [str(line) for line in entry["pip"] if isinstance(line, (str, int, float))]
             _Requirements(pins, markers, numbered=False).lines("\n".join(lines), folder, source)
         elif entry is not None and not isinstance(entry, dict):
-            raise CommandError(f"{source}: a dependency is no text; write each as transformers=4.49.0")
+            raise CommandError(f"{source}: a dependency is not a string; write each as transformers=4.49.0")
     return pins
 
 

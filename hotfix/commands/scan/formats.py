@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 COLUMNS = ("bug", "kind", "hotfix", "fixed in", "what")
-_LINES = 40  # of all files together, unless everything is asked for
+_LINES = 40  # of all files together, unless `--all` is given
 _SHOWN = 20  # rows of one file
 _FEWEST = 4  # lines of one file, beside its verdict and advice
 

@@ -254,7 +254,7 @@ def _table() -> symbols.Table:
     try:
         return symbols.table()
     except ImportError as error:
-        raise CommandError(f"this Python cannot read the table of names: {error}") from error
+        raise CommandError(f"this Python cannot read the table of names: {error}; use another Python") from error
 
 
 def _release(text: str) -> tuple[Optional[int], str]:
@@ -262,12 +262,12 @@ def _release(text: str) -> tuple[Optional[int], str]:
         try:
             version: Optional[Version] = Version(text)
         except ValueError:  # InvalidVersion, and a number of thousands of digits
-            raise CommandError(f"{text[:60]!r} is not a release") from None
+            raise CommandError(f"--release {text[:60]}: not a release; write it like 4.49.0") from None
     else:
         version = installed.version(bugs.PACKAGE)
     known = {Version(text): number for number, text in enumerate(releases())}
     if version is not None and version not in known and text:
-        raise CommandError(f"{text} is none of the examined releases ({releases()[0]} to {releases()[-1]})")
+        raise CommandError(f"--release {text}: not an examined release; those are {releases()[0]} to {releases()[-1]}")
     return (None, "") if version is None else (known.get(version), str(version))
 
 

@@ -81,13 +81,16 @@ def run(chosen: argparse.Namespace) -> int:
     from .. import CommandError, screen
 
     if importlib.util.find_spec("torch") is None:
-        raise CommandError("the proofs need torch, which is not installed")
+        raise CommandError("the proofs need torch, which is not installed; install it: pip install torch")
     try:
         import torch  # noqa: F401 - the proofs import it
     except (ImportError, OSError) as error:
-        raise CommandError(f"the proofs need torch, which cannot be imported: {error}") from error
+        raise CommandError(f"the proofs need torch, which cannot be imported: {error}; reinstall torch") from error
     if chosen.against and not (Path(chosen.against) / "transformers").is_dir():
-        raise CommandError(f"--against {chosen.against}: the folder does not contain transformers")
+        raise CommandError(
+            f"--against {chosen.against}: the folder does not contain transformers; install it there: "
+            f"pip install --target {chosen.against} transformers==…"
+        )
     work = _work(chosen.id)
     out = None if chosen.json else screen.Screen()
     proofs: list[Proof] = []

@@ -18,7 +18,7 @@ from hotfix.proofs.testbed import Target, Testbed
     with_fixes=("config-without-defaults-cannot-be-shown",),  # saving shows it, too
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What the files say."""
+    """The contents of the files."""
     from transformers import LlamaConfig, PretrainedConfig
 
     class Chat(PretrainedConfig):

@@ -11,7 +11,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="TypeError: non-default argument 'vision_config' follows default", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What a configuration with a constructor of its own says, and one without."""
+    """The values of a configuration with its own constructor, and of one without."""
     from transformers import PretrainedConfig
 
     class Own(PretrainedConfig):

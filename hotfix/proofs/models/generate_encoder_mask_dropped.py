@@ -10,7 +10,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What a T5 and a BART write for two texts, of which one is padded, greedily and by beams."""
+    """The output of a T5 and a BART for two texts, one of them padded: greedy and beam search."""
     texts = testbed.randint(3, 60, 2, 9, seed=1)
     mask = torch.ones_like(texts)
     mask[1, 3:] = texts[1, 3:] = 0

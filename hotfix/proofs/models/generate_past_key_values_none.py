@@ -9,7 +9,7 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case(raises="TypeError: 'NoneType' object is not subscriptable", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What a Llama writes without a cache of its own, and with None for it."""
+    """The output of a Llama called without a cache, and with None as the cache."""
     model = small_llama(testbed).eval()
     ids = testbed.randint(3, 14, 2, 5)
     how = {"attention_mask": torch.ones_like(ids), "max_new_tokens": 3, "do_sample": False, "pad_token_id": 0}

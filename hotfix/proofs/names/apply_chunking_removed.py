@@ -12,14 +12,14 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import one and use it."""
-    found = ask(target)
-    results = USES[target.qualname](testbed, found)
-    return {**results, "listed": listed(target), "pickled": same_when_pickled(found)}
+    restored = ask(target)
+    results = USES[target.qualname](testbed, restored)
+    return {**results, "listed": listed(target), "pickled": same_when_pickled(restored)}
 
 
 def _chunked(testbed: Testbed, apply_chunking_to_forward: Any) -> dict[str, torch.Tensor]:
     hidden = testbed.randn(2, 6, 8)
-    whole, parts = (apply_chunking_to_forward(lambda one: one.cumsum(1), size, 1, hidden) for size in (0, 2))
+    whole, parts = (apply_chunking_to_forward(lambda states: states.cumsum(1), size, 1, hidden) for size in (0, 2))
     return {"whole": whole, "in parts": parts}
 
 
@@ -39,8 +39,8 @@ def _pruned(testbed: Testbed, prune: Any, *layers: Any) -> dict[str, torch.Tenso
         index = torch.tensor([0, 2, 5], device=testbed.device)
         for name, given in (("by default", {}), ("inputs", {"dim": 0}), ("outputs", {"dim": 1})):
             pruned = prune(layer, index, **given)
-            results.update({f"{number} {name} {part}": one for part, one in pruned.named_parameters()})
-            trained = [one.requires_grad for one in pruned.parameters()]
+            results.update({f"{number} {name} {part}": parameter for part, parameter in pruned.named_parameters()})
+            trained = [parameter.requires_grad for parameter in pruned.parameters()]
             results[f"{number} {name} trained"] = torch.tensor(trained)
     return results
 

@@ -1,4 +1,4 @@
-"""The proof: masks and boxes are asked for with the names of another release."""
+"""The proof: masks and boxes are requested with the argument names of another release."""
 
 from importlib import import_module
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What the cases of names share: asking for a name as remote code does, and words as tensors."""
+"""Shared by the cases of names: look a name up as remote code does, and turn words into tensors."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hotfix.fix import Target
 
 
 def ask(target: Target) -> Any:
-    """Import what a target stands for; of a member its class."""
+    """Import the object of a target; for a member, its class."""
     name = target.qualname.split(".")[0].split("[")[0]
     namespace: dict[str, Any] = {}
     exec(f"from {target.module} import {name}", namespace)
@@ -35,7 +35,7 @@ def same_when_pickled(thing: Any) -> torch.Tensor:
 
 
 def remote(text: str) -> dict[str, Any]:
-    """What a file of remote code defines.
+    """The names that a file of remote code defines.
 
     Args:
         text: the file.

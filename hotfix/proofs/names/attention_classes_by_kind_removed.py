@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Of which class it is, and that it can be asked for."""
+    """Its class, and that it can be imported."""
     import torch
     from transformers.models.whisper.modeling_whisper import WhisperAttention
 
-    found = ask(target)
+    restored = ask(target)
     layer = WhisperAttention(8, 2)
-    facts = [issubclass(found, WhisperAttention), isinstance(layer, found)]
-    return {"facts": torch.tensor(facts), "called": words(found.__name__, found.__module__)}
+    facts = [issubclass(restored, WhisperAttention), isinstance(layer, restored)]
+    return {"facts": torch.tensor(facts), "called": words(restored.__name__, restored.__module__)}

@@ -1,4 +1,4 @@
-"""The proof: an attention is asked for its numbers."""
+"""The proof: the numbers of an attention layer are read."""
 
 from importlib import import_module
 from typing import Any

@@ -12,24 +12,24 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Look a few models up, as frameworks do before they choose a class."""
     from transformers import GitConfig, GPT2Config, LlamaConfig, VisionEncoderDecoderConfig, ViTConfig
 
-    found = ask(target)
+    restored = ask(target)
     if target.qualname.endswith("NAMES"):
-        return {"table": words(*(f"{key} {name}" for key, name in found.items()))}
+        return {"table": words(*(f"{key} {name}" for key, name in restored.items()))}
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     git = GitConfig(vocab_size=64, vision_config={**small, "image_size": 8, "patch_size": 4}, **small)
     both = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
         ViTConfig(image_size=8, patch_size=4, **small), GPT2Config(vocab_size=64, n_embd=16, n_layer=1, n_head=2)
     )
-    mapping = found if target.qualname.endswith("MAPPING") else found._model_mapping
+    mapping = restored if target.qualname.endswith("MAPPING") else restored._model_mapping
     results = {
         "classes": words(*(mapping[type(config)].__name__ for config in (git, both))),
         "known": torch.tensor([type(config) in mapping for config in (git, both, LlamaConfig())]),
         "as many": torch.tensor(len(mapping.keys())),
     }
-    if mapping is not found:
-        results["built"] = words(*(type(found.from_config(config)).__name__ for config in (git, both)))
+    if mapping is not restored:
+        results["built"] = words(*(type(restored.from_config(config)).__name__ for config in (git, both)))
         try:
-            found.from_config(LlamaConfig())
+            restored.from_config(LlamaConfig())
         except ValueError as error:
             results["refused"] = words(str(error).partition("Model type")[0])
     return results

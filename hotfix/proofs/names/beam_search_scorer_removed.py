@@ -14,21 +14,21 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from inspect import isabstract
     from types import ModuleType
 
-    found = ask(target)
-    if isinstance(found, ModuleType):
+    restored = ask(target)
+    if isinstance(restored, ModuleType):
         names = ("BeamScorer", "BeamSearchScorer", "ConstrainedBeamSearchScorer", "BeamHypotheses")
         if target.qualname == "beam_constraints":
             names = ("Constraint", "PhrasalConstraint", "DisjunctiveConstraint", "ConstraintListState")
         return {
-            "known": torch.tensor(sys.modules[found.__name__] is found),
-            "called": words(found.__name__, *(getattr(found, name).__name__ for name in names)),
+            "known": torch.tensor(sys.modules[restored.__name__] is restored),
+            "called": words(restored.__name__, *(getattr(restored, name).__name__ for name in names)),
         }
     results = {
-        "pickled": same_when_pickled(found),
-        "called": words(found.__name__, found.__module__),
-        "ancestors": words(*(one.__name__ for one in found.__mro__)),
+        "pickled": same_when_pickled(restored),
+        "called": words(restored.__name__, restored.__module__),
+        "ancestors": words(*(cls.__name__ for cls in restored.__mro__)),
     }
-    if found.__name__ == "BeamScorer":
-        heir = type("Heir", (found,), {"process": lambda self: 1, "finalize": lambda self: 2})
-        results["heir"] = torch.tensor([isabstract(found), heir().process() == 1, heir().finalize() == 2])
+    if restored.__name__ == "BeamScorer":
+        heir = type("Heir", (restored,), {"process": lambda self: 1, "finalize": lambda self: 2})
+        results["heir"] = torch.tensor([isabstract(restored), heir().process() == 1, heir().finalize() == 2])
     return results

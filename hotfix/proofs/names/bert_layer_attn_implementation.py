@@ -15,7 +15,7 @@ SETTINGS: dict[str, Any] = {
     "hidden_dropout_prob": 0.0,
     "attention_probs_dropout_prob": 0.0,
 }
-# What else the code that builds them says.
+# Other arguments of the code that builds them.
 OTHERS: dict[str, Any] = {
     "add_cross_attention": False,
     "chunk_size_feed_forward": 0,
@@ -38,9 +38,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     mask = torch.tensor([[0.0] * 5, [0.0] * 3 + [-1e9] * 2])[:, None, None, :]
     theirs = BertConfig(**SETTINGS, layer_norm_eps=1e-8)
     theirs._attn_implementation = "eager"
-    found = {}
+    results = {}
     for name, config in (("own", SimpleNamespace(**SETTINGS, **OTHERS)), ("theirs", theirs)):
         encoder = testbed.fill(BertEncoder(config)).eval()
-        found[f"{name}: encoder"] = encoder(states, attention_mask=mask, return_dict=False)[0]
-        found[f"{name}: layer"] = testbed.fill(BertLayer(config)).eval()(states, attention_mask=mask)[0]
-    return found
+        results[f"{name}: encoder"] = encoder(states, attention_mask=mask, return_dict=False)[0]
+        results[f"{name}: layer"] = testbed.fill(BertLayer(config)).eval()(states, attention_mask=mask)[0]
+    return results

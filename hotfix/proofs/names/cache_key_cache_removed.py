@@ -9,7 +9,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(
     raises="AttributeError: 'DynamicCache' object has no attribute '(key|value)_cache'",
-    # The stand-in of 4.54.0 to 4.55.4 knows no append.
+    # The replacement list of 4.54.0 to 4.55.4 has no append.
     oracles={"*": "4.53.3"},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:

@@ -17,8 +17,12 @@ OLD_MEANING = {f"transformers.utils{module}:is_torch_tpu_available": "4.50.3" fo
 @FIX.case(raises="ImportError: cannot import name '", oracles=OLD_MEANING)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import one, and use it."""
-    found = ask(target)
-    return {**USES[target.qualname](testbed, found), "listed": listed(target), "pickled": same_when_pickled(found)}
+    restored = ask(target)
+    return {
+        **USES[target.qualname](testbed, restored),
+        "listed": listed(target),
+        "pickled": same_when_pickled(restored),
+    }
 
 
 def _cached(testbed: Testbed, cached_property: Any) -> dict[str, torch.Tensor]:
@@ -34,8 +38,8 @@ def _cached(testbed: Testbed, cached_property: Any) -> dict[str, torch.Tensor]:
         def nothing(self) -> None:
             calls.append("nothing")
 
-    one, other = Arguments(), Arguments()
-    seen = [one.device, one.device, other.device, one.nothing, one.nothing]
+    first, other = Arguments(), Arguments()
+    seen = [first.device, first.device, other.device, first.nothing, first.nothing]
     kept = isinstance(Arguments.device, cached_property) and isinstance(Arguments.device, property)
     return {"calls": words(*calls), "seen": words(*map(str, seen)), "is a property": torch.tensor(kept)}
 
@@ -50,20 +54,22 @@ def _file(testbed: Testbed, get_file_from_repo: Any) -> dict[str, torch.Tensor]:
     with TemporaryDirectory() as folder:
         there = Path(folder, "config.json")
         there.write_text("{}")
-        found = get_file_from_repo(folder, "config.json")
+        path = get_file_from_repo(folder, "config.json")
         missing = get_file_from_repo(folder, "tokenizer.json", local_files_only=True)
-        return {"answers": torch.tensor([found is not None and Path(found) == there, missing is None])}
+        return {"answers": torch.tensor([path is not None and Path(path) == there, missing is None])}
 
 
 def _tpu(testbed: Testbed, is_torch_tpu_available: Any) -> dict[str, torch.Tensor]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {"answers": torch.tensor([is_torch_tpu_available(check_device=one) for one in (False, True)])}
+        return {"answers": torch.tensor([is_torch_tpu_available(check_device=number) for number in (False, True)])}
 
 
 def _recorder(testbed: Testbed, cls: Any) -> dict[str, torch.Tensor]:
-    one = cls(torch.nn.Linear, index=1, layer_name="self_attn")
-    return {"shown": words(repr(one.target_class), repr(one.index), repr(one.layer_name), repr(one.class_name))}
+    policy = cls(torch.nn.Linear, index=1, layer_name="self_attn")
+    return {
+        "shown": words(repr(policy.target_class), repr(policy.index), repr(policy.layer_name), repr(policy.class_name))
+    }
 
 
 def _uninitialised(testbed: Testbed, no_init_weights: Any) -> dict[str, torch.Tensor]:
@@ -95,7 +101,7 @@ def _loaded(testbed: Testbed, load_sharded_checkpoint: Any) -> dict[str, torch.T
     from tempfile import TemporaryDirectory
 
     model = testbed.fill(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)))
-    weights = {name: one.detach() + 1 for name, one in model.named_parameters()}
+    weights = {name: parameter.detach() + 1 for name, parameter in model.named_parameters()}
     with TemporaryDirectory() as folder:
         where = {name: f"model-0000{1 + int(name[0])}-of-00002.safetensors" for name in weights}
         for shard in sorted(set(where.values())):
@@ -104,15 +110,15 @@ def _loaded(testbed: Testbed, load_sharded_checkpoint: Any) -> dict[str, torch.T
         Path(folder, "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": where}))
         missing, unexpected = load_sharded_checkpoint(model, folder)
     lost = torch.tensor([len(missing), len(unexpected)])
-    return {"lost": lost, **{name: one.detach() for name, one in model.named_parameters()}}
+    return {"lost": lost, **{name: parameter.detach() for name, parameter in model.named_parameters()}}
 
 
 def _dtypes(testbed: Testbed, get_parameter_dtype: Any) -> dict[str, torch.Tensor]:
-    return {"dtypes": words(*(repr(get_parameter_dtype(one)) for one in _modules()), "none")}
+    return {"dtypes": words(*(repr(get_parameter_dtype(part)) for part in _modules()), "none")}
 
 
 def _devices(testbed: Testbed, get_parameter_device: Any) -> dict[str, torch.Tensor]:
-    return {"devices": words(*(repr(get_parameter_device(one)) for one in _modules()[:3]))}
+    return {"devices": words(*(repr(get_parameter_device(part)) for part in _modules()[:3]))}
 
 
 def _modules() -> list[Any]:
@@ -130,7 +136,7 @@ def _modules() -> list[Any]:
 
 def _bytes(testbed: Testbed, dtype_byte_size: Any) -> dict[str, torch.Tensor]:
     kinds = (torch.bool, torch.int8, torch.uint8, torch.bfloat16, torch.float8_e4m3fn, torch.float32, torch.int64)
-    return {"bytes": torch.tensor([float(dtype_byte_size(one)) for one in kinds])}
+    return {"bytes": torch.tensor([float(dtype_byte_size(kind)) for kind in kinds])}
 
 
 def _summary(testbed: Testbed, cls: Any) -> dict[str, torch.Tensor]:

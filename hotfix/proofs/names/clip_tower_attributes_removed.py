@@ -43,7 +43,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for number, name in enumerate(sorted(parameters)):
         parameters[name].data = testbed.randn(*parameters[name].shape, seed=number) * 0.2
     inner = outer.text_model if of_text else outer.vision_model
-    other.load_state_dict({f"{prefix}{name.removeprefix(prefix)}": one for name, one in outer.state_dict().items()})
+    other.load_state_dict(
+        {f"{prefix}{name.removeprefix(prefix)}": tensor for name, tensor in outer.state_dict().items()}
+    )
     results = {
         "weight": inner.encoder.layers[0].mlp.fc1.weight,
         "parameters": torch.tensor(sum(parameter.numel() for parameter in inner.parameters())),

@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What it says."""
+    """Its value."""
     return {"text": words(ask(target))}

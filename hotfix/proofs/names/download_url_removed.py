@@ -1,4 +1,4 @@
-"""The proof: a file is downloaded from a server on this machine, and a pipeline is asked for its framework."""
+"""The proof: a file is downloaded from a server on this machine, and the framework of a pipeline is read."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -18,7 +18,7 @@ from hotfix.proofs.testbed import Target, Testbed
     packages={"flash-attn": None},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What is in the file, or what the pipeline says."""
+    """The contents of the file, or the framework of the pipeline."""
     if target.qualname == "Pipeline.framework":
         from transformers import TextClassificationPipeline
 

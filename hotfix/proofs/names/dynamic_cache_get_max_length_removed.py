@@ -1,4 +1,4 @@
-"""The proof: a growing cache, an empty one, and one of a fixed size are asked."""
+"""The proof: a growing cache, an empty one, and one of a fixed size return their maximum length."""
 
 import torch
 

@@ -27,7 +27,7 @@ def _reorder_cache(past_key_values, beam_idx):
     oracles={"transformers.generation.utils:GenerationMixin._beam_search": "4.53.3"},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each target does."""
+    """The result of each target."""
     if target.qualname.endswith("_beam_search"):
         model = llama(testbed, attn="sdpa", dtype=torch.float32)
         type(model)._reorder_cache = staticmethod(remote(OLD)["_reorder_cache"])

@@ -15,7 +15,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     cls = ask(target)
     return {
         "pickled": same_when_pickled(cls),
-        "is one": torch.tensor([isinstance(one, cls) for one in (DynamicCache(), ((), ()), None)]),
-        "inherits": torch.tensor([issubclass(cls, one) for one in (Cache, DynamicCache)]),
+        "is one": torch.tensor([isinstance(cache, cls) for cache in (DynamicCache(), ((), ()), None)]),
+        "inherits": torch.tensor([issubclass(cls, parent) for parent in (Cache, DynamicCache)]),
         "called": words(cls.__name__, cls.__module__),
     }

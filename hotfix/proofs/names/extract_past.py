@@ -1,4 +1,4 @@
-"""What the cases of ``_extract_past_from_model_output`` share: generation with an override of remote code."""
+"""Shared by the cases of ``_extract_past_from_model_output`` : generation with an override of remote code."""
 
 import torch
 

@@ -26,11 +26,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         exec(f"from {path} import {name}", namespace)
         exec(f"from {target.module} import {target.qualname} as module", namespace)
         exec(f"import {path} as same", namespace)
-    found = namespace[name]
+    restored = namespace[name]
     return {
-        "the package's": torch.tensor(found is getattr(import_module("transformers"), name)),
+        "the package's": torch.tensor(restored is getattr(import_module("transformers"), name)),
         "one module": torch.tensor(namespace["module"] is namespace["same"]),
-        "a tokenizer": torch.tensor(issubclass(found, PreTrainedTokenizerBase)),
+        "a tokenizer": torch.tensor(issubclass(restored, PreTrainedTokenizerBase)),
         "found": torch.tensor(find_spec(path) is not None),
         "listed": torch.tensor(name in dir(namespace["module"])),
         "called": words(namespace["module"].__name__, namespace["module"].__package__),

@@ -30,7 +30,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from importlib import import_module
 
     model = next(
-        one for one in NAMES if target.qualname in (f"feature_extraction_{one}", f"{NAMES[one]}FeatureExtractor")
+        kind for kind in NAMES if target.qualname in (f"feature_extraction_{kind}", f"{NAMES[kind]}FeatureExtractor")
     )
     name = f"{NAMES[model]}FeatureExtractor"
     module = "transformers" if target.module == "transformers" else f"{target.module}.{target.qualname}"
@@ -39,19 +39,19 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(f"from {module} import {name}", namespace)
-        found = namespace[name]
-        extractor = found(**SMALLER.get(NAMES[model], {}))
+        restored = namespace[name]
+        extractor = restored(**SMALLER.get(NAMES[model], {}))
         with tempfile.TemporaryDirectory() as folder:
             extractor.save_pretrained(folder)
-            again = found.from_pretrained(folder)
+            again = restored.from_pretrained(folder)
         images = [picture(), picture()] if model == "videomae" else picture()
-        for key, one in (("made", extractor), ("read", again)):
-            results[key] = one(images, return_tensors="pt")["pixel_values"]
+        for key, extract in (("made", extractor), ("read", again)):
+            results[key] = extract(images, return_tensors="pt")["pixel_values"]
         home = import_module(f"transformers.models.{model}.feature_extraction_{model}")
-        one_class = [found is getattr(home, name), found is getattr(import_module("transformers"), name)]
+        one_class = [restored is getattr(home, name), restored is getattr(import_module("transformers"), name)]
     return {
         **results,
         "one class": torch.tensor(one_class),
-        "called": words(found.__module__, found.__name__),
-        "pickled": same_when_pickled(found),
+        "called": words(restored.__module__, restored.__name__),
+        "pickled": same_when_pickled(restored),
     }

@@ -11,13 +11,13 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What it is called and inherits from, and that a class of one's own can be made of it and changed."""
-    found = ask(target)
-    heir: Any = type("Heir", (found,), {})
+    """Its name and base classes, and that a subclass of it can be made and changed."""
+    restored = ask(target)
+    heir: Any = type("Heir", (restored,), {})
     heir.forward = lambda self: 3
     return {
-        "pickled": same_when_pickled(found),
-        "inherits": words(*(one.__name__ for one in found.__mro__ if "Attention" in one.__name__)),
+        "pickled": same_when_pickled(restored),
+        "inherits": words(*(cls.__name__ for cls in restored.__mro__ if "Attention" in cls.__name__)),
         "heir": torch.tensor([issubclass(heir, torch.nn.Module), heir.forward(None) == 3]),
-        "called": words(found.__name__, found.__module__),
+        "called": words(restored.__name__, restored.__module__),
     }

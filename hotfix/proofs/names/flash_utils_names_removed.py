@@ -12,8 +12,8 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import one and use it."""
-    found = ask(target)
-    return {**USES[target.qualname](testbed, found), "listed": listed(target)}
+    restored = ask(target)
+    return {**USES[target.qualname](testbed, restored), "listed": listed(target)}
 
 
 def _first_axis(testbed: Testbed, index_first_axis: Any) -> dict[str, torch.Tensor]:
@@ -24,7 +24,7 @@ def _first_axis(testbed: Testbed, index_first_axis: Any) -> dict[str, torch.Tens
 def _unpadded(testbed: Testbed, unpad_input: Any) -> dict[str, torch.Tensor]:
     mask = torch.tensor([[1, 1, 0], [1, 1, 1]], device=testbed.device)
     tensors = unpad_input(testbed.randn(2, 3, 4, 8), mask)
-    return {str(number): torch.as_tensor(one) for number, one in enumerate(tensors)}
+    return {str(number): torch.as_tensor(tensor) for number, tensor in enumerate(tensors)}
 
 
 def _padded(testbed: Testbed, pad_input: Any) -> dict[str, torch.Tensor]:
@@ -61,7 +61,7 @@ def _prepared(testbed: Testbed, prepare_fa2_from_position_ids: Any) -> dict[str,
 def _at_least(testbed: Testbed, is_flash_attn_greater_or_equal: Any) -> dict[str, torch.Tensor]:
     versions = ("1.0", "2.1.0", "2.7.4", "99")
     return {
-        "answers": torch.tensor([is_flash_attn_greater_or_equal(one) for one in versions]),
+        "answers": torch.tensor([is_flash_attn_greater_or_equal(version) for version in versions]),
         "pickled": same_when_pickled(is_flash_attn_greater_or_equal),
     }
 

@@ -49,10 +49,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     prompt = testbed.randint(3, 60, 2, 5, seed=3)
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
     options = {"attention_mask": mask, "max_new_tokens": 6, "do_sample": False, "pad_token_id": 0}
-    found = {}
+    results = {}
     for cls in (LlamaForCausalLM, Llava):
         model = testbed.fill(cls._from_config(config, attn_implementation="eager")).eval()
         more = {"images": torch.zeros(2, 1)} if cls is Llava else {}
-        found[f"{cls.__name__}: greedy"] = model.generate(prompt, **options, **more)
-        found[f"{cls.__name__}: beams"] = model.generate(prompt, num_beams=2, **options, **more)
-    return found
+        results[f"{cls.__name__}: greedy"] = model.generate(prompt, **options, **more)
+        results[f"{cls.__name__}: beams"] = model.generate(prompt, num_beams=2, **options, **more)
+    return results

@@ -1,4 +1,4 @@
-"""The proof: a growing cache and one of a fixed size are asked by code of 2025."""
+"""The proof: a growing cache and one of a fixed size are queried by code of 2025."""
 
 import torch
 
@@ -9,7 +9,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="AttributeError: '(Dynamic|Static)Cache' object has no attribute '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each says."""
+    """The answer of each."""
     name = target.qualname.rpartition(".")[2]
     growing, fixed = dynamic(testbed), static(testbed)
     if name == "get_max_cache_shape":

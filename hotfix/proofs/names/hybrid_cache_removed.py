@@ -17,8 +17,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     caches = (DynamicCache(), StaticCache(config=config, max_cache_len=4))
     return {
         "pickled": same_when_pickled(cls),
-        "is one": torch.tensor([isinstance(one, cls) for one in caches]),
-        "inherits": torch.tensor([issubclass(cls, one) for one in (Cache, DynamicCache, StaticCache)]),
+        "is one": torch.tensor([isinstance(cache, cls) for cache in caches]),
+        "inherits": torch.tensor([issubclass(cls, parent) for parent in (Cache, DynamicCache, StaticCache)]),
         "heir": torch.tensor(issubclass(type("Heir", (cls,), {}), Cache)),
         "called": words(cls.__name__, cls.__module__),
     }

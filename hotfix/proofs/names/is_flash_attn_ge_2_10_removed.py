@@ -10,5 +10,5 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import the function, and call it."""
-    found = ask(target)
-    return {"answer": torch.tensor(found()), "pickled": same_when_pickled(found)}
+    restored = ask(target)
+    return {"answer": torch.tensor(restored()), "pickled": same_when_pickled(restored)}

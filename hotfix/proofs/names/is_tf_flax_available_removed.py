@@ -14,18 +14,18 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import one, and ask it."""
-    found = ask(target)
-    if isinstance(found, str):
-        text = found if target.qualname != "TRANSFORMERS_CACHE" else f"{found == _cache()}"
+    restored = ask(target)
+    if isinstance(restored, str):
+        text = restored if target.qualname != "TRANSFORMERS_CACHE" else f"{restored == _cache()}"
         return {"text": words(text), "listed": listed(target)}
     if target.qualname in USES:
-        answers = USES[target.qualname](found)
+        answers = USES[target.qualname](restored)
     else:
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            answers = {"answer": torch.tensor(found())}
-        answers["warnings"] = words(*(one.category.__name__ for one in seen))
-    return {**answers, "listed": listed(target), "pickled": same_when_pickled(found)}
+            answers = {"answer": torch.tensor(restored())}
+        answers["warnings"] = words(*(warning.category.__name__ for warning in seen))
+    return {**answers, "listed": listed(target), "pickled": same_when_pickled(restored)}
 
 
 def _cache() -> Any:
@@ -34,7 +34,7 @@ def _cache() -> Any:
 
 def _addresses(is_remote_url: Any) -> dict[str, torch.Tensor]:
     texts = ("https://example.org/a", "http://example.org", "ftp://example.org", "/a/b", "a/b", "", "httpsfolder")
-    return {"answers": torch.tensor([is_remote_url(one) for one in texts])}
+    return {"answers": torch.tensor([is_remote_url(text) for text in texts])}
 
 
 def _folders(working_or_temp_dir: Any) -> dict[str, torch.Tensor]:
@@ -45,8 +45,8 @@ def _folders(working_or_temp_dir: Any) -> dict[str, torch.Tensor]:
     return {"seen": torch.tensor([*seen, Path(other).is_dir()])}
 
 
-def _same(found: Any) -> dict[str, torch.Tensor]:
-    return {"same": torch.tensor(found is getattr(import_module("huggingface_hub"), found.__name__))}
+def _same(function: Any) -> dict[str, torch.Tensor]:
+    return {"same": torch.tensor(function is getattr(import_module("huggingface_hub"), function.__name__))}
 
 
 def _offline(is_offline_mode: Any) -> dict[str, torch.Tensor]:

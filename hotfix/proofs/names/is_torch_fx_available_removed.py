@@ -15,8 +15,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     namespace: dict[str, Any] = {}
     exec(f"from {target.module} import {target.qualname}", namespace)  # as remote code does
-    found = namespace[target.qualname]
+    restored = namespace[target.qualname]
     return {
-        "answer": torch.tensor(found()),
+        "answer": torch.tensor(restored()),
         "listed": torch.tensor(target.qualname in dir(import_module(target.module))),
     }

@@ -10,6 +10,6 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import the flag, and ask it."""
-    found = ask(target)
-    assert isinstance(found, bool), found
-    return {"answer": torch.tensor(found)}
+    restored = ask(target)
+    assert isinstance(restored, bool), restored
+    return {"answer": torch.tensor(restored)}

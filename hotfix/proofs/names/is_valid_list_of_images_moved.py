@@ -12,7 +12,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ImportError: cannot import name '", packages=PACKAGES)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What it says of each."""
+    """Its answer for each."""
     import numpy as np
     from PIL import Image
 

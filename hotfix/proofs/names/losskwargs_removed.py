@@ -27,7 +27,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         "keys": words(*sorted(set(cls.__annotations__) - flash)),
         "optional": words(*sorted(cls.__optional_keys__ - flash)),
         "required": words(*sorted(cls.__required_keys__), *sorted(heir.__required_keys__)),
-        "with flash": torch.tensor([flash <= set(one.__annotations__) for one in (cls, heir)]),
+        "with flash": torch.tensor([flash <= set(kind.__annotations__) for kind in (cls, heir)]),
         "built": torch.tensor(cls(num_items_in_batch=3) == {"num_items_in_batch": 3}),
         "listed": listed(target),
         "pickled": same_when_pickled(cls),

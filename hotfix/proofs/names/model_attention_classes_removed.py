@@ -9,14 +9,14 @@ from hotfix.proofs.testbed import Target, Testbed
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The keys of a table; that a text is one, and can stand before the docstring of a class."""
-    found = ask(target)
+    """The keys of a table; that a text is a string, and can precede the docstring of a class."""
+    restored = ask(target)
     if target.qualname.endswith("_DOCSTRING"):
-        documented = "".join(["Ours. ", found, "More."])
-        ends = [documented.startswith("Ours. "), documented.endswith("More."), isinstance(found, str)]
+        documented = "".join(["Ours. ", restored, "More."])
+        ends = [documented.startswith("Ours. "), documented.endswith("More."), isinstance(restored, str)]
         return {"listed": listed(target), "text": torch.tensor(ends)}
     return {
         "listed": listed(target),
-        "keys": words(*found),
-        "kinds": torch.tensor([isinstance(found, dict), len(found) == 3, "sdpa" in found, "flex" in found]),
+        "keys": words(*restored),
+        "kinds": torch.tensor([isinstance(restored, dict), len(restored) == 3, "sdpa" in restored, "flex" in restored]),
     }

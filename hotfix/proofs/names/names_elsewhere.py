@@ -20,5 +20,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import torch
     from transformers import PretrainedConfig
 
-    found = ask(target)
-    return {"same": torch.tensor(found is PretrainedConfig), "heir": torch.tensor(found(top_k=3).to_dict() != {})}
+    restored = ask(target)
+    return {"same": torch.tensor(restored is PretrainedConfig), "heir": torch.tensor(restored(top_k=3).to_dict() != {})}

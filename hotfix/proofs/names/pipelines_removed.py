@@ -44,14 +44,14 @@ OF_TASKS = {
     packages={"flash-attn": None},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each task returns, as tokens and as text."""
+    """The result of each task, as tokens and as text."""
     from transformers import pipeline, pipelines
 
     results = {}
     if target.qualname.endswith("Pipeline"):
-        found = ask(target)
-        results["pickled"] = same_when_pickled(found)
-        results["one class"] = torch.tensor(found is getattr(pipelines, target.qualname))
+        restored = ask(target)
+        results["pickled"] = same_when_pickled(restored)
+        results["one class"] = torch.tensor(restored is getattr(pipelines, target.qualname))
     if "question" in target.qualname.lower():
         return {**results, **found_answers(testbed)}
     with TemporaryDirectory() as folder:
@@ -73,12 +73,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             results[f"{key}: tokens"] = tokens_of(run(texts, return_tensors=True, **options))
             results[key] = words(str(run(texts, **options)))
             results[f"{key}: made by"] = words(type(run).__name__, run.task)
-        told = pipeline("translation_en_to_de", model=folder, device="cpu", max_new_tokens=4)
-        told.tokenizer._build_translation_inputs = lambda text, src_lang, tgt_lang, **how: told.tokenizer(
+        translate = pipeline("translation_en_to_de", model=folder, device="cpu", max_new_tokens=4)
+        translate.tokenizer._build_translation_inputs = lambda text, src_lang, tgt_lang, **how: translate.tokenizer(
             f"{src_lang} {tgt_lang} : {text}", return_tensors=how["return_tensors"]
         )
-        results["languages of the task"] = words(str(told(TEXTS[1])))
-        results["languages of the call"] = words(str(told(TEXTS[1], src_lang="de", tgt_lang="fr")))
+        results["languages of the task"] = words(str(translate(TEXTS[1])))
+        results["languages of the call"] = words(str(translate(TEXTS[1], src_lang="de", tgt_lang="fr")))
     return results
 
 
@@ -87,18 +87,21 @@ def found_answers(testbed: Testbed) -> dict[str, torch.Tensor]:
     from transformers import pipeline
 
     long = " ".join([CONTEXT] * 3)
-    one = {"question": QUESTION, "context": CONTEXT}
+    example = {"question": QUESTION, "context": CONTEXT}
     asked: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-        "best": ((), one),
-        "a dictionary": ((one,), {}),
-        "several": ((), {**one, "top_k": 4}),
-        "parts of words": ((), {**one, "top_k": 4, "align_to_words": False}),
-        "short": ((), {**one, "max_answer_len": 1}),
-        "none": ((), {**one, "handle_impossible_answer": True, "top_k": 3}),
-        "in pieces": ((), {**one, "context": long, "max_seq_len": 22, "doc_stride": 6, "top_k": 3}),
+        "best": ((), example),
+        "a dictionary": ((example,), {}),
+        "several": ((), {**example, "top_k": 4}),
+        "parts of words": ((), {**example, "top_k": 4, "align_to_words": False}),
+        "short": ((), {**example, "max_answer_len": 1}),
+        "none": ((), {**example, "handle_impossible_answer": True, "top_k": 3}),
+        "in pieces": ((), {**example, "context": long, "max_seq_len": 22, "doc_stride": 6, "top_k": 3}),
         "of one context": ((), {"question": [QUESTION, "who slept"], "context": CONTEXT}),
-        "in a batch": (([one, {**one, "context": long}],), {"max_seq_len": 24, "doc_stride": 8, "batch_size": 3}),
-        "padded": ((), {**one, "padding": "max_length", "max_seq_len": 48}),
+        "in a batch": (
+            ([example, {**example, "context": long}],),
+            {"max_seq_len": 24, "doc_stride": 8, "batch_size": 3},
+        ),
+        "padded": ((), {**example, "padding": "max_length", "max_seq_len": 48}),
     }
     results = {}
     with TemporaryDirectory() as folder:
@@ -107,8 +110,8 @@ def found_answers(testbed: Testbed) -> dict[str, torch.Tensor]:
         for key, (args, kwargs) in asked.items():
             answers = run(*args, **kwargs)
             rows = answers if isinstance(answers, list) else [answers]
-            results[key] = words(*(str([one["start"], one["end"], one["answer"]]) for one in rows))
-            results[f"{key}: scores"] = torch.tensor([one["score"] for one in rows], dtype=torch.float64)
+            results[key] = words(*(str([row["start"], row["end"], row["answer"]]) for row in rows))
+            results[f"{key}: scores"] = torch.tensor([row["score"] for row in rows], dtype=torch.float64)
     results["made by"] = words(type(run).__name__, run.task)
     return results
 
@@ -118,7 +121,7 @@ def save_bert(testbed: Testbed, folder: str) -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import BertConfig, BertForQuestionAnswering, PreTrainedTokenizerFast
 
-    core = Tokenizer(models.WordPiece({one: number for number, one in enumerate(PIECES)}, unk_token="[UNK]"))
+    core = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(PIECES)}, unk_token="[UNK]"))
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     core.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
@@ -163,6 +166,6 @@ def save(testbed: Testbed, folder: str) -> None:
 
 
 def tokens_of(results: Any) -> torch.Tensor:
-    """What a pipeline returned, each padded with -1."""
-    rows = [ids for one in results for key, ids in one.items() if key.endswith("_token_ids")]
+    """The results of a pipeline, each padded with -1."""
+    rows = [ids for result in results for key, ids in result.items() if key.endswith("_token_ids")]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)

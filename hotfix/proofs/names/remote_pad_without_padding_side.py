@@ -35,8 +35,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     results = {}
     for name, cls in (("own", Glm), ("plain", PreTrainedTokenizerFast)):
         tokenizer = cls(tokenizer_object=core, pad_token="[PAD]", unk_token="[UNK]", padding_side="left")
-        one = tokenizer.pad({"input_ids": [2, 3]}, padding="max_length", max_length=5)
+        row = tokenizer.pad({"input_ids": [2, 3]}, padding="max_length", max_length=5)
         many = tokenizer.pad({"input_ids": [[2], [2, 3, 2]]}, pad_to_multiple_of=4, return_tensors="pt")
-        results[f"{name} one"] = torch.tensor([one["input_ids"], one["attention_mask"]])
+        results[f"{name} one"] = torch.tensor([row["input_ids"], row["attention_mask"]])
         results[f"{name} many"] = torch.stack([many["input_ids"], many["attention_mask"]])
     return results

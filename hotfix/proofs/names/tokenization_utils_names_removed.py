@@ -18,13 +18,16 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     name, namespace = target.qualname, dict[str, Any]()
     exec(f"from transformers.tokenization_utils import {name}", namespace)
-    found = namespace[name]
+    restored = namespace[name]
     if name in OF_ALL:
         of_base = getattr(import_module("transformers.tokenization_utils_base"), name)
-        return {"one": torch.tensor(found is of_base), "called": words(getattr(found, "__name__", "a text"))}
+        return {"one": torch.tensor(restored is of_base), "called": words(getattr(restored, "__name__", "a text"))}
     if name == "Trie":
-        trie = found()
+        trie = restored()
         for word in ("[CLS]", "extra_id_1", "extra_id_100"):
             trie.add(word)
-        return {"parts": words(*trie.split("[CLS] This is a extra_id_100")), "pickled": same_when_pickled(found)}
-    return {"told": torch.tensor([bool(found(one)) for one in CHARACTERS]), "pickled": same_when_pickled(found)}
+        return {"parts": words(*trie.split("[CLS] This is a extra_id_100")), "pickled": same_when_pickled(restored)}
+    return {
+        "told": torch.tensor([bool(restored(character)) for character in CHARACTERS]),
+        "pickled": same_when_pickled(restored),
+    }

@@ -1,4 +1,4 @@
-"""The proof: texts, pairs and batches, with and without names for what is said."""
+"""The proof: texts, pairs and batches, with and without argument names."""
 
 from typing import Any
 

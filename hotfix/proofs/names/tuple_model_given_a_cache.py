@@ -65,6 +65,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     prompt = testbed.randint(3, 60, 2, 5, seed=3)
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
     options = {"attention_mask": mask, "max_new_tokens": 6, "do_sample": False, "pad_token_id": 0, "use_cache": True}
-    if transformers.__version__ == "5.0.0":  # it makes a cache only for who asks for one
+    if transformers.__version__ == "5.0.0":  # it makes a cache only if the caller requests one
         options["cache_implementation"] = "dynamic"
     return {"greedy": model.generate(prompt, **options), "beams": model.generate(prompt, num_beams=2, **options)}

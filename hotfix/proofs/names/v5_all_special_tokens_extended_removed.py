@@ -1,4 +1,4 @@
-"""The proof: named, additional and doubled tokens, and what is known of each."""
+"""The proof: named, additional and doubled tokens, and the properties of each."""
 
 from typing import Any
 

@@ -41,5 +41,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         again = Tiny.from_pretrained(folder).eval()
-    tied = [one.language.lm_head.weight is one.language.model.embed_tokens.weight for one in (model, again)]
+    tied = [
+        tied_model.language.lm_head.weight is tied_model.language.model.embed_tokens.weight
+        for tied_model in (model, again)
+    ]
     return {"logits": model(ids), "read back": again(ids), "tied": torch.tensor(tied)}

@@ -22,12 +22,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     config = llama(testbed, attn="eager", dtype=torch.float32).config
     ids = testbed.randint(3, 60, 2, 6, seed=2)
-    found = {}
+    results = {}
     for name, cls in (("override", Choosy), ("none", LlamaForCausalLM)):
         model = testbed.fill(cls._from_config(config, attn_implementation="eager")).eval()
         built = model.config._attn_implementation
         first = model(ids).logits
         model.set_attn_implementation("eager" if built == "sdpa" else "sdpa")
-        found[f"{name}: chosen"] = words(built, model.config._attn_implementation)
-        found[f"{name}: logits"] = torch.stack([first, model(ids).logits])
-    return found
+        results[f"{name}: chosen"] = words(built, model.config._attn_implementation)
+        results[f"{name}: logits"] = torch.stack([first, model(ids).logits])
+    return results

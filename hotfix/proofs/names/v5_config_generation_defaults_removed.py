@@ -32,7 +32,7 @@ def read(config, names):
 
 @FIX.case(raises="AttributeError: 'LanguageConfig' object has no attribute 'forced_bos_token_id'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What each of them says of everything that every configuration had."""
+    """The value in each of them of every attribute that all configurations had."""
     import copy
     import json
     import tempfile
@@ -43,7 +43,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     code = remote(OLD)
     config, read = code["LanguageConfig"], code["read"]
     names = sorted(DEFAULTS)
-    found = {
+    results = {
         "bare": read(config(), names),
         "given": read(config(forced_bos_token_id=0, max_length=77, is_decoder=True, eos_token_id=2), names),
         "copied": read(copy.deepcopy(config(forced_bos_token_id=5, early_stopping=True)), names),
@@ -51,18 +51,18 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     }
     inner = {"forced_bos_token_id": 0, "no_repeat_ngram_size": 3}
     composite = code["WholeConfig"]
-    for name, one, given in (
+    for name, example, given in (
         ("a configuration", config(**inner, length_penalty=0.5), (*inner, "num_beams", "length_penalty")),
         ("its decoder", composite(inner, num_beams=1), (*inner, "num_beams")),
         ("both", composite(inner, num_beams=2, length_penalty=0.25), (*inner, "num_beams", "length_penalty")),
     ):
-        goes_by = GenerationConfig.from_model_config(one)
-        found[f"generates by {name}"] = [f"{key}: {getattr(goes_by, key)!r}" for key in given]
-    found["cache"] = [repr(config(use_cache=False).use_cache), repr(getattr(config(), "use_cache", "none"))]
+        goes_by = GenerationConfig.from_model_config(example)
+        results[f"generates by {name}"] = [f"{key}: {getattr(goes_by, key)!r}" for key in given]
+    results["cache"] = [repr(config(use_cache=False).use_cache), repr(getattr(config(), "use_cache", "none"))]
     with tempfile.TemporaryDirectory() as folder:
         settings = {"model_type": config.model_type, "width": 9, "forced_bos_token_id": 0, "no_repeat_ngram_size": 3}
         (Path(folder) / "config.json").write_text(json.dumps(settings))
-        found["from a file"] = read(config.from_pretrained(folder), names)
+        results["from a file"] = read(config.from_pretrained(folder), names)
         config(width=11).save_pretrained(folder)
-        found["saved"] = [*read(config.from_pretrained(folder), names), str(config.from_pretrained(folder).width)]
-    return {name: words(*lines) for name, lines in found.items()}
+        results["saved"] = [*read(config.from_pretrained(folder), names), str(config.from_pretrained(folder).width)]
+    return {name: words(*lines) for name, lines in results.items()}

@@ -35,8 +35,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(3, 60, 2, 5, seed=3)
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
     results = {}
-    for one in (Older, Leaving):
-        model.__class__ = one
+    for cls in (Older, Leaving):
+        model.__class__ = cls
         options = {"max_new_tokens": 5, "min_new_tokens": 5, "do_sample": False, "pad_token_id": 0}
-        results[one.__name__] = model.generate(ids, attention_mask=mask, **options)
+        results[cls.__name__] = model.generate(ids, attention_mask=mask, **options)
     return results

@@ -1,4 +1,4 @@
-"""The proof: two texts, and a batch, by a tokenizer that was told nothing and by one that was told what to return."""
+"""The proof: two texts, and a batch, by a tokenizer with default settings and by one with explicit outputs."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hotfix.names.v5_segment_ids_not_returned import FIX
 from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 
-# By class: special tokens in the order of their numbers, what is put around one text and around two.
+# By class: special tokens in the order of their numbers, the template of one text and of two.
 BERT = ("[CLS]:0 $A:0 [SEP]:0", "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1")
 FAMILIES: dict[str, tuple[list[str], str, str]] = {
     "AlbertTokenizer": (["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], *BERT),
@@ -39,21 +39,21 @@ WORDS = ["hello", "there", "you"]
 
 @FIX.case(packages={"sentencepiece": ""})  # 4.57.6 needs it for three of them
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """What comes back, and the segments of two texts, of one, and of a batch."""
+    """The returned keys, and the segments of two texts, of one, and of a batch."""
     import tempfile
 
     name = target.qualname.partition(".")[0]
     texts, others = ["hello there", "you"], ["you there", "hello hello there"]
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for told, settings in (("nothing", {}), ("two", {"model_input_names": ["input_ids", "attention_mask"]})):
+        for configured, settings in (("nothing", {}), ("two", {"model_input_names": ["input_ids", "attention_mask"]})):
             tokenizer = _written(folder, name, settings)
-            pair, one = tokenizer(texts[0], others[0]), tokenizer(texts[1])
+            pair, alone = tokenizer(texts[0], others[0]), tokenizer(texts[1])
             batch = tokenizer(texts, others, padding=True, return_tensors="pt")
-            found[f"{told}: keys"] = words(*sorted(pair), *tokenizer.model_input_names)
-            for what, given in (("pair", pair), ("one", one), ("batch", batch)):
-                found[f"{told}: {what}"] = given.get("token_type_ids", [])
-    return {what: torch.as_tensor(value) for what, value in found.items()}
+            results[f"{configured}: keys"] = words(*sorted(pair), *tokenizer.model_input_names)
+            for what, given in (("pair", pair), ("one", alone), ("batch", batch)):
+                results[f"{configured}: {what}"] = given.get("token_type_ids", [])
+    return {what: torch.as_tensor(value) for what, value in results.items()}
 
 
 def _written(folder: str, name: str, settings: dict[str, Any]) -> Any:
@@ -66,20 +66,20 @@ def _written(folder: str, name: str, settings: dict[str, Any]) -> Any:
 
     special, single, pair = FAMILIES[name]
     if name in ("AlbertTokenizer", "RemBertTokenizer", "XLNetTokenizer"):
-        vocabulary = [(one, 0.0) for one in special] + [("\u2581" + one, -1.0) for one in WORDS]
+        vocabulary = [(token, 0.0) for token in special] + [("\u2581" + token, -1.0) for token in WORDS]
         core = Tokenizer(models.Unigram(vocabulary, unk_id=special.index("<unk>")))
         core.pre_tokenizer = pre_tokenizers.Metaspace()
     elif name == "HerbertTokenizer":
-        numbers = {one: number for number, one in enumerate([*special, *(one + "</w>" for one in WORDS)])}
+        numbers = {word: number for number, word in enumerate([*special, *(word + "</w>" for word in WORDS)])}
         core = Tokenizer(models.BPE(numbers, [], unk_token="<unk>", end_of_word_suffix="</w>"))
         core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     else:
-        numbers = {one: number for number, one in enumerate([*special, *WORDS])}
+        numbers = {word: number for number, word in enumerate([*special, *WORDS])}
         core = Tokenizer(models.WordPiece(numbers, unk_token=special[1]))
         core.normalizer = normalizers.BertNormalizer(lowercase=True)
         core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    core.add_special_tokens([one for one in special if one != "."])
-    around = [(one, core.token_to_id(one)) for one in special if f"{one}:" in pair]
+    core.add_special_tokens([token for token in special if token != "."])
+    around = [(token, core.token_to_id(token)) for token in special if f"{token}:" in pair]
     core.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=around)
     core.save(str(Path(folder) / "tokenizer.json"))
     (Path(folder) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name, **settings}))

@@ -41,11 +41,13 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(3, 60, 1, 4, seed=2)
     with tempfile.TemporaryDirectory() as folder:
         config.save_pretrained(folder)
-        tensors = {name: one for name, one in model.state_dict().items() if name != "lm_head.weight"}
+        tensors = {name: tensor for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
         torch.save(tensors, Path(folder) / "pytorch_model.bin")
         again, _ = Tied.from_pretrained(folder, output_loading_info=True)
     return {
         "logits": model(ids),
         "read back": again.eval()(ids),
-        "tied": torch.tensor([one.lm_head.weight is one.model.embed_tokens.weight for one in (model, again)]),
+        "tied": torch.tensor(
+            [tied_model.lm_head.weight is tied_model.model.embed_tokens.weight for tied_model in (model, again)]
+        ),
     }

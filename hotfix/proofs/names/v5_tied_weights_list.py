@@ -53,6 +53,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     return {
         "logits": model(ids),
         "read back": again(ids),
-        "tied": torch.tensor([one.lm_head.weight is one.model.embed_tokens.weight for one in (model, again)]),
+        "tied": torch.tensor(
+            [tied_model.lm_head.weight is tied_model.model.embed_tokens.weight for tied_model in (model, again)]
+        ),
         "saved": torch.tensor(["lm_head.weight" in names, "model.embed_tokens.weight" in names]),
     }

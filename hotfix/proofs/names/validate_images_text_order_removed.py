@@ -33,10 +33,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     for first, images in things.items():
         for second, text in things.items():
             try:
-                one, other = order(images, text)
+                ordered, other = order(images, text)
             except ValueError as error:
                 lines.append(f"{first} {second}: {error}")
             else:
-                same = (one is images and other is text, one is text and other is images)
+                same = (ordered is images and other is text, ordered is text and other is images)
                 lines.append(f"{first} {second}: {same}")
     return {"answers": words(*lines), "listed": listed(target), "pickled": same_when_pickled(order)}

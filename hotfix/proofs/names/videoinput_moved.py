@@ -13,12 +13,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Import it, make a hint of it, and look what it is."""
     from typing import Optional
 
-    found = ask(target)
+    restored = ask(target)
 
-    hint = Optional.__getitem__(found)
+    hint = Optional.__getitem__(restored)
     return {
-        "shown": words(repr(found)),
+        "shown": words(repr(restored)),
         "in a hint": words(repr(hint)),
         "listed": listed(target),
-        "is a union": torch.tensor(len(found.__args__)),
+        "is a union": torch.tensor(len(restored.__args__)),
     }

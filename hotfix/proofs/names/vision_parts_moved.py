@@ -1,4 +1,4 @@
-"""The proof: the parts are asked for where they were, of models without weights."""
+"""The proof: the parts are read at their old place, on models without weights."""
 
 from importlib import import_module
 from typing import Any

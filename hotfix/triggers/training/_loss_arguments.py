@@ -51,7 +51,7 @@ TAKES = {
 
 
 def takes_loss_arguments(run: Files) -> Optional[bool]:
-    """Whether the model of a run takes loss arguments, in the release that is asked about; None where that is open.
+    """Whether the model of a run takes loss arguments, in the given release; None where that is open.
 
     Args:
         run: what its files say. A class with a name that the library does not give is one of somebody's own.

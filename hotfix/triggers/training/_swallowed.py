@@ -1,4 +1,4 @@
-"""What the triggers share that are about a model which swallows the number of labels."""
+"""Shared by the triggers about models that swallow the number of labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trigger(fix: Fix) -> Trigger:
 
 @dataclass(frozen=True)
 class Facts:
-    """What does not change from step to step.
+    """Facts that do not change from step to step.
 
     Attributes:
         kind: the class of the model, below what Accelerate, PEFT and torch.compile have put around it.
@@ -70,9 +70,9 @@ def facts(trainer: Any) -> Facts:
     kind: Any = type(inner)
     of_both = bool(getattr(getattr(inner, "config", None), "is_encoder_decoder", False))
     moves = bool(num_items_off_by_one._moves_labels(trainer))
-    found = Facts(kind, _swallowed._class_swallows(kind), of_both, moves)
-    _known[trainer] = weakref.ref(model), function, found
-    return found
+    answer = Facts(kind, _swallowed._class_swallows(kind), of_both, moves)
+    _known[trainer] = weakref.ref(model), function, answer
+    return answer
 
 
 def is_number_used(trainer: Any, number: Any) -> bool:
@@ -96,4 +96,4 @@ def is_left_undivided(trainer: Any, number: Any, targets: Iterable[Target]) -> b
         return False
     kind = facts(trainer).kind
     place = f"{kind.__module__}:{kind.__qualname__}.__init__"
-    return any(str(one) == place for one in targets) and _swallowed.divisor(trainer, number) > 1
+    return any(str(target) == place for target in targets) and _swallowed.divisor(trainer, number) > 1

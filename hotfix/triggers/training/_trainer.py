@@ -1,4 +1,4 @@
-"""What the triggers of the Trainer share."""
+"""Shared by the triggers of the Trainer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_deepspeed(trainer: Any) -> bool:
 
 
 def is_divided_later(trainer: Any) -> bool:
-    """Whether DeepSpeed or Accelerate, if its launcher was told the number, divides the loss by the micro-batches."""
+    """Whether DeepSpeed or Accelerate, if its launcher got the number, divides the loss by the micro-batches."""
     return is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps > 1
 
 

@@ -33,5 +33,5 @@ def accumulated(run: Files) -> Optional[bool]:
     """Several micro-batches under DeepSpeed; from 4.48.1 on every loss is normalised before."""
     if run.accumulation_steps == 1 or run.deepspeed is False:
         return False
-    told = run.by_trainer and run.deepspeed and run.accumulation_steps
-    return True if told and run.release in ("4.48.1", "4.48.2", "4.48.3") else None
+    divides = run.by_trainer and run.deepspeed and run.accumulation_steps
+    return True if divides and run.release in ("4.48.1", "4.48.2", "4.48.3") else None

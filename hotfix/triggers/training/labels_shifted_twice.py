@@ -1,4 +1,4 @@
-"""A model hands labels that stand below its logits to the loss that moves them by one."""
+"""A model passes labels that are already aligned with its logits to the loss that moves them by one."""
 
 from __future__ import annotations
 

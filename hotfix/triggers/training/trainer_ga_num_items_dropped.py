@@ -19,7 +19,7 @@ TRIGGER = Trigger(
 def keeps_the_number(call: Call) -> Optional[bool]:
     """The result depends on the number, and the model is not given it.
 
-    What a function of the user's makes of the number of one micro-batch is not known.
+    How a user's function uses the number of one micro-batch is not known.
     """
     trainer = call.owner
     args = trainer.args

@@ -17,7 +17,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes("transformers.trainer:Trainer._inner_training_loop")
 def has_a_rest(call: Call) -> Optional[bool]:
-    """What the length of the data set says, for the data loader that the Trainer makes.
+    """The answer from the length of the data set, for the data loader that the Trainer makes.
 
     Not all of the rest is read where the samples leave less than the micro-batches do. There are too few steps where
     the number of steps, rounded down, is lower than that of a whole epoch.

@@ -1,4 +1,4 @@
-"""Accelerate was told the number of micro-batches, and divides once more than the Trainer does."""
+"""Accelerate got the number of micro-batches, and divides once more than the Trainer does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes("transformers.trainer:Trainer.training_step")
 def divides_twice(call: Call) -> bool:
-    """What Accelerate divides has been divided; by the Trainer, or by a model that does not ignore the number."""
+    """Accelerate divides a loss again that the Trainer, or a model that uses the number, has divided."""
     trainer = call.owner
     if is_deepspeed(trainer) or trainer.accelerator.gradient_accumulation_steps <= 1:
         return False
@@ -36,5 +36,5 @@ def accumulated(run: Files) -> Optional[bool]:
     if not run.by_trainer or not run.accumulation_steps or run.own_code or len(run.architectures) != 1:
         return None
     [name] = run.architectures
-    ignores = {one.qualname.partition(".")[0] for one in ga_loss_kwargs_swallowed_vlm.FIX.targets}
+    ignores = {target.qualname.partition(".")[0] for target in ga_loss_kwargs_swallowed_vlm.FIX.targets}
     return True if name.endswith("ForCausalLM") and name not in ignores else None

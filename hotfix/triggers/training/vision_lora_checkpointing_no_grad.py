@@ -17,19 +17,23 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def trains_without_a_hook(call: Call) -> Optional[bool]:
-    """As things stand when gradients are asked for: what is frozen or checkpointed later is not known."""
+    """The state when gradients are requested: layers frozen or checkpointed later are not known."""
     model = call.owner
     text = model.get_input_embeddings()
     trained = False
     for part in parts_of(model):
         embeddings = embeddings_of(part)
         if embeddings is not None and embeddings is not text:
-            wants = any(one.requires_grad for one in embeddings.parameters())
-            trained = trained or (not wants and any(one.requires_grad for one in part.parameters()))
+            wants = any(parameter.requires_grad for parameter in embeddings.parameters())
+            trained = trained or (not wants and any(parameter.requires_grad for parameter in part.parameters()))
     if not trained:
         return False
     how = getattr(model, "_gradient_checkpointing_func", None) or next(
-        (one._gradient_checkpointing_func for one in model.modules() if hasattr(one, "_gradient_checkpointing_func")),
+        (
+            module._gradient_checkpointing_func
+            for module in model.modules()
+            if hasattr(module, "_gradient_checkpointing_func")
+        ),
         None,
     )
     return None if how is None else bool(getattr(how, "keywords", {}).get("use_reentrant", True))

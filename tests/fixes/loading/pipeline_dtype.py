@@ -1,4 +1,4 @@
-"""What `test_pipeline_dtype.py` runs."""
+"""Cases of `test_pipeline_dtype.py`."""
 
 from __future__ import annotations
 

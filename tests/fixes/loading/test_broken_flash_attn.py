@@ -1,4 +1,4 @@
-"""A flash-attn whose compiled part lacks a symbol: what users see who ask for it, and who do not."""
+"""A flash-attn whose compiled part lacks a symbol: the outcome for users who request it, and for those who do not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.testbed
 
 
 @pytest.mark.parametrize("release", ["4.42.4", "4.46.3"])
-def test_who_asks_for_it_is_told_why_it_cannot_be_imported(release, tmp_path):
+def test_importing_it_reports_the_original_import_error(release, tmp_path):
     (tmp_path / "flash_attn_2_cuda.py").write_text(BROKEN)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import hotfix.auto\n{USER}"
     done = run_script("-c", [code], transformers=release).require()

@@ -89,9 +89,9 @@ def _release(**changed: str) -> Release:
 
 def _read(config: dict[str, Any], **options: Any) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     before = copy.deepcopy(config)
-    found, findings = forms.configuration(config, _release(), **options)
+    converted, findings = forms.configuration(config, _release(), **options)
     assert config == before
-    return found, [(one.key, one.outcome.value) for one in findings]
+    return converted, [(finding.key, finding.outcome.value) for finding in findings]
 
 
 def _flat(model_type: str, **parameters: Any) -> dict[str, Any]:
@@ -118,24 +118,24 @@ def _flat(model_type: str, **parameters: Any) -> dict[str, Any]:
         (_flat("mistral", rope_type="axial"), {"rope_theta": 5e5}),
     ],
 )
-def test_rotary_embedding_stands_under_the_names_of_the_class(config, wanted):
-    found, findings = _read(config)
-    assert found == {"model_type": config["model_type"], **wanted}
+def test_rotary_embedding_has_the_names_of_the_class(config, wanted):
+    converted, findings = _read(config)
+    assert converted == {"model_type": config["model_type"], **wanted}
     assert {outcome for _, outcome in findings} == {"translated"}
 
 
 def test_phi3_takes_three_fields_and_the_first_length_beside_them():
     longrope = {"rope_type": "longrope", "short_factor": [1.0], "long_factor": [2.0]}
-    found, _ = _read(_flat("phi3", **longrope, original_max_position_embeddings=64))
-    assert found["rope_scaling"] == {"type": "su", "short_factor": [1.0], "long_factor": [2.0]}
-    assert found["original_max_position_embeddings"] == 64
+    converted, _ = _read(_flat("phi3", **longrope, original_max_position_embeddings=64))
+    assert converted["rope_scaling"] == {"type": "su", "short_factor": [1.0], "long_factor": [2.0]}
+    assert converted["original_max_position_embeddings"] == 64
 
 
-def test_text_of_qwen_stands_among_the_keys_of_the_whole():
+def test_text_keys_of_qwen_are_among_those_of_the_whole():
     text = {**_flat("qwen2_vl_text", mrope_section=[1, 2]), "hidden_size": 5, "bos_token_id": 8}
-    found, findings = _read({"model_type": "qwen2_vl", "bos_token_id": 7, "text_config": text})
+    converted, findings = _read({"model_type": "qwen2_vl", "bos_token_id": 7, "text_config": text})
     scaling = {"rope_type": "default", "mrope_section": [1, 2]}
-    assert found == {
+    assert converted == {
         "model_type": "qwen2_vl",
         "bos_token_id": 7,
         "hidden_size": 5,
@@ -157,7 +157,7 @@ def test_text_of_qwen_stands_among_the_keys_of_the_whole():
         ({"model_type": "llama", "rope_parameters": [1]}, "rope_parameters"),
     ],
 )
-def test_what_the_release_cannot_compute_is_named(config, key):
+def test_settings_that_the_release_cannot_compute_are_named(config, key):
     _, findings = _read(config)
     assert (key, "unreadable") in findings
 
@@ -172,7 +172,7 @@ def test_what_the_release_cannot_compute_is_named(config, key):
         {},
     ],
 )
-def test_what_is_understood_or_of_no_class_stays(config):
+def test_keys_that_are_understood_or_have_no_class_stay(config):
     assert _read(config) == (config, [])
 
 
@@ -196,7 +196,7 @@ def test_a_base_that_a_tower_has_anyway_is_nothing_to_say():
     assert _read(config) == ({"model_type": "tower"}, [])
 
 
-def test_dtype_gets_its_old_name_unless_it_stands_there():
+def test_dtype_gets_its_old_name_unless_present():
     assert _read({"model_type": "llama", "dtype": "bfloat16"}) == (
         {"model_type": "llama", "torch_dtype": "bfloat16"},
         [("dtype", "translated")],
@@ -205,10 +205,10 @@ def test_dtype_gets_its_old_name_unless_it_stands_there():
     assert _read(both) == ({"model_type": "llama", "torch_dtype": "float16"}, [])
 
 
-def test_one_rule_leaves_what_is_of_the_others():
+def test_one_rule_leaves_the_keys_of_the_others():
     config = {**_flat("llama"), "dtype": "bfloat16"}
-    found, _ = _read(config, rules=frozenset({Rule.DTYPE}))
-    assert found["rope_parameters"] == config["rope_parameters"]
+    converted, _ = _read(config, rules=frozenset({Rule.DTYPE}))
+    assert converted["rope_parameters"] == config["rope_parameters"]
     assert "dtype" in _read(config, rules=frozenset({Rule.ROPE}))[0]
 
 
@@ -218,7 +218,7 @@ def test_a_release_that_knows_the_key_reads_it_itself():
     assert forms.configuration(config, release) == (config, [])
 
 
-def test_what_is_given_twice_is_taken_as_the_writers_take_it():
+def test_repeated_keys_are_read_like_the_writers_read_them():
     config = {**_flat("llama"), "rope_theta": 1234.0}
     assert _read(config)[0]["rope_theta"] == 5e5
     scaled = {**_flat("llama"), "rope_theta": 1234.0, "rope_scaling": {"type": "linear", "factor": 2.0}}
@@ -226,9 +226,11 @@ def test_what_is_given_twice_is_taken_as_the_writers_take_it():
 
 
 def test_settings_of_a_tokenizer_get_the_names_of_4x():
-    found, findings = tokenizer_forms.tokenizer_class({"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"})
-    assert found == {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    assert [one.outcome for one in findings] == [Outcome.TRANSLATED]
+    converted, findings = tokenizer_forms.tokenizer_class(
+        {"tokenizer_class": "TokenizersBackend", "backend": "tokenizers"}
+    )
+    assert converted == {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+    assert [finding.outcome for finding in findings] == [Outcome.TRANSLATED]
     listed = {"extra_special_tokens": ["a", "b"], "additional_special_tokens": ["b", "c"]}
     assert tokenizer_forms.extra_special_tokens(listed)[0] == {"additional_special_tokens": ["b", "c", "a"]}
 
@@ -254,7 +256,7 @@ def _template(*single: str) -> dict[str, Any]:
     def piece(name: str, of: str) -> dict[str, Any]:
         return {"Sequence": {"id": of}} if name == "A" else {"SpecialToken": {"id": name}}
 
-    pieces = [piece(one, "A") for one in single], [piece(one, "B") for one in single]
+    pieces = [piece(token, "A") for token in single], [piece(token, "B") for token in single]
     return {"post_processor": {"type": "TemplateProcessing", "single": pieces[0], "pair": pieces[0] + pieces[1]}}
 
 
@@ -265,14 +267,14 @@ WRITTEN_BY_5X = {"backend": "tokenizers", "bos_token": "<s>", "eos_token": {"con
     ("single", "wanted"),
     [(("A",), (False, False)), (("<s>", "A"), (True, False)), (("<s>", "A", "</s>"), (True, True))],
 )
-def test_what_stands_around_a_text_is_read_off_the_template(single, wanted):
-    found, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, _template(*single))
-    assert (found["add_bos_token"], found["add_eos_token"]) == wanted
+def test_tokens_around_a_text_come_from_the_template(single, wanted):
+    converted, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, _template(*single))
+    assert (converted["add_bos_token"], converted["add_eos_token"]) == wanted
 
 
 def test_no_template_adds_nothing():
-    found, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, {"post_processor": None})
-    assert (found["add_bos_token"], found["add_eos_token"]) == (False, False)
+    converted, _ = tokenizer_forms.ends_of_template(WRITTEN_BY_5X, {"post_processor": None})
+    assert (converted["add_bos_token"], converted["add_eos_token"]) == (False, False)
 
 
 @pytest.mark.parametrize(

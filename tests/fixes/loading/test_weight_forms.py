@@ -32,7 +32,7 @@ def test_a_name_of_a_later_release_is_the_one_that_the_model_has(name, expected,
 
 
 def test_a_prefix_too_many_does_no_harm():
-    names = {one: f"language_model.model.{one}" for one in ("model.language_model.model.layers.0.w", OLD[1])}
+    names = {name: f"language_model.model.{name}" for name in ("model.language_model.model.layers.0.w", OLD[1])}
     assert list(renamed(names, OLD).values()) == [OLD[0], OLD[1]]
 
 
@@ -48,5 +48,5 @@ def test_a_prefix_too_many_does_no_harm():
         },
     ],
 )
-def test_what_is_known_unknown_or_there_twice_stays(names):
+def test_known_unknown_and_repeated_keys_stay(names):
     assert renamed(names, OLD) == {}

@@ -21,13 +21,13 @@ def second_image_exchanged(testbed, target):
     second[0, 7:11] = second[1, 9:13] = True
     assert types[second].all()
     ids = inputs.pop("input_ids")
-    told = {}
+    results = {}
     for name, token in (("one", 60), ("another", 59)):
         with torch.no_grad():
             logits = model(ids.masked_fill(second, token), use_cache=False, **inputs).logits
         before = real & (second.cumsum(dim=1) == 0)
-        told[f"{name}, before"], told[f"{name}, from there on"] = logits[before], logits[real & ~before]
-    return told
+        results[f"{name}, before"], results[f"{name}, from there on"] = logits[before], logits[real & ~before]
+    return results
 
 
 def generated(testbed, target):
@@ -41,6 +41,6 @@ def generated_with_a_strangers_mask(testbed, target):
     theirs = modeling.token_type_ids_mask_function
     modeling.token_type_ids_mask_function = lambda token_type_ids, tokens: theirs(token_type_ids, tokens)
     with hotfix.apply(only=["gemma3-mask-image-distance-heuristic"]):
-        states = {one.state for one in hotfix.report()}
+        states = {outcome.state for outcome in hotfix.report()}
         assert {hotfix.State.APPLIED, hotfix.State.SKIPPED} <= states, hotfix.report()
         return proof.generated(testbed)

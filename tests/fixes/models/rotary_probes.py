@@ -1,4 +1,4 @@
-"""What `test_flash_rotary.py` runs on the testbed, besides the fix's own case."""
+"""Cases of `test_flash_rotary.py` on the testbed, besides the fix's own case."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ def code_files(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
     from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl as modeling
 
-    scopes = [modeling, *(one for one in vars(modeling).values() if isinstance(one, type))]
-    functions = [one for scope in scopes for one in vars(scope).values() if isinstance(one, types.FunctionType)]
+    scopes = [modeling, *(cls for cls in vars(modeling).values() if isinstance(cls, type))]
+    functions = [
+        function for scope in scopes for function in vars(scope).values() if isinstance(function, types.FunctionType)
+    ]
     assert len(functions) > 20
     return {
         "functions of hotfix in the module": torch.tensor(
@@ -51,7 +53,7 @@ def an_ordinary_function(testbed: Any, target: Any) -> dict[str, Any]:
     import hotfix
 
     handle = hotfix.apply(only=["flash-rotary-dtype"])
-    said = [one for one in hotfix.report() if one.state is hotfix.State.APPLIED]
+    said = [outcome for outcome in hotfix.report() if outcome.state is hotfix.State.APPLIED]
     q, k = function(*arguments)
     results = {
         "broken before": broken_before,
@@ -78,7 +80,7 @@ def _caller(modeling: Any) -> Any:
 
 
 def _equal(here: Any, there: Any) -> bool:
-    return all(one.equal(other) for one, other in zip(here, there))
+    return all(table.equal(other) for table, other in zip(here, there))
 
 
 def _raises(call: Any) -> bool:

@@ -51,7 +51,7 @@ def test_one_training_step_is_bitwise_that_of_the_fixed_release(
     assert outcome(repaired, number) == ("broken", "applied")
     assert repaired.tensors.keys() == fixed.tensors.keys()
     assert len(repaired.tensors) > 30
-    different = [name for name, one in repaired.tensors.items() if not one.equal(fixed.tensors[name])]
+    different = [name for name, tensor in repaired.tensors.items() if not tensor.equal(fixed.tensors[name])]
     assert different == []
     assert repaired.flash_calls["flash_attn_varlen_func backward"] == 2
     assert repaired.flash_calls["apply_rotary_emb"] == 8

@@ -1,4 +1,4 @@
-"""What Gemma 3 computes of an image does not depend on the images behind it."""
+"""The result of Gemma 3 for an image does not depend on later images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CASES = "tests.fixes.models.gemma3_images"
 IDS = "gemma3-bidirectional-across-images,gemma3-mask-image-distance-heuristic"
 
 
-def told(case, release, hotfix=True):
+def ran(case, release, hotfix=True):
     env = {"HOTFIX_ONLY": IDS} if hotfix else {}
     return run(f"{CASES}:{case}", transformers=release, flash_attn=None, hotfix=hotfix, env=env)
 
@@ -30,7 +30,7 @@ def told(case, release, hotfix=True):
     ],
 )
 def test_another_second_image_changes_nothing_before_it(release, hotfix, apart):
-    result = told("second_image_exchanged", release, hotfix).require()
+    result = ran("second_image_exchanged", release, hotfix).require()
     logits = result.tensors
     assert logits["one, before"].equal(logits["another, before"]) == apart
     assert not logits["one, from there on"].equal(logits["another, from there on"])
@@ -38,7 +38,7 @@ def test_another_second_image_changes_nothing_before_it(release, hotfix, apart):
 
 def test_generation_from_a_cache_of_fixed_length_reads_images_as_the_fixed_release_does():
     stock, repaired, fixed, stranger = (
-        told(case, release, hotfix).require().tensors["logits"]
+        ran(case, release, hotfix).require().tensors["logits"]
         for case, release, hotfix in (
             ("generated", "4.53.3", False),
             ("generated", "4.53.3", True),

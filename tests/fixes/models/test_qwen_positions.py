@@ -29,7 +29,7 @@ BOUND = 2e-2
 
 
 def target_of(fix, name):
-    return next(one for one in fix.targets if f".{name}." in one.module)
+    return next(target for target in fix.targets if f".{name}." in target.module)
 
 
 def slow(*values):
@@ -45,9 +45,9 @@ def ran(case, release, target=None, flash_attn=None, hotfix=False, only=""):
 
 def before_and_after(case, release, *arguments):
     """Two dictionaries, from one process."""
-    told = ran(f"{CASES}:{case}", release, *arguments).tensors
+    tensors = ran(f"{CASES}:{case}", release, *arguments).tensors
     return [
-        {name.removeprefix(when): value for name, value in told.items() if name.startswith(when)}
+        {name.removeprefix(when): value for name, value in tensors.items() if name.startswith(when)}
         for when in ("before: ", "after: ")
     ]
 
@@ -62,7 +62,7 @@ def off(got, expected):
 @pytest.mark.parametrize(
     ("model", "release"), [("qwen2_5_vl", "4.54.0"), ("qwen3_vl", "5.2.0"), slow("qwen2_5_omni", "4.56.2")]
 )
-def test_an_image_is_seen_and_sees_what_stands_before(model, release):
+def test_an_image_attends_to_the_tokens_before_it(model, release):
     target = target_of(qwen2vl_text_position_ids_from_mrope.FIX, model)
     stock, repaired = before_and_after("masked", release, target, "2.7.4.post1")
     first = ", image first"
@@ -72,8 +72,8 @@ def test_an_image_is_seen_and_sees_what_stands_before(model, release):
         expected = f"eager{first}" if first in name else "eager"
         assert (off(stock[name], stock[expected]) > 0.1) is (name in wrong)
         assert off(repaired[name], repaired[expected]) < (BOUND if "flash" in name else 1e-6)
-    for one in (stock, repaired):  # texts that are packed, and say so, stay apart
-        assert off(one["packed"], one["apart"]) < 1e-6
+    for results in (stock, repaired):  # texts that are packed, and say so, stay apart
+        assert off(results["packed"], results["apart"]) < 1e-6
 
 
 @pytest.mark.slow
@@ -98,8 +98,8 @@ def test_a_batch_is_continued_as_each_of_its_prompts_alone(model, release):
 # -- positions of videos: three fixes, of which two edit one function --------------------------------------------------
 
 
-def different(one, other, names):
-    return [name for name in names if name not in one or not one[name].equal(other[name])]
+def different(first, other, names):
+    return [name for name in names if name not in first or not first[name].equal(other[name])]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_video_has_the_temporal_positions_of_its_frame_rate(release, oracle):
 
 
 @pytest.mark.parametrize("release", ["5.3.0", slow("5.5.3")])
-def test_three_fixes_together_give_what_the_last_fixed_release_gives(release):
+def test_three_fixes_together_equal_the_last_fixed_release(release):
     stock, repaired = before_and_after("videos", release)
     right, _ = before_and_after("videos", "5.18.0")
     assert {name.partition(",")[0] for name in right} - {name.partition(",")[0] for name in stock} == {

@@ -22,7 +22,7 @@ from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
 
-EXAMINED = [Version(one) for one in json.loads(INDEX.read_text())["examined"]["transformers"]]
+EXAMINED = [Version(transformer) for transformer in json.loads(INDEX.read_text())["examined"]["transformers"]]
 CASES = "tests.fixes.models.padding.cases:every_target"
 QWEN2 = "transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask"
 OUTPUTS, GRADIENTS = 2e-2, 5e-2
@@ -39,18 +39,18 @@ def broken_releases(target):
 
 
 def by_release(version_of):
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for target in FIX.targets:
         for version in version_of(target):
-            found.setdefault(str(version), []).append(target.key)
-    return dict(sorted(found.items(), key=lambda item: Version(item[0])))
+            results.setdefault(str(version), []).append(target.key)
+    return dict(sorted(results.items(), key=lambda item: Version(item[0])))
 
 
 def first_fixed(target):
     """The first release after the last broken one in which no other method of the class's module has the check."""
-    others = [one for one in FIX.targets if one.module == target.module]
+    others = [other for other in FIX.targets if other.module == target.module]
     after = [version for version in EXAMINED if version > broken_releases(target)[-1]]
-    return next(one for one in after if not any(one in broken_releases(other) for other in others))
+    return next(release for release in after if not any(release in broken_releases(other) for other in others))
 
 
 ENDS = by_release(lambda target: {broken_releases(target)[0], broken_releases(target)[-1]})
@@ -63,7 +63,7 @@ CONVERTED = "5.0.0"
 
 def some(releases, *representative):
     """Parameters: the representative releases, and the others in the full run."""
-    return [pytest.param(one, marks=() if one in representative else pytest.mark.slow) for one in releases]
+    return [pytest.param(release, marks=() if release in representative else pytest.mark.slow) for release in releases]
 
 
 # Those that repeat keys and values before the kernel in their last broken release and not in the first fixed one.
@@ -74,8 +74,8 @@ RELEASES = some(ENDS, "4.36.0", "4.41.2", "4.49.0", "4.52.4")
 @cache
 def child(release, hotfix, ways, keys, checkpoints=""):
     """Tensors by (target, way, name) and errors by (target, way)."""
-    told = {"TARGETS": " ".join(keys), "WAYS": ways, "CHECKPOINTS": checkpoints}
-    result = run(CASES, transformers=release, hotfix=hotfix, env=told).require()
+    environment = {"TARGETS": " ".join(keys), "WAYS": ways, "CHECKPOINTS": checkpoints}
+    result = run(CASES, transformers=release, hotfix=hotfix, env=environment).require()
     raised = json.loads(result.stdout.splitlines()[-1])
     tensors = {tuple(name.split(" ", 2)): value for name, value in result.tensors.items()}
     return tensors, {tuple(name.split(" ")): error for name, error in raised.items()}, result
@@ -86,7 +86,7 @@ def patched(release):
 
 
 def of(tensors, key, way):
-    return {name: value for (one, how, name), value in tensors.items() if (one, how) == (key, way)}
+    return {name: value for (owner, how, name), value in tensors.items() if (owner, how) == (key, way)}
 
 
 def relative(got, expected):
@@ -97,7 +97,7 @@ def relative(got, expected):
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_is_what_was_counted():
+def test_the_table_matches_the_counts():
     assert len(TABLE) == len(FIX.targets) == 27
     inline = [target for target in FIX.targets if target.qualname.endswith(".forward")]
     counts = [sum(len(broken_releases(target)) for target in targets) for targets in (FIX.targets, inline)]
@@ -153,11 +153,11 @@ def test_a_right_padded_forward_raises_before(release):
 
 @pytest.mark.testbed
 @pytest.mark.parametrize("release", RELEASES)
-def test_after_it_is_what_the_release_gives_without_a_cache_bit_by_bit(release):
+def test_after_it_is_bitwise_the_result_without_a_cache(release):
     after, raised, result = patched(release)
     stock, _, _ = child(release, False, "flash without_cache", tuple(ENDS[release]))
     assert not raised
-    applied = {one["target"] for one in result.report["outcomes"] if one["state"] == "applied"}
+    applied = {outcome["target"] for outcome in result.report["outcomes"] if outcome["state"] == "applied"}
     assert applied >= set(ENDS[release])
     for key in ENDS[release]:
         expected, got = of(stock, key, "without_cache"), of(after, key, "flash")
@@ -188,19 +188,19 @@ def test_padding_on_the_left_and_on_both_sides_is_exact_too(release):
 
 
 @pytest.mark.testbed
-@pytest.mark.parametrize("release", some([one for one in FIXED if one != CONVERTED], "4.53.0"))
+@pytest.mark.parametrize("release", some([version for version in FIXED if version != CONVERTED], "4.53.0"))
 def test_after_it_equals_the_first_fixed_release_bit_by_bit(release):
     """But for the gradients of grouped keys and values where 4.53.0 leaves the adding up to the kernel."""
     fixed, raised, _ = child(release, False, "flash", tuple(FIXED[release]))
     assert not raised
     for key in FIXED[release]:
-        (target,) = (one for one in FIX.targets if one.key == key)
+        (target,) = (candidate for candidate in FIX.targets if candidate.key == key)
         after, _, _ = patched(str(broken_releases(target)[-1]))
         expected, got = of(fixed, key, "flash"), of(after, key, "flash")
         assert len(got) >= 6
         assert set(got) == set(expected)
         different = {name for name in got if not torch.equal(got[name], expected[name])}
-        if any(one in key for one in REGROUPED):
+        if any(part in key for part in REGROUPED):
             assert not different & {"outputs", "loss"}
             assert all(relative(got[name], expected[name]) < 2**-6 for name in different)
         else:

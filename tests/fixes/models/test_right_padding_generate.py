@@ -24,22 +24,26 @@ TABLES = {
     "4.52.4": "transformers.models.qwen2.modeling_qwen2:Qwen2Model._update_causal_mask",
     "4.57.6": "transformers.models.qwen2_moe.modeling_qwen2_moe:Qwen2MoeModel._update_causal_mask",
 }
-RELEASES = [pytest.param(one, marks=pytest.mark.slow if one in ("4.48.3", "4.52.4") else ()) for one in TABLES]
-# What the release lets through, although what it generates from is padding all the same, and another attention.
+RELEASES = [
+    pytest.param(release, marks=pytest.mark.slow if release in ("4.48.3", "4.52.4") else ()) for release in TABLES
+]
+# The release accepts these, although it generates from padding as well; and another attention.
 LET_THROUGH = {"right, without cache", "right, eager"}
 
 
 @cache
 def table(release, hotfix):
-    told = {"TARGETS": TABLES[release]}
-    result = run("tests.fixes.models.padding.generation:truth_table", transformers=release, hotfix=hotfix, env=told)
+    environment = {"TARGETS": TABLES[release]}
+    result = run(
+        "tests.fixes.models.padding.generation:truth_table", transformers=release, hotfix=hotfix, env=environment
+    )
     return json.loads(result.require().stdout.splitlines()[-1]), result
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_generate_with_right_padding_still_raises_and_says_what_to_do(release):
-    told, _ = table(release, True)
-    refused = {way: error for way, error in told.items() if way.startswith("right") and way not in LET_THROUGH}
+def test_generate_with_right_padding_still_raises_and_names_the_remedy(release):
+    errors, _ = table(release, True)
+    refused = {way: error for way, error in errors.items() if way.startswith("right") and way not in LET_THROUGH}
     assert len(refused) == 7
     for way, error in refused.items():
         assert error is not None, way
@@ -50,9 +54,9 @@ def test_generate_with_right_padding_still_raises_and_says_what_to_do(release):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_generate_passes_what_is_not_padded_on_the_right_or_runs_another_attention(release):
-    told, _ = table(release, True)
-    passed = {way: error for way, error in told.items() if not way.startswith("right") or way in LET_THROUGH}
+def test_generate_accepts_left_padding_and_other_attentions(release):
+    errors, _ = table(release, True)
+    passed = {way: error for way, error in errors.items() if not way.startswith("right") or way in LET_THROUGH}
     assert len(passed) == 12
     assert {way: error for way, error in passed.items() if error} == {}
 
@@ -67,9 +71,9 @@ def test_generate_with_left_padding_equals_one_by_one_decoding(release):
 
 
 @pytest.mark.parametrize(
-    "release", [one if one == "4.49.0" else pytest.param(one, marks=pytest.mark.slow) for one in TABLES]
+    "release", [version if version == "4.49.0" else pytest.param(version, marks=pytest.mark.slow) for version in TABLES]
 )
-def test_generate_refuses_exactly_what_the_release_refused(release):
+def test_generate_refuses_the_same_batches_as_the_release(release):
     stock, hotfix = (
         {way for way, error in table(release, armed)[0].items() if error is not None} for armed in (False, True)
     )
@@ -79,16 +83,16 @@ def test_generate_refuses_exactly_what_the_release_refused(release):
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_decoding_by_hand_from_a_right_padded_prefill_is_exact(release):
-    told, result = table(release, True)
-    assert told["by hand"] is None
+    errors, result = table(release, True)
+    assert errors["by hand"] is None
     alone = torch.cat([result.tensors[f"alone {row}"] for row in range(len(LENGTHS))])
     assert torch.equal(result.tensors["by hand"], alone)
     assert len(set(alone.flatten().tolist())) > 4
 
 
-def test_one_warning_instead_of_the_error_if_asked_for():
-    told = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "warn"}
-    result = run("tests.fixes.models.padding.generation:twice", env=told).require()
+def test_one_warning_instead_of_the_error_on_request():
+    environment = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "warn"}
+    result = run("tests.fixes.models.padding.generation:twice", env=environment).require()
     assert set(result.tensors) == {"first", "second"}
     said = [line for line in result.stderr.splitlines() if "padding_side='right'" in line]
     assert len(said) == 1
@@ -96,8 +100,8 @@ def test_one_warning_instead_of_the_error_if_asked_for():
 
 
 def test_a_switch_that_cannot_be_read_changes_nothing():
-    told = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "maybe"}
-    result = run("tests.fixes.models.padding.generation:twice", env=told)
+    environment = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "maybe"}
+    result = run("tests.fixes.models.padding.generation:twice", env=environment)
     assert "HOTFIX_PADDING=maybe" in result.stderr
     assert result.error is not None
     assert "unexpected behaviour for Flash Attention version of Qwen2" in result.error[1]  # the release's own

@@ -21,7 +21,7 @@ SOME = [METHODS[0], METHODS[1], pytest.param(*METHODS[2], marks=pytest.mark.slow
 
 
 @cache
-def told(case, release, *keys, hotfix=True):
+def shown_by(case, release, *keys, hotfix=True):
     environment = {"TARGETS": " ".join(keys)}
     result = run(
         f"tests.fixes.models.padding.methods:{case}", transformers=release, hotfix=hotfix, env=environment
@@ -31,7 +31,7 @@ def told(case, release, *keys, hotfix=True):
 
 def looks(what, release, key):
     """The same look at a method without hotfix, and with it."""
-    return [told("looks", release, key, hotfix=hotfix)[0][what] for hotfix in (False, True)]
+    return [shown_by("looks", release, key, hotfix=hotfix)[0][what] for hotfix in (False, True)]
 
 
 @pytest.mark.parametrize(("release", "key"), SOME)
@@ -52,7 +52,7 @@ def test_signature_names_closure_decorators_and_source_stay(release, key):
 
 @pytest.mark.parametrize(("release", "key"), METHODS[:2])  # JetMoe cannot checkpoint
 def test_gradient_checkpointing_gives_the_same_gradients(release, key):
-    _, tensors = told("looks", release, key)
+    _, tensors = shown_by("looks", release, key)
     plain = {name.split(" ", 2)[2]: value for name, value in tensors.items() if " plain " in name}
     assert len(plain) >= 6
     for name, value in plain.items():
@@ -66,12 +66,12 @@ def test_a_forward_waits_for_the_device_no_more_often(release, key):
 
 
 def test_compiled_equals_eager_mode():
-    _, tensors = told("compiled", "4.52.4", QWEN2)
+    _, tensors = shown_by("compiled", "4.52.4", QWEN2)
     assert torch.equal(tensors[f"{QWEN2} compiled"], tensors[f"{QWEN2} eager mode"])
 
 
 def test_an_override_in_a_subclass_is_respected():
-    shown, _ = told("subclasses", "4.49.0")
+    shown, _ = shown_by("subclasses", "4.49.0")
     ran, forward, generating = shown["Own"]
     assert (ran, forward, generating) == (["own"], None, None)
     ran, forward, generating = shown["Calling"]
@@ -83,7 +83,7 @@ def test_an_override_in_a_subclass_is_respected():
 
 
 def test_revert_in_the_middle_of_a_program_brings_the_check_back():
-    shown, _ = told("reverted", "4.49.0", QWEN2)
+    shown, _ = shown_by("reverted", "4.49.0", QWEN2)
     forward, generating, is_stock = shown["after"]
     for error in forward, generating, shown["held"]:
         assert "unexpected behaviour for Flash Attention version of Qwen2" in error
@@ -96,12 +96,14 @@ def test_revert_in_the_middle_of_a_program_brings_the_check_back():
 
 
 @pytest.mark.parametrize(
-    "release", ["4.44.2", *(pytest.param(one, marks=pytest.mark.slow) for one in ("4.53.3", "5.23.0"))]
+    "release", ["4.44.2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("4.53.3", "5.23.0"))]
 )
-def test_what_never_had_the_check_is_untouched_by_identity(release):
+def test_functions_that_never_had_the_check_are_untouched_by_identity(release):
     """Qwen2 from 4.42.0 to 4.48.3, and both here from 4.53.0 on; Mistral in 4.44.2 is broken, and alone changed."""
     mistral = "transformers.models.mistral.modeling_mistral:MistralModel._update_causal_mask"
-    shown, _ = told("untouched", release, QWEN2, QWEN2.replace("_update_causal_mask", "forward"), mistral, hotfix=False)
+    shown, _ = shown_by(
+        "untouched", release, QWEN2, QWEN2.replace("_update_causal_mask", "forward"), mistral, hotfix=False
+    )
     broken = {mistral} if release == "4.44.2" else set()
     assert set(shown["changed"]) == broken
     assert set(shown["applied"]) == broken

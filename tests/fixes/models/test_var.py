@@ -25,6 +25,7 @@ from hotfix.models.var_attention_dtype import FIX  # noqa: E402
 from hotfix.proofs.models.var_attention_dtype import block_causal_bias  # noqa: E402
 from hotfix.proofs.testbed import Testbed  # noqa: E402
 from hotfix.versions import verdict  # noqa: E402
+from tests.facts import lacking  # noqa: E402
 from tools.studies.parity import var_module  # noqa: E402
 from tools.testbed import cpu, kernel, overlay, xformers_cpu  # noqa: E402
 from tools.testbed.run import ROOT, run  # noqa: E402
@@ -69,14 +70,14 @@ def xformers():
 
 @torch.autocast("cpu", enabled=False)
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False):
-    """A stand-in for flash-attn's function: the refusals of the real kernel, and what its documentation promises."""
+    """A replacement of flash-attn's function: the refusals of the real kernel, and its documented results."""
     cpu._check(q, k, v, dropout_p)
     return kernel.forward(q, k, v, kernel.Rule(softmax_scale, causal))[0].contiguous()
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder on `sys.path`; what was imported from it, and what hotfix did, is undone in the end."""
+    """A folder on `sys.path`; its imports, and the changes of hotfix, are undone in the end."""
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in [name for name in os.environ if name.startswith("HOTFIX")]:
         monkeypatch.delenv(name)
@@ -109,7 +110,7 @@ def train(attention, dtype, bias=None):
     with autocast(dtype):
         output = attention(x, block_causal_bias(LEVELS) if bias is None else bias)
     (output.float() * torch.linspace(-1, 1, 32)).sum().backward()
-    return [output.detach(), x.grad, *(one.grad for one in attention.parameters())]
+    return [output.detach(), x.grad, *(parameter.grad for parameter in attention.parameters())]
 
 
 @torch.no_grad()
@@ -129,21 +130,21 @@ def go(module, mode, dtype, fused=True):
 
 def same(these, those):
     return len(these) == len(those) and all(
-        one.dtype == other.dtype and torch.equal(one, other) for one, other in zip(these, those)
+        tensor.dtype == other.dtype and torch.equal(tensor, other) for tensor, other in zip(these, those)
     )
 
 
 def distance(these, those):
     """Distance of two lists of tensors, each taken as one vector, relative to the norm of the second."""
-    this, that = (torch.cat([one.float().flatten() for one in many]) for many in (these, those))
+    this, that = (torch.cat([tensor.float().flatten() for tensor in many]) for many in (these, those))
     return float((this - that).norm() / that.norm())
 
 
 def outcomes(module=""):
     return {
-        one.target: (one.verdict.value, one.state.value)
-        for one in hotfix.report()
-        if one.fix == ID and one.target.startswith(module)
+        outcome.target: (outcome.verdict.value, outcome.state.value)
+        for outcome in hotfix.report()
+        if outcome.fix == ID and outcome.target.startswith(module)
     }
 
 
@@ -285,8 +286,8 @@ def test_a_name_that_the_module_could_not_import_is_unaffected(folder, xformers,
     module = var_module.load(folder, "models", var_module.text("nothing cast"))
     assert outcomes() == {at_xformers: unaffected, at_flash: unaffected}
     assert (vars(module)[XFORMERS], vars(module)[FLASH]) == (None, None)
-    reasons = [one.reason for one in hotfix.report() if one.fix == ID]
-    assert reasons[0] == "models.basic_var could not import memory_efficient_attention and does without it."
+    reasons = [outcome.reason for outcome in hotfix.report() if outcome.fix == ID]
+    assert lacking(reasons[0], "models.basic_var", "memory_efficient_attention") == []
 
     stub = ModuleType("flash_attn")
     vars(stub)[FLASH] = flash_attn_func
@@ -397,7 +398,7 @@ def test_the_wrapper_is_a_plain_function_with_the_signature_of_the_original(fold
         assert (wrapper.__name__, wrapper.__module__) == (original.__name__, original.__module__)
 
 
-def test_the_wrapper_hands_on_what_it_need_not_cast(folder, both, monkeypatch):
+def test_the_wrapper_passes_on_arguments_that_need_no_cast(folder, both, monkeypatch):
     seen = []
 
     def original(query, key, value, attn_bias=None, p=0.0, scale=None, *, op=None):
@@ -422,7 +423,7 @@ def test_the_wrapper_hands_on_what_it_need_not_cast(folder, both, monkeypatch):
             (single, integers, integers, None, 0.0, None, None),
         ],
     ):
-        assert all(one is other for one, other in zip(got, given))
+        assert all(passed is other for passed, other in zip(got, given))
 
 
 def test_an_expanded_bias_is_cast_without_memory_for_every_head(folder, both, monkeypatch):
@@ -467,7 +468,7 @@ def test_two_forks_are_repaired_and_reverted_and_xformers_itself_is_never_touche
     assert sys.modules["flash_attn"].flash_attn_func is flash_attn_func
     assert same(go(late, "training", torch.bfloat16), go(early, "training", torch.bfloat16))
     assert vars(late)[XFORMERS] is not vars(early)[XFORMERS]
-    lateness = {one.target.partition(":")[0]: one.late for one in hotfix.report() if one.fix == ID}
+    lateness = {outcome.target.partition(":")[0]: outcome.late for outcome in hotfix.report() if outcome.fix == ID}
     assert lateness == {"fork_a.models.basic_var": True, "fork_b.basic_var": False}
     handle.revert()
     for module in (late, early):
@@ -501,13 +502,13 @@ def test_a_module_that_is_reloaded_is_repaired_again(folder, both):
 
 def test_the_report_reads_well_before_and_after_the_import(folder, both):
     hotfix.apply(only=[ID])
-    before = [one for one in hotfix.report() if one.fix == ID]
-    assert [one.target for one in before] == list(names("*.basic_var"))
-    assert {one.reason for one in before} == {"Judged when a module called *.basic_var is imported."}
+    before = [outcome for outcome in hotfix.report() if outcome.fix == ID]
+    assert [outcome.target for outcome in before] == list(names("*.basic_var"))
+    assert [lacking(reason, "module", "*.basic_var") for reason in {outcome.reason for outcome in before}] == [[]]
     var_module.load(folder, "models", var_module.text("flash cast"))
-    after = [one for one in hotfix.report() if one.fix == ID]
-    assert [one.target for one in after] == list(names("models.basic_var"))
-    assert {(one.verdict.value, one.state.value, one.reason) for one in after} == {
+    after = [outcome for outcome in hotfix.report() if outcome.fix == ID]
+    assert [outcome.target for outcome in after] == list(names("models.basic_var"))
+    assert {(outcome.verdict.value, outcome.state.value, outcome.reason) for outcome in after} == {
         ("broken", "applied", "It was wrapped.")
     }
 
@@ -534,10 +535,10 @@ def test_the_shipped_case_fails_before_and_runs_after_on_real_flash_attn_and_xfo
     assert failure[1] in before.error[1]
     after = run("tests.fixes.models.test_var:shipped_case", hotfix=True, **packages).require()
     assert after.report is not None
-    applied = [one for one in after.report["outcomes"] if one["state"] == "applied"]
-    assert [one["target"] for one in applied] == list(names("hotfix.proofs.models._cases.basic_var"))
+    applied = [outcome for outcome in after.report["outcomes"] if outcome["state"] == "applied"]
+    assert [outcome["target"] for outcome in applied] == list(names("hotfix.proofs.models._cases.basic_var"))
     assert after.tensors["output"].dtype is torch.bfloat16
-    assert all(one.isfinite().all() and one.any() for one in after.tensors.values())
+    assert all(tensor.isfinite().all() and tensor.any() for tensor in after.tensors.values())
     assert after.stdout == ""
 
 
@@ -608,7 +609,7 @@ def test_the_verdict_on_the_real_revisions_is_right_for_each_name(folder, both, 
     expected = [("broken", "applied") if failures[mode] else ("fixed", "skipped") for mode in ("training", "flash")]
     assert list(outcomes("models.").values()) == expected
     reasons = [verdict.judge(FIX, target.in_module("models.basic_var"), _read).reason for target in FIX.targets]
-    assert all("is known to be" in reason for reason in reasons)
+    assert all("known to be" in reason for reason in reasons)
 
 
 def _read(name):

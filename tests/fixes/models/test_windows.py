@@ -16,6 +16,7 @@ from hotfix.models import fa2_sliding_window_mask_slicing as mask_cut
 from hotfix.models import fa_sliding_window_off_by_one as off_by_one
 from hotfix.models import gemma2_fa2_no_window as gemma2_window
 from hotfix.proofs.zoo import WINDOW
+from tests.facts import lacking
 from tools.testbed.run import run
 
 torch = pytest.importorskip("torch")
@@ -27,7 +28,7 @@ UNPADDED, PADDING_CHECK = "fa2-posids-varlen-unpadded-batch", "fa2-right-padding
 
 @cache
 def tensors(case, release, *fixes):
-    """What a case gives with these fixes alone, or without hotfix."""
+    """The results of a case with these fixes alone, or without hotfix."""
     armed = {"HOTFIX_ONLY": ",".join(fixes)} if fixes else {}
     return run(case, transformers=release, hotfix=bool(fixes), env=armed).require().tensors
 
@@ -49,7 +50,7 @@ WINDOW_OFF = off_by_one.FIX.id
 
 def test_a_query_sees_exactly_the_window_after_and_one_key_more_before():
     case = "hotfix.proofs.models.fa_sliding_window_off_by_one:case"
-    target = next(one for one in off_by_one.FIX.targets if ".qwen2." in one.module)
+    target = next(candidate for candidate in off_by_one.FIX.targets if ".qwen2." in candidate.module)
     before = run(case, transformers="4.42.4", target=target, hotfix=False).require().tensors
     after = run(case, transformers="4.42.4", target=target, env={"HOTFIX_ONLY": WINDOW_OFF}).require().tensors
     assert before["keys seen"].equal(seen(WINDOW + 1))
@@ -67,19 +68,19 @@ def test_the_common_function_is_attention_in_float32_over_the_window():
 
 
 def test_with_the_fix_of_unpadded_batches_both_hold_and_each_is_taken_out_alone():
-    told = tensors(f"{CASES}:together", "4.54.0", WINDOW_OFF, UNPADDED)
-    assert told["both"].equal(tensors(f"{CASES}:plain", "4.56.0")["logits"])
-    assert told["batch"].equal(tensors(f"{CASES}:plain", "4.54.0", UNPADDED)["logits"])
-    assert told["neither"].equal(told["reverted"])
-    assert told["as it was"].item()
+    logits = tensors(f"{CASES}:together", "4.54.0", WINDOW_OFF, UNPADDED)
+    assert logits["both"].equal(tensors(f"{CASES}:plain", "4.56.0")["logits"])
+    assert logits["batch"].equal(tensors(f"{CASES}:plain", "4.54.0", UNPADDED)["logits"])
+    assert logits["neither"].equal(logits["reverted"])
+    assert logits["as it was"].item()
     names = ("neither", "window", "batch", "both")
-    assert not any(told[one].equal(told[other]) for one in names for other in names if one != other)
+    assert not any(logits[name].equal(logits[other]) for name in names for other in names if name != other)
 
 
 def test_right_padded_batches_with_a_cache_have_the_window_too():
-    told = tensors(f"{CASES}:right_padded", "4.42.4", WINDOW_OFF, PADDING_CHECK)
-    assert told["with a cache"].equal(told["without"])
-    assert told["without"].equal(tensors(f"{CASES}:right_padded", "4.56.0")["without"])
+    logits = tensors(f"{CASES}:right_padded", "4.42.4", WINDOW_OFF, PADDING_CHECK)
+    assert logits["with a cache"].equal(logits["without"])
+    assert logits["without"].equal(tensors(f"{CASES}:right_padded", "4.56.0")["without"])
 
 
 # -- fa2-sliding-window-mask-slicing -----------------------------------------------------------------------------------
@@ -88,14 +89,14 @@ MASK_CUT = mask_cut.FIX.id
 
 
 @pytest.mark.parametrize(("release", "error"), [("4.36.0", "KeyError"), ("4.41.2", "ValueError")])
-def test_continued_tokens_are_bitwise_what_a_forward_without_a_cache_gives(release, error):
+def test_continued_tokens_are_bitwise_those_of_a_forward_without_a_cache(release, error):
     case = f"{CASES}:continued"
     before = run(case, transformers=release, hotfix=False)
     assert before.error is not None
     assert before.error[0] == error
-    told = tensors(case, release, MASK_CUT, WINDOW_OFF, PADDING_CHECK)
+    logits = tensors(case, release, MASK_CUT, WINDOW_OFF, PADDING_CHECK)
     for name in "by one", "by several":
-        assert told[name].equal(told[f"{name} whole"]), name
+        assert logits[name].equal(logits[f"{name} whole"]), name
 
 
 # -- gemma2-fa2-no-window ----------------------------------------------------------------------------------------------
@@ -108,8 +109,8 @@ def test_padded_batches_of_gemma2_past_the_window_are_eager_attention_in_float32
     case = f"{CASES}:gemma2"
     before = run(case, transformers=release, hotfix=False)
     assert before.error is not None
-    assert before.error[:2] == ("ValueError", "too many values to unpack (expected 4)")
-    told = tensors(case, release, NO_WINDOW, WINDOW_OFF)
-    assert max(off(told[name], told["eager"]) for name in ("padded", "with a cache")) < 2.5e-2
+    assert (before.error[0], lacking(before.error[1], "too many values")) == ("ValueError", [])
+    logits = tensors(case, release, NO_WINDOW, WINDOW_OFF)
+    assert max(off(logits[name], logits["eager"]) for name in ("padded", "with a cache")) < 2.5e-2
     alone = tensors(case, release, NO_WINDOW)
     assert min(off(alone[name], alone["eager"]) for name in ("padded", "with a cache")) > 0.1

@@ -12,14 +12,14 @@ SIDES = (26, 32)
 
 
 def before_and_after(testbed, target):
-    """For each class and dtype, how many patches have a wrong position, stock and repaired; and what was repaired.
+    """For each class and dtype, how many patches have a wrong position, stock and repaired; and the repaired models.
 
     The images have 1 to `side` rows and, all other way round, `side` to 1 columns, the rest being padding; the last one
     is square and has none.
     """
     import torch
 
-    told = {}
+    results = {}
     for model, name, _ in fix.TABLE:
         module = import_module(f"transformers.models.{model}.modeling_{model}")
         forward = getattr(module, f"{name}Embeddings").forward
@@ -32,11 +32,11 @@ def before_and_after(testbed, target):
         before = {key: _wrong(embeddings, *key) for key, embeddings in towers.items()}
         with hotfix.apply(only=[fix.FIX.id]):
             after = {key: _wrong(embeddings, *key) for key, embeddings in towers.items()}
-            told[f"touched: {model}"] = torch.tensor(forward.__code__ is not stock)
+            results[f"touched: {model}"] = torch.tensor(forward.__code__ is not stock)
         for when, counts in (("before", before), ("after", after)):
             for side, dtype in counts:
-                told[f"{when}: {model} {side} {str(dtype).removeprefix('torch.')}"] = counts[side, dtype]
-    return told
+                results[f"{when}: {model} {side} {str(dtype).removeprefix('torch.')}"] = counts[side, dtype]
+    return results
 
 
 def _wrong(embeddings, side, dtype):

@@ -11,7 +11,7 @@ ID = "vision-hidden-states-post-ln"
 
 
 def features(testbed, target):
-    """What the projector of LLaVA-OneVision, with the feature layer of its own configuration, makes of two images."""
+    """The output of LLaVA-OneVision's projector for two images, with the feature layer of its own configuration."""
     import torch
     from transformers import LlavaOnevisionConfig, LlavaOnevisionModel
 
@@ -43,13 +43,13 @@ def late_and_back(testbed, target):
         last, _, states = output if kwargs else (output.last_hidden_state, None, output.hidden_states)
         return len(states) == 3 and bool(states[-1].equal(last))
 
-    told = {"tied before": tied(), "tied before, as a tuple": tied(return_dict=False)}
+    facts = {"tied before": tied(), "tied before, as a tuple": tied(return_dict=False)}
     with hotfix.apply(only=[ID]):
-        told["told to be late"] = any(one.late for one in hotfix.report() if "SiglipVision" in one.target)
-        told["free"] = not tied() and not tied(return_dict=False)
-        told["the same function"] = modeling_siglip.SiglipVisionModel.forward is wrapper
-    told["tied after"] = tied() and wrapper.__code__ is code
-    return {name: torch.tensor(value) for name, value in told.items()}
+        facts["told to be late"] = any(outcome.late for outcome in hotfix.report() if "SiglipVision" in outcome.target)
+        facts["free"] = not tied() and not tied(return_dict=False)
+        facts["the same function"] = modeling_siglip.SiglipVisionModel.forward is wrapper
+    facts["tied after"] = tied() and wrapper.__code__ is code
+    return {name: torch.tensor(value) for name, value in facts.items()}
 
 
 def others(testbed, target):
@@ -59,13 +59,13 @@ def others(testbed, target):
     from transformers.models.siglip import modeling_siglip
     from transformers.utils import generic
 
-    stock = [one for one in generic.check_model_inputs.__code__.co_consts if isinstance(one, CodeType)]
+    stock = [code for code in generic.check_model_inputs.__code__.co_consts if isinstance(code, CodeType)]
     model = testbed.model(Qwen2Model, Qwen2Config(**zoo.TOWER_TEXT, num_key_value_heads=2), "eager", torch.float32)
     output = model(testbed.randint(3, 64, 2, 6), output_hidden_states=True)
-    told = {
+    facts = {
         "language models are tied": output.hidden_states[-1].equal(output.last_hidden_state),
         "and have the stock code": Qwen2Model.forward.__code__ in stock,
         "SigLIP's heads too": modeling_siglip.SiglipForImageClassification.forward.__code__ in stock,
         "SigLIP's towers have not": modeling_siglip.SiglipVisionModel.forward.__code__ not in stock,
     }
-    return {name: torch.tensor(value) for name, value in told.items()}
+    return {name: torch.tensor(value) for name, value in facts.items()}

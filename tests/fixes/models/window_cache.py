@@ -1,4 +1,4 @@
-"""What `test_window_cache.py` runs on the testbed: models with a window, decoded step by step and read at once."""
+"""Cases of `test_window_cache.py` on the testbed: models with a window, decoded step by step and read at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def decoded(testbed: Any, target: Any) -> dict[str, Any]:
 
     sizes = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "head_dim": 8}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": WINDOW}
-    told = {}
+    results = {}
     for name in ("Gemma2", "Gemma3"):
         cls = getattr(transformers, f"{name}ForCausalLM", None)
         if cls is None:  # Gemma 3 came with 4.50.0
@@ -30,5 +30,5 @@ def decoded(testbed: Any, target: Any) -> dict[str, Any]:
             made = model.generate(ids, attention_mask=torch.ones_like(ids), **more)
             whole = model(made.sequences, use_cache=False).logits[:, prompt - 1 : -1]
             steps = torch.stack(made.logits, dim=1)
-            told[f"{name}, {prompt}"] = (steps - whole).abs().amax(dim=(0, 2)) / whole.abs().max()
-    return told
+            results[f"{name}, {prompt}"] = (steps - whole).abs().amax(dim=(0, 2)) / whole.abs().max()
+    return results

@@ -17,16 +17,16 @@ def masks(testbed, target):
     rest = {"config": config, "attention_mask": torch.tensor([[0, 1, 1]]), "past_key_values": None}
     embeds = torch.zeros(1, 3, 16)
     right = create_causal_mask(inputs_embeds=embeds, **rest)
-    told = {
+    facts = {
         "mask": right,
         "signature": torch.tensor("input_embeds" not in inspect.signature(create_causal_mask).parameters),
     }
     try:
         create_causal_mask(input_embeds=embeds, **rest)
-        told["handled"] = torch.tensor(False)
+        facts["handled"] = torch.tensor(False)
     except TypeError:
-        told["handled"] = torch.tensor(True)
-    return told
+        facts["handled"] = torch.tensor(True)
+    return facts
 
 
 def both_names(testbed, target):

@@ -1,4 +1,4 @@
-"""What a child of `test_remote_code` does: five files of remote code, loaded and run as their users do.
+"""The child of `test_remote_code`: five files of remote code, loaded and run as their users do.
 
     python remote_run.py FOLDER RESULTS
 
@@ -67,7 +67,7 @@ def models(folder: Path) -> dict[str, Any]:
             config, attn_implementation="sdpa"
         )
 
-    return {one.__name__: one for one in (caches, generation, rope, scaled, attention)}
+    return {module.__name__: module for module in (caches, generation, rope, scaled, attention)}
 
 
 def padded(folder: Path) -> dict[str, torch.Tensor]:
@@ -82,7 +82,7 @@ def padded(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def main(folder: Path, results: Path) -> None:
-    """Everything, by name; what raises is noted as its error."""
+    """Every result, by name; an error in place of a result that raises."""
     outcomes: dict[str, Any] = {}
     for name, make in models(folder).items():
         try:

@@ -16,7 +16,7 @@ PROGRAMS = "tests.fixes.names.programs_arguments"
     ("program", "release", "fix"),
     [("masks", "5.23.0", "arguments-renamed"), ("parts_of_ones_own", "5.5.4", "vision-parts-moved")],
 )
-def test_who_is_prepared_or_has_its_own_gets_what_the_release_gives(program, release, fix):
+def test_code_with_a_fallback_or_its_own_name_gets_the_releases_answer(program, release, fix):
     stock = run(f"{PROGRAMS}:{program}", transformers=release, hotfix=False).require().tensors
     armed = run(f"{PROGRAMS}:{program}", transformers=release, env={"HOTFIX_ONLY": fix}).require()
     assert armed.report is not None

@@ -1,5 +1,5 @@
-"""Configurations, models and tables of others on a release that has lost what they ask for: what is there, who sees it,
-and that all of it goes. That it is what it was is what the cases prove.
+"""Configurations, models and tables of others on a release that lost the names they use: the restored names, who sees
+them, and a clean revert. The cases prove that the names work as before.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ except AttributeError:
 
 
 @pytest.mark.testbed
-def test_what_remote_code_asks_for_is_there_for_it_alone_and_goes() -> None:
+def test_names_of_remote_code_are_restored_for_it_alone_and_reverted() -> None:
     everything = {"HOTFIX_OPTIN": "removed-names"}
     result = run_script("-c", [THERE + GONE], transformers="5.3.0", flash_attn=None, env=everything)
     assert result.require().stdout == "gone\n"

@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from tests.facts import lacking
 from tools.testbed.run import run_script
 
 pytest.importorskip("torch")
@@ -188,26 +189,28 @@ def test_they_are_found_and_go_away() -> None:
 
 
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
-def test_whoever_says_how_long_a_summary_may_be_is_obeyed(release: str) -> None:
+def test_the_callers_length_limit_of_a_summary_holds(release: str) -> None:
     optin = {"HOTFIX_OPTIN": "pipelines-removed"}
     result = run_script("-c", [SUMMARIES], transformers=release, flash_attn=None, env=optin)
     assert result.require().stdout == "gone\n"
 
 
-def test_what_is_no_question_is_said_in_one_line() -> None:
+def test_invalid_questions_give_a_one_line_error() -> None:
     result = run_script(
         "-c", [QUESTIONS], transformers="5.23.0", flash_attn=None, env={"HOTFIX_OPTIN": "pipelines-removed"}
     )
-    assert result.require().stdout.splitlines() == [
-        "`question` is empty",
-        "`context` is missing",
-        "there are 2 questions and 1 contexts",
-        "top_k is 0; it must be at least 1",
-        "`doc_stride` (40) is larger than `max_seq_len` (30)",
-        "a sample is a dictionary with the keys question and context",
-        "Slow does not tell where its tokens stand in a text, which question answering needs: take the fast tokenizer "
-        "of the model, or transformers before 5.3.0",
-    ]
+    facts = (
+        ("`question`",),
+        ("`context`",),
+        ("2 questions", "1 contexts"),
+        ("top_k", "at least 1"),
+        ("`doc_stride` (40)", "`max_seq_len` (30)"),
+        ("dictionary", "question", "context"),
+        ("Slow", "fast tokenizer", "before 5.3.0"),
+    )
+    lines = result.require().stdout.splitlines()
+    assert len(lines) == len(facts)
+    assert [lacking(line, *named) for line, named in zip(lines, facts)] == [[]] * len(facts)
 
 
 def test_newer_peft_finds_the_caches_that_it_asks_for() -> None:

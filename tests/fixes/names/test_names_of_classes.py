@@ -91,7 +91,7 @@ print(json.dumps(sorted({one.fix for one in hotfix.report().outcomes if one.stat
 """
 
 
-def test_they_are_found_refuse_what_cannot_be_given_and_go_away() -> None:
+def test_they_are_found_refuse_impossible_requests_and_are_reverted() -> None:
     everything = {"HOTFIX_OPTIN": "removed-names"}
     result = run_script("-c", [FOUND + REFUSED + GONE], transformers="5.23.0", flash_attn=None, env=everything)
     assert result.require().stdout == "gone\n"
@@ -186,7 +186,7 @@ except AttributeError:
 
 
 @pytest.mark.parametrize("release", ["5.6.0", "5.23.0"])
-def test_a_tower_is_read_as_its_own_inside_and_nobody_who_asks_is_led_astray(release: str) -> None:
+def test_a_tower_reads_as_its_inner_model_and_misleads_no_lookup(release: str) -> None:
     only = {"HOTFIX_OPTIN": "clip-tower-attributes-removed", "HOTFIX_ONLY": "clip-tower-attributes-removed"}
     result = run_script("-c", [TOWERS], transformers=release, flash_attn=None, env=only)
     assert result.require().stdout == "gone\n"

@@ -1,4 +1,4 @@
-"""What an error says of a name that an opt-in fix would give back, in a real release."""
+"""The note on an error about a name that an opt-in fix would restore, in a real release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches, classes and Trainers of older code: what is refused, what stays as it is, and that all of it goes.
+"""Caches, classes and Trainers of older code: refusals, unchanged results, and a clean revert.
 
 That they give what they gave is what the cases prove.
 """
@@ -105,7 +105,7 @@ print("gone")
 
 
 @pytest.mark.testbed
-def test_what_old_code_asks_for_is_there_refused_where_it_would_mislead_and_goes() -> None:
+def test_names_of_old_code_are_restored_refused_if_misleading_and_reverted() -> None:
     everything = {"HOTFIX_OPTIN": "removed-names", "PYTHONWARNINGS": "ignore::FutureWarning"}
     extras = ("accelerate==1.15.0",)
     text = CACHES + CLASSES + TRAINERS + GONE
@@ -158,7 +158,7 @@ def test_an_override_is_called_as_it_wants_to_be() -> None:
     assert not calls.is_old_loss(asks)
 
 
-def test_what_fetches_batches_is_told_from_what_generates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetching_batches_is_distinguished_from_generating(monkeypatch: pytest.MonkeyPatch) -> None:
     def batches(self: Any, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
         return self, epoch_iterator
 

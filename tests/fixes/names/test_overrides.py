@@ -32,7 +32,7 @@ class Heir(Base):
 
 @pytest.mark.parametrize("order", list(itertools.permutations(("a", "b"))))
 @pytest.mark.parametrize("cls", [Base, Heir])
-def test_what_acts_around_a_class_goes_in_any_order(cls: type[Base], order: tuple[str, ...]) -> None:
+def test_repairs_around_a_class_are_reverted_in_any_order(cls: type[Base], order: tuple[str, ...]) -> None:
     own = dict(vars(cls))
     for name in ("a", "b", "a"):
         overrides.around(cls, name, says(name))
@@ -47,7 +47,7 @@ def test_what_acts_around_a_class_goes_in_any_order(cls: type[Base], order: tupl
     assert dict(vars(cls)) == own
 
 
-def test_what_takes_everything_takes_any_argument() -> None:
+def test_a_signature_with_kwargs_takes_any_argument() -> None:
     assert overrides.takes(lambda **kwargs: 0, "cache_position")
     assert overrides.takes(lambda cache_position: 0, "cache_position")
     assert not overrides.takes(lambda *args: 0, "cache_position")
@@ -86,7 +86,7 @@ def test_an_override_that_takes_the_argument_gets_it() -> None:
     def any_(implementation: Any, **kwargs: Any) -> Any:
         return implementation, kwargs
 
-    assert [takes_no_kernels(one) for one in (old, new, any_)] == [True, False, False]
+    assert [takes_no_kernels(function) for function in (old, new, any_)] == [True, False, False]
     called: Any = checked
     assert called(old, "sdpa", is_init_check=True, allow_all_kernels=True) == ("sdpa", True)
 

@@ -1,4 +1,4 @@
-"""Remote code of 4.41, written for these tests in the manner of what is downloaded most, on releases since then.
+"""Remote code of 4.41, written for these tests like the most downloaded files, on releases since then.
 
 `remote_code` has the files, `remote_run` is what a child does with them. Each result has to be that of 4.41.2.
 """
@@ -22,21 +22,21 @@ DEFAULT, SLOW = ("4.57.6",), ("4.41.2", "4.46.3", "4.49.0", "4.53.3", "5.3.0", "
 
 
 def run(release: str, folder: Path, armed: bool) -> dict[str, Any]:
-    """What comes of each file on a release."""
+    """The outcome of each file on a release."""
     results = folder / "results.pt"
     arguments = [str(HERE / "remote_code"), str(results), *(["--hotfix"] if armed else [])]
     env = {"HOTFIX_OPTIN": "removed-names", "HF_MODULES_CACHE": str(folder / "modules"), "HF_HUB_OFFLINE": "1"}
     run_script(HERE / "remote_run.py", arguments, transformers=release, flash_attn=None, env=env).require()
-    found: dict[str, Any] = torch.load(results)
-    return found
+    outcomes: dict[str, Any] = torch.load(results)
+    return outcomes
 
 
 @cache
 def expected(folder: Path) -> dict[str, Any]:
-    """What comes of them where they were written for, without hotfix."""
-    found = run(WRITTEN_FOR, folder, armed=False)
-    assert not [one for one in found.items() if isinstance(one[1], str)]
-    return found
+    """Their outcome on the release they were written for, without hotfix."""
+    outcomes = run(WRITTEN_FOR, folder, armed=False)
+    assert not [pair for pair in outcomes.items() if isinstance(pair[1], str)]
+    return outcomes
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,11 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return expected(tmp_path_factory.mktemp("oracle"))
 
 
-@pytest.mark.parametrize("release", [*DEFAULT, *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
+@pytest.mark.parametrize("release", [*DEFAULT, *(pytest.param(version, marks=pytest.mark.slow) for version in SLOW)])
 @pytest.mark.shares("remote code")
-def test_remote_code_gives_what_it_gave(release: str, oracle: dict[str, Any], tmp_path: Path) -> None:
-    found = run(release, tmp_path, armed=True)
-    assert {name: value for name, value in found.items() if isinstance(value, str)} == {}
-    assert found.keys() == oracle.keys()
+def test_remote_code_gives_the_same_results_as_before(release: str, oracle: dict[str, Any], tmp_path: Path) -> None:
+    outcomes = run(release, tmp_path, armed=True)
+    assert {name: value for name, value in outcomes.items() if isinstance(value, str)} == {}
+    assert outcomes.keys() == oracle.keys()
     for name, value in oracle.items():
-        assert torch.allclose(found[name].double(), value.double(), rtol=1e-4, atol=1e-5), name
+        assert torch.allclose(outcomes[name].double(), value.double(), rtol=1e-4, atol=1e-5), name

@@ -1,4 +1,4 @@
-"""Names of the table on releases that have lost them: who gets them, who does not, and that all of it goes."""
+"""Names of the table on releases that have lost them: who gets them, who does not, and a clean revert."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `test_tokenizers.py` runs on the testbed: ids of awkward texts, by transformers and by the library alone."""
+"""Cases of `test_tokenizers.py` on the testbed: ids of awkward texts, by transformers and by the library alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ids_by_layout(testbed: Any, target: Any) -> dict[str, Any]:
     from tokenizers import Tokenizer
     from transformers import AutoTokenizer
 
-    told = {}
+    tokens = {}
     with tempfile.TemporaryDirectory() as folder:
         for layout in LAYOUTS:
             place = folder_of(layout, Path(folder, layout))
@@ -24,5 +24,5 @@ def ids_by_layout(testbed: Any, target: Any) -> dict[str, Any]:
                 ("transformers", [loaded(text, add_special_tokens=False)["input_ids"] for text in TEXTS]),
                 ("tokenizers", [read.encode(text, add_special_tokens=False).ids for text in TEXTS]),
             ):
-                told[f"{layout}: {name}"] = torch.tensor([row + [-1] * (64 - len(row)) for row in rows])
-    return told
+                tokens[f"{layout}: {name}"] = torch.tensor([row + [-1] * (64 - len(row)) for row in rows])
+    return tokens

@@ -1,4 +1,4 @@
-"""What `test_recordings.py` runs: the speech recognition pipeline, and what a small Whisper would write."""
+"""Cases of `test_recordings.py`: the speech recognition pipeline, and the tokens of a small Whisper."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ def times(testbed: Any, target: Any) -> dict[str, Any]:
         )
         with patch.object(model, "generate", lambda *inputs, **more: torch.tensor([tokens])):
             said = pipe(numpy.zeros(16000 * _SECONDS, dtype=numpy.float32), return_timestamps=True)
-    return {"times": torch.tensor([one["timestamp"] for one in said["chunks"]], dtype=torch.float64)}
+    return {"times": torch.tensor([chunk["timestamp"] for chunk in said["chunks"]], dtype=torch.float64)}

@@ -1,6 +1,6 @@
 """Sizes of pictures and videos in Qwen's image processors, slow and fast: wrong before, right after.
 
-A small size gives the same patches in whichever way it is told, bit by bit, and leaves nothing behind.
+A small size gives the same patches however it is set, bitwise, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ def before_and_after(case, release, kinds):
     result = run(
         f"{CASES}:{case}", transformers=release, hotfix=False, flash_attn=None, extras=[TORCHVISION], target=target
     )
-    told = result.require().tensors
+    tensors = result.require().tensors
     return [
-        {name.removeprefix(when): value for name, value in told.items() if name.startswith(when)}
+        {name.removeprefix(when): value for name, value in tensors.items() if name.startswith(when)}
         for when in ("before: ", "after: ")
     ]
 
 
-def wrong(told, kind):
-    """The ways in which a processor does not do what it was told, for a picture or for a video."""
+def wrong(tensors, kind):
+    """The ways in which a processor ignores an argument, for a picture or for a video."""
     small = {"size", "limit", "size in a call", "limit in a call", "limit at loading"}
-    own = {name.removeprefix(f"{kind}: "): value for name, value in told.items() if name.startswith(f"{kind}: ")}
-    found = set()
+    own = {name.removeprefix(f"{kind}: "): value for name, value in tensors.items() if name.startswith(f"{kind}: ")}
+    ways = set()
     for name, value in own.items():
         way, comma, video = name.partition(", ")
         expected = own["size in a call" + comma + video if way in small else "default" + comma + video]
         if not value.equal(expected):
-            found.add(way)
+            ways.add(way)
     assert not own["default"].equal(own["size in a call"])
-    return found
+    return ways
 
 
 GIVEN, LOADED, IN_A_CALL = "size", "limit at loading", "limit in a call"
@@ -62,7 +62,7 @@ ONCE, CALLED = "default after a limit", "default after a limit in a call"
         pytest.param("5.17.0", {"slow": {ONCE, IN_A_CALL}, "pil": {ONCE, IN_A_CALL}}, marks=pytest.mark.slow),
     ],
 )
-def test_a_size_holds_for_what_it_was_given_to(release, expected):
+def test_a_size_holds_only_for_the_inputs_it_was_given_for(release, expected):
     stock, repaired = before_and_after("all_fixes", release, ", ".join(expected))
     assert {kind: wrong(stock, kind) for kind in expected} == expected
     assert {kind: wrong(repaired, kind) for kind in expected} == {kind: set() for kind in expected}
@@ -99,7 +99,7 @@ def test_fixes_of_one_function_are_taken_out_apart(qualname, fixes):
         pytest.param("4.47.1", "slow", "calls_with_one_fix", marks=pytest.mark.slow),
     ],
 )
-def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(release, kinds, case):
+def test_a_limit_in_a_call_of_a_processor_works_as_upstream(release, kinds, case):
     right, _ = before_and_after(case, "4.50.2", kinds)
     stock, repaired = before_and_after(case, release, kinds)
     models = {name.partition(":")[0] for name in repaired}
@@ -116,7 +116,7 @@ def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(releas
     left_alone = {"to somebody's"}
     if (release, case) == ("4.50.1", "calls_with_one_fix"):
         left_alone.add("nested,")  # they come through in this release, and stay: qwen2vl-image-size-mutation
-    own = {name for name in repaired if not any(one in name for one in left_alone)}
+    own = {name for name in repaired if not any(part in name for part in left_alone)}
     assert own <= right.keys()
     assert {name for name in own if not repaired[name].equal(right[name])} == set()
 
@@ -131,10 +131,10 @@ def test_a_limit_in_a_call_of_a_processor_is_what_upstream_has_made_of_it(releas
         pytest.param("5.3.0", "slow", marks=pytest.mark.slow),
     ],
 )
-def test_what_4_48_has_saved_is_read_with_all_fixes_at_once(release, kind):
-    target = next(one for one in SAVED.targets if ("fast" in one.module) is (kind == "fast"))
+def test_files_saved_by_4_48_load_with_all_fixes_at_once(release, kind):
+    target = next(candidate for candidate in SAVED.targets if ("fast" in candidate.module) is (kind == "fast"))
     case = "hotfix.proofs.processing.qwen2vl_saved_size_pixels:case"
-    told = run(case, transformers=release, flash_attn=None, extras=[TORCHVISION], target=target).require().tensors
+    tensors = run(case, transformers=release, flash_attn=None, extras=[TORCHVISION], target=target).require().tensors
     for name in ("limits", "patches"):
-        assert told[f"4.48: {name}"].equal(told[f"4.50: {name}"])
-    assert told["4.48: limits"].tolist() == [*SMALL.values()]
+        assert tensors[f"4.48: {name}"].equal(tensors[f"4.50: {name}"])
+    assert tensors["4.48: limits"].tolist() == [*SMALL.values()]

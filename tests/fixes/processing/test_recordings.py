@@ -18,10 +18,10 @@ def times(release, hotfix):
 
 @pytest.mark.parametrize("release", [pytest.param("4.37.0", marks=pytest.mark.slow), "4.52.4"])
 def test_they_are_those_of_4_53(release):
-    found = times(release, True)
-    assert found.equal(times("4.53.0", False))
-    assert (found[:, 0].diff() > 0).all()
-    assert (found[:, 1] >= found[:, 0]).all()
+    stamps = times(release, True)
+    assert stamps.equal(times("4.53.0", False))
+    assert (stamps[:, 0].diff() > 0).all()
+    assert (stamps[:, 1] >= stamps[:, 0]).all()
 
 
 @pytest.mark.slow

@@ -15,7 +15,10 @@ pytestmark = pytest.mark.testbed
 
 CASES = "tests.fixes.training.trainer.cases"
 RELEASES = ("4.46.1", "4.46.3", "4.47.0", "4.48.0", "4.52.4", "5.4.0", "5.9.0")
-EVERY = [pytest.param(one, marks=() if one in ("4.47.0", "4.52.4", "5.9.0") else pytest.mark.slow) for one in RELEASES]
+EVERY = [
+    pytest.param(release, marks=() if release in ("4.47.0", "4.52.4", "5.9.0") else pytest.mark.slow)
+    for release in RELEASES
+]
 
 
 @cache
@@ -27,17 +30,17 @@ def ran(release, hotfix=True):
 
 
 @pytest.mark.parametrize("release", EVERY)
-def test_micro_batches_of_whole_texts_give_what_one_batch_gives(release):
-    told = ran(release).tensors
-    accumulated = [name for name in told if ": accumulated " in name]
+def test_micro_batches_of_whole_texts_equal_one_batch(release):
+    tensors = ran(release).tensors
+    accumulated = [name for name in tensors if ": accumulated " in name]
     assert len(accumulated) > 40
     for name in accumulated:
-        one, other = told[name], told[name.replace(": accumulated ", ": whole batch ")]
+        parts, other = tensors[name], tensors[name.replace(": accumulated ", ": whole batch ")]
         largest = max(other.abs().max().item(), 1e-2)
-        assert (one - other).abs().max().item() <= 1e-5 * largest, name
+        assert (parts - other).abs().max().item() <= 1e-5 * largest, name
 
 
-def test_the_loss_is_the_mean_over_what_is_predicted():
+def test_the_loss_is_the_mean_over_predicted_labels():
     # 23 tokens in four texts: 19 of them are predicted. Before, the first ones are counted as well.
     before, after = (ran("4.52.4", hotfix).tensors["right: whole batch loss"].item() for hotfix in (False, True))
     assert before / after == pytest.approx(19 / 23, rel=1e-5)
@@ -63,7 +66,7 @@ def test_where_the_first_label_is_masked_nothing_changes():
         ("Linear", {}, 10),
     ],
 )
-def test_what_is_counted_is_what_the_loss_takes(monkeypatch, model, batch, expected):
+def test_the_count_of_labels_is_that_of_the_loss(monkeypatch, model, batch, expected):
     from hotfix.training import num_items_off_by_one
 
     library = library_with(model)

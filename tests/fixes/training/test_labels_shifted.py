@@ -1,4 +1,4 @@
-"""Models whose labels stand below their logits already: the loss is the cross entropy of what comes with it."""
+"""Models whose labels are already aligned with their logits: the loss is the cross entropy of both."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def against_own_cross_entropy(testbed, target):
         given.append((logits, labels))
         return logits.float().mean()
 
-    told = {"loss": output.loss, "own": torch.nn.functional.cross_entropy(logits.transpose(1, 2).float(), labels)}
+    losses = {"loss": output.loss, "own": torch.nn.functional.cross_entropy(logits.transpose(1, 2).float(), labels)}
     model.loss_function = own
-    told["of the user"] = model(**inputs).loss
-    told["is a mean"] = given[0][0].float().mean()
-    told["labels"] = given[0][1]
-    return told
+    losses["of the user"] = model(**inputs).loss
+    losses["is a mean"] = given[0][0].float().mean()
+    losses["labels"] = given[0][1]
+    return losses
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.testbed
 CASES = "tests.fixes.training.trainer.cases"
 TARGET = "transformers.trainer:Trainer.training_step"
 BOTH = (MULTIPLIED.id, DROPPED.id)
-# The broken releases, and who repairs training_step there.
+# The broken releases, and the fix that repairs training_step there.
 REPAIRED = {
     "4.46.1": BOTH[:1],
     "4.46.2": BOTH[:1],
@@ -30,7 +30,10 @@ REPAIRED = {
     "4.47.1": BOTH[:1],
     "4.48.0": BOTH[1:],
 }
-ENDS = [pytest.param(one, marks=pytest.mark.slow if one in ("4.46.2", "4.46.3", "4.47.1") else ()) for one in REPAIRED]
+ENDS = [
+    pytest.param(release, marks=pytest.mark.slow if release in ("4.46.2", "4.46.3", "4.47.1") else ())
+    for release in REPAIRED
+]
 
 
 @cache
@@ -48,13 +51,14 @@ def ran(release, hotfix=True, kinds=KINDS, accelerate="1.1.1", **env):
 
 def factors(result, kind):
     """Gradient and reported loss of the micro-batches, as multiples of those of the whole batch."""
-    told = {name.partition(": ")[2]: value for name, value in result.tensors.items() if name.startswith(f"{kind}: ")}
-    loss = told["accumulated loss"] / told["whole batch loss"]
-    one, other = (
-        sum(value.double().square().sum() for name, value in told.items() if name.startswith(f"{way} gradient")) ** 0.5
+    values = {name.partition(": ")[2]: value for name, value in result.tensors.items() if name.startswith(f"{kind}: ")}
+    loss = values["accumulated loss"] / values["whole batch loss"]
+    accumulated, other = (
+        sum(value.double().square().sum() for name, value in values.items() if name.startswith(f"{way} gradient"))
+        ** 0.5
         for way in ("accumulated", "whole batch")
     )
-    return float(one / other), float(loss)
+    return float(accumulated / other), float(loss)
 
 
 def named(result, kind):
@@ -65,10 +69,10 @@ def assert_equal_both_ways(result, kind):
     names = [name for name in result.tensors if name.startswith(f"{kind}: accumulated ")]
     assert len(names) > 20
     for name in names:
-        one, other = result.tensors[name], result.tensors[name.replace(": accumulated ", ": whole batch ")]
+        accumulated, other = result.tensors[name], result.tensors[name.replace(": accumulated ", ": whole batch ")]
         # A bias of keys has no gradient but rounding.
         largest = max(other.abs().max().item(), 1e-2)
-        assert (one - other).abs().max().item() <= 1e-5 * largest, name
+        assert (accumulated - other).abs().max().item() <= 1e-5 * largest, name
 
 
 def kinds_of(release):
@@ -97,14 +101,14 @@ def test_before_the_numbers_are_multiples_of_the_right_ones(release, encoder, de
 
 
 @pytest.mark.parametrize("release", ENDS)
-def test_after_micro_batches_give_what_one_batch_gives(release):
+def test_after_it_micro_batches_equal_one_batch(release):
     result = ran(release)
     for kind in kinds_of(release):
         assert_equal_both_ways(result, kind)
 
 
 @pytest.mark.parametrize("release", ENDS)
-def test_who_repairs_what_and_that_it_says_so(release):
+def test_each_repair_names_its_target(release):
     result = ran(release)
     rows = [row for row in result.report["outcomes"] if row["target"] == TARGET and row["fix"] in BOTH]
     done = {row["fix"]: (row["verdict"], row["state"]) for row in rows}
@@ -122,9 +126,9 @@ def test_after_with_an_accelerate_of_another_day(accelerate):
         assert_equal_both_ways(result, kind)
 
 
-def test_what_the_launcher_has_accelerate_divide_is_left_as_it_is():
-    told = {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS": "4"}
-    stock, repaired = (ran("4.47.0", hotfix=hotfix, kinds=KINDS[:2], **told).tensors for hotfix in (False, True))
+def test_a_loss_that_accelerate_divides_for_the_launcher_is_unchanged():
+    environment = {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS": "4"}
+    stock, repaired = (ran("4.47.0", hotfix=hotfix, kinds=KINDS[:2], **environment).tensors for hotfix in (False, True))
     right = ran("4.47.0").tensors
     for kind in KINDS[:2]:
         names = [name for name in stock if name.startswith(f"{kind}: accumulated gradient")]
@@ -134,13 +138,13 @@ def test_what_the_launcher_has_accelerate_divide_is_left_as_it_is():
     assert [name for name in names if not stock[name].equal(right[name])] == []
 
 
-@pytest.mark.parametrize(("release", "told"), [("4.46.1", True), ("4.47.0", False), ("4.47.1", True)])
-def test_what_deepspeed_divides_is_not_divided_before(release, told):
+@pytest.mark.parametrize(("release", "divides"), [("4.46.1", True), ("4.47.0", False), ("4.47.1", True)])
+def test_a_loss_that_deepspeed_divides_is_not_divided_before(release, divides):
     result = run(
         f"{CASES}:under_an_engine", transformers=release, flash_attn=None, extras=["accelerate==1.1.1"]
     ).require()
     assert (result.tensors["given"].item(), result.tensors["reported"].item()) == (8, 2)
-    assert bool(result.tensors["told"]) is told
+    assert bool(result.tensors["told"]) is divides
 
 
 def test_a_model_that_would_refuse_the_number_trains_on_as_it_did():

@@ -20,13 +20,13 @@ def ran(case, release, hotfix=True):
     return run(case, transformers=release, flash_attn=None, extras=["accelerate==1.1.1"], hotfix=hotfix).require()
 
 
-def differing(tensors, one, other, tolerance=0.0):
-    """Names of the gradients that differ between what is named after `one` and what is named after `other`."""
-    names = [name[len(one) :] for name in tensors if name.startswith(f"{one}gradient")]
+def differing(tensors, first, other, tolerance=0.0):
+    """Names of the gradients that differ between those named after `first` and those named after `other`."""
+    names = [name[len(first) :] for name in tensors if name.startswith(f"{first}gradient")]
     assert len(names) > 20
     # A bias of keys has no gradient but rounding.
     largest = {name: max(tensors[other + name].abs().max().item(), 1e-2) for name in names}
-    gap = {name: (tensors[one + name] - tensors[other + name]).abs().max().item() for name in names}
+    gap = {name: (tensors[first + name] - tensors[other + name]).abs().max().item() for name in names}
     return [name for name in names if gap[name] > tolerance * largest[name]]
 
 
@@ -40,7 +40,7 @@ def test_ranks_have_the_same_gradients_with_the_fix_only(micro_batches):
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder"])
 @pytest.mark.parametrize("release", ["4.46.2", "4.46.3"])
-def test_two_ranks_with_two_micro_batches_each_give_what_one_batch_gives(release, kind):
+def test_two_ranks_with_two_micro_batches_each_equal_one_batch(release, kind):
     """With the encoder this needs trainer-ga-multiplied-loss too: both are in place."""
     result = ran("tests.fixes.training.trainer.cases:ranks_and_one_process", release)
     for rank in (0, 1):
@@ -52,6 +52,6 @@ def test_two_ranks_with_two_micro_batches_each_give_what_one_batch_gives(release
 
 def test_after_it_is_bitwise_the_fixed_release():
     case = "hotfix.proofs.training.trainer_ddp_no_sync_inverted:case"
-    one, other = ran(case, "4.46.2").tensors, ran(case, "4.46.3").tensors
-    assert one.keys() == other.keys()
-    assert [name for name in one if not one[name].equal(other[name])] == []
+    before, other = ran(case, "4.46.2").tensors, ran(case, "4.46.3").tensors
+    assert before.keys() == other.keys()
+    assert [name for name in before if not before[name].equal(other[name])] == []

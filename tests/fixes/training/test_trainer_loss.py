@@ -1,4 +1,4 @@
-"""What the Trainer does to the loss of a micro-batch, on real releases: wrong before, right after.
+"""The Trainer's scaling of a micro-batch's loss, on real releases: wrong before, right after.
 
 Equal means equal but for the order of float32 sums, as in test_trainer_accumulation.
 """
@@ -69,13 +69,13 @@ def test_a_release_that_divides_once_is_left_exactly_as_it_is():
 
 
 def test_a_model_that_ignores_the_number_says_so():
-    told = testbed(f"{CASES}:swallowed", "4.51.3", "1.15.0", "peft==0.15.2", hotfix=False).tensors
-    factors_of = {when: told.pop(f"{when}: loss").tolist() for when in ("before", "after", "adapted", "reverted")}
+    tensors = testbed(f"{CASES}:swallowed", "4.51.3", "1.15.0", "peft==0.15.2", hotfix=False).tensors
+    factors_of = {when: tensors.pop(f"{when}: loss").tolist() for when in ("before", "after", "adapted", "reverted")}
     assert factors_of == pytest.approx({"before": 4, "after": 1, "adapted": 1, "reverted": 4}, rel=1e-5)
     for when, factor in factors_of.items():
-        assert told.pop(f"{when}: gradients").tolist() == pytest.approx([factor, factor], rel=1e-5)
-    assert len(told) == 5
-    assert [name for name, value in told.items() if not value] == []
+        assert tensors.pop(f"{when}: gradients").tolist() == pytest.approx([factor, factor], rel=1e-5)
+    assert len(tensors) == 5
+    assert [name for name, value in tensors.items() if not value] == []
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
@@ -84,14 +84,14 @@ def test_where_accelerate_divides_too_the_fixes_together_are_right(asked_for):
     result = testbed(f"{CASES}:swallowed_and_divided", "5.2.0", "1.15.0", env=env)
     for kind in (*DECODERS, "vipllava", *(["t5"] if asked_for else [])):
         assert_equal_both_ways(result, kind)
-    # What has the bug and is not repaired: its gradients are right by Accelerate, as they were.
+    # A release with the bug that is not repaired: Accelerate makes its gradients right, as before.
     for kind in ("encoder", *([] if asked_for else ["t5"])):
         assert factors(result, kind) == pytest.approx((1, 4), rel=1e-5)
     vipllava = "transformers.models.vipllava.modeling_vipllava:VipLlavaForConditionalGeneration.__init__"
     t5 = "transformers.models.t5.modeling_t5:T5ForConditionalGeneration.__init__"
     assert outcomes(result, SWALLOWED)[vipllava] == ("broken", "applied")
     assert outcomes(result, SEQ2SEQ).get(t5, ("", "disabled"))[1] == ("applied" if asked_for else "disabled")
-    assert outcomes(result, DOUBLE) == {str(one): ("broken", "applied") for one in DOUBLE.targets}
+    assert outcomes(result, DOUBLE) == {str(target): ("broken", "applied") for target in DOUBLE.targets}
 
 
 # -- deepspeed-double-gas-scaling --------------------------------------------------------------------------------------
@@ -104,11 +104,11 @@ ENGINE = {
     "4.48.0": {"decoder": 1, "encoder": 0.25},
     "4.48.3": {"decoder": 0.25, "encoder": 0.25},
 }
-ENGINES = [pytest.param(one, marks=() if one == "4.47.1" else pytest.mark.slow) for one in ENGINE]
+ENGINES = [pytest.param(release, marks=() if release == "4.47.1" else pytest.mark.slow) for release in ENGINE]
 
 
 @pytest.mark.parametrize("release", ENGINES)
-def test_deepspeed_divides_what_nobody_else_has_divided(release):
+def test_deepspeed_divides_a_loss_that_nobody_else_divided(release):
     case, beside = "hotfix.proofs.training.deepspeed_double_gas_scaling:case", ("1.1.1", "deepspeed==0.16.2")
     before, after = (testbed(case, release, *beside, hotfix=hotfix) for hotfix in (False, True))
     assert {name: float(value) for name, value in before.tensors.items()} == pytest.approx(ENGINE[release], rel=1e-5)

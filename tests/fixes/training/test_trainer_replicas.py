@@ -37,26 +37,26 @@ def ran(release, case="every_kind", kinds=tuple(KINDS), hotfix=True, **env):
 
 
 def ratio_of_losses(result, kind):
-    told = result.require().tensors
-    return float(told[f"{kind}, replicas loss"] / told[f"{kind}, one batch loss"])
+    tensors = result.require().tensors
+    return float(tensors[f"{kind}, replicas loss"] / tensors[f"{kind}, one batch loss"])
 
 
 def assert_equal_both_ways(result, kind):
-    told = result.require().tensors
-    names = [name for name in told if name.startswith(f"{kind}, replicas ")]
+    tensors = result.require().tensors
+    names = [name for name in tensors if name.startswith(f"{kind}, replicas ")]
     assert len(names) > 8
     for name in names:
-        one, other = told[name], told[name.replace(", replicas ", ", one batch ")]
+        replicated, other = tensors[name], tensors[name.replace(", replicas ", ", one batch ")]
         # A bias of keys has no gradient but rounding.
         largest = max(other.abs().max().item(), 1e-2)
-        assert (one - other).abs().max().item() <= 1e-5 * largest, name
+        assert (replicated - other).abs().max().item() <= 1e-5 * largest, name
 
 
 @pytest.mark.parametrize(
     "release",
     ["4.46.1", "4.46.2", pytest.param("4.49.0", marks=SLOW), pytest.param("4.50.3", marks=SLOW), "4.56.2"],
 )
-def test_two_replicas_give_what_one_batch_gives(release):
+def test_two_replicas_equal_one_batch(release):
     result = ran(release)
     for kind in KINDS:
         assert_equal_both_ways(result, kind)
@@ -91,9 +91,9 @@ def test_means_stay_as_they_are():
 
 
 def test_after_it_is_bitwise_the_fixed_release():
-    one, other = (ran(release, kinds=(BY_THE_NUMBER,)).require().tensors for release in ("4.56.2", "4.57.1"))
-    assert one.keys() == other.keys()
-    assert [name for name in one if not one[name].equal(other[name])] == []
+    before, other = (ran(release, kinds=(BY_THE_NUMBER,)).require().tensors for release in ("4.56.2", "4.57.1"))
+    assert before.keys() == other.keys()
+    assert [name for name in before if not before[name].equal(other[name])] == []
 
 
 def test_a_last_batch_with_rows_for_one_of_two_replicas():
@@ -115,9 +115,9 @@ def test_a_share_for_each_replica_that_gets_rows(rows, devices, replicas):
     model, inputs = parallel(devices), {"input_ids": torch.zeros(rows, 7), "use_cache": False}
     assert share(model, inputs, 30) == 30 / replicas
     for number in (torch.tensor(30), torch.tensor([30])):
-        told = share(model, inputs, number)
-        assert told.tolist() == [30 / replicas] * replicas
-        assert len(told.chunk(devices)) == len(inputs["input_ids"].chunk(devices)) == replicas
+        shares = share(model, inputs, number)
+        assert shares.tolist() == [30 / replicas] * replicas
+        assert len(shares.chunk(devices)) == len(inputs["input_ids"].chunk(devices)) == replicas
 
 
 def test_a_number_that_is_nobodys_share_goes_on_as_it_is():

@@ -23,13 +23,13 @@ SCRIPT = Path(__file__).parents[1] / "models" / "padding" / "user_trl.py"
 ARMED = "import hotfix.auto, runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
 EXTRAS = ["trl==0.15.2", "accelerate==1.5.2", "datasets==3.6.0"]
 TRAINERS = ("dpo", "sft")
-KINDS = (*TRAINERS, *(f"{one} checkpointed" for one in TRAINERS), "generate left", "generate right")
+KINDS = (*TRAINERS, *(f"{trainer} checkpointed" for trainer in TRAINERS), "generate left", "generate right")
 STOCK = "unexpected behaviour for Flash Attention version of Qwen2"
 
 
 @cache
 def trained(attention, hotfix):
-    """What was logged, by kind, or the error; the first evaluation is before the first step."""
+    """The log, by kind, or the error; the first evaluation is before the first step."""
     with tempfile.TemporaryDirectory() as folder:
         program = ["-c", ARMED, str(SCRIPT)] if hotfix else [str(SCRIPT)]
         command = [*program, attention, folder, *(KINDS if attention != "eager" else TRAINERS)]
@@ -42,17 +42,17 @@ def evaluations(history):
 
 
 def test_before_evaluation_ends_every_run_with_and_without_checkpointing():
-    told, _ = trained("flash_attention_2", False)
-    assert set(told) == set(KINDS)
-    assert len(evaluations(told.pop("generate left"))) == 3  # the one that was never stopped
-    for kind, error in told.items():
+    history, _ = trained("flash_attention_2", False)
+    assert set(history) == set(KINDS)
+    assert len(evaluations(history.pop("generate left"))) == 3  # the one that was never stopped
+    for kind, error in history.items():
         assert STOCK in error, kind
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "generate right"])
 def test_after_it_trains_and_evaluates(kind):
-    told, calls = trained("flash_attention_2", True)
-    history = told[kind]
+    logs, calls = trained("flash_attention_2", True)
+    history = logs[kind]
     assert isinstance(history, list), history
     assert len(evaluations(history)) == 3
     assert len([line for line in history if "grad_norm" in line]) == 4
@@ -71,11 +71,11 @@ def test_after_losses_equal_those_of_eager_attention(trainer):
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_after_gradient_checkpointing_changes_no_evaluation(trainer):
-    told, _ = trained("flash_attention_2", True)
-    assert evaluations(told[trainer]) == evaluations(told[f"{trainer} checkpointed"])
+    logs, _ = trained("flash_attention_2", True)
+    assert evaluations(logs[trainer]) == evaluations(logs[f"{trainer} checkpointed"])
 
 
 def test_evaluation_that_generates_is_still_stopped_if_it_pads_on_the_right():
-    told, _ = trained("flash_attention_2", True)
-    assert "fa2-right-padding-check" in told["generate right"]
-    assert {line["eval_tokens"] for line in told["generate left"] if "eval_tokens" in line}
+    logs, _ = trained("flash_attention_2", True)
+    assert "fa2-right-padding-check" in logs["generate right"]
+    assert {line["eval_tokens"] for line in logs["generate left"] if "eval_tokens" in line}

@@ -14,27 +14,27 @@ CASE = "tests.fixes.training.vision_adapters:of_qwen2_vl"
 
 def gradients(release, hotfix):
     """Those with checkpointing, and those without, by number."""
-    told = run(CASE, transformers=release, flash_attn=None, hotfix=hotfix).require().tensors
-    assert told["checkpointed: logits"].equal(told["not: logits"])
+    tensors = run(CASE, transformers=release, flash_attn=None, hotfix=hotfix).require().tensors
+    assert tensors["checkpointed: logits"].equal(tensors["not: logits"])
     ways = ("checkpointed: gradient ", "not: gradient ")
-    found = [{name[len(way) :]: one for name, one in told.items() if name.startswith(way)} for way in ways]
-    assert len(found[0]) == len(found[1]) == 3  # two blocks of text, one of the tower
-    assert all(one.abs().max() > 0 for one in found[1].values())
-    return found
+    runs = [{name[len(way) :]: gradient for name, gradient in tensors.items() if name.startswith(way)} for way in ways]
+    assert len(runs[0]) == len(runs[1]) == 3  # two blocks of text, one of the tower
+    assert all(gradient.abs().max() > 0 for gradient in runs[1].values())
+    return runs
 
 
 @pytest.mark.parametrize("release", [pytest.param("4.49.0", marks=pytest.mark.slow), "4.57.6"])
 def test_they_get_them(release):
     checkpointed, not_checkpointed = gradients(release, True)
-    for number, one in checkpointed.items():
+    for number, gradient in checkpointed.items():
         other = not_checkpointed[number]
-        assert (one - other).norm() <= 1e-6 * other.norm(), number
+        assert (gradient - other).norm() <= 1e-6 * other.norm(), number
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["4.49.0", "4.57.6"])
 def test_without_hotfix_the_tower_gets_none(release):
     checkpointed, not_checkpointed = gradients(release, False)
-    lost = [number for number, one in checkpointed.items() if not one.any()]
+    lost = [number for number, gradient in checkpointed.items() if not gradient.any()]
     assert len(lost) == 1
     assert not_checkpointed[lost[0]].any()

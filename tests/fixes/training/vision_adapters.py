@@ -1,4 +1,4 @@
-"""What `test_vision_adapters.py` runs on the testbed: a Qwen2-VL of which one matrix in each block is trained."""
+"""Cases of `test_vision_adapters.py` on the testbed: a Qwen2-VL of which one matrix in each block is trained."""
 
 from __future__ import annotations
 

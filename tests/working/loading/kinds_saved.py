@@ -35,7 +35,7 @@ class Kind:
     Attributes:
         write: puts the original into a folder; gets the testbed, too.
         read: loads it in a process without hotfix.
-        meaning: what was loaded means, in values that do not depend on the release.
+        meaning: the loaded object means, in values that do not depend on the release.
         load: loads it in the armed process, if that does it in another way.
         save: saves what the armed process has loaded, if that does it in another way.
     """
@@ -64,7 +64,7 @@ def _remote(text: str, name: str) -> Callable[[Path], Any]:
 
 
 def _json(name: str, content: Mapping[str, Any]) -> Callable[[Any, Path], Any]:
-    """Write one file, as it stands here."""
+    """Write one file, unchanged."""
     return lambda testbed, place: (place / name).write_text(json.dumps(content))
 
 

@@ -482,7 +482,7 @@ def own_names_of_weights(testbed: Any, target: Any) -> Any:
         with tempfile.TemporaryDirectory() as place:
             config.save_pretrained(place)
             model = testbed.fill(cls(config))
-            weights = {name: one.clone() for name, one in model.state_dict().items() if ".head." not in name}
+            weights = {name: tensor.clone() for name, tensor in model.state_dict().items() if ".head." not in name}
             weights.update({"head.weight": torch.ones(4, 32), "head.bias": torch.full((4,), 16.0)})
             save_file(weights, f"{place}/model.safetensors", {"format": "pt"})
             read, report = cls.from_pretrained(place, output_loading_info=True)

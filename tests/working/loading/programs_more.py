@@ -23,7 +23,7 @@ def experts_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
         config.save_pretrained(folder)
         again = module.Qwen3MoeConfig.from_pretrained(folder)
     values = {"given": config, "read": again, "default": default}
-    return {name: shown((one.num_experts, one.num_local_experts)) for name, one in values.items()}
+    return {name: shown((value.num_experts, value.num_local_experts)) for name, value in values.items()}
 
 
 def rotary_pct_given(testbed: Any, target: Any) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def no_tokens_of_the_list(testbed: Any, target: Any) -> dict[str, Any]:
     from transformers import PreTrainedTokenizerFast
 
     words = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, unk_token="<unk>"))
-    told = {}
+    results = {}
     with TemporaryDirectory() as folder:
         PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(folder)
         file = Path(folder, "tokenizer_config.json")
@@ -137,8 +137,8 @@ def no_tokens_of_the_list(testbed: Any, target: Any) -> dict[str, Any]:
         file.write_text(json.dumps({**settings, "additional_special_tokens": ["a"]}))
         for key in ("extra_special_tokens", "additional_special_tokens"):
             tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, **{key: []})
-            told[key] = shown((tokenizer.all_special_tokens, len(tokenizer)))
-    return told
+            results[key] = shown((tokenizer.all_special_tokens, len(tokenizer)))
+    return results
 
 
 def attributes_of_initialised_modules(testbed: Any, target: Any) -> dict[str, Any]:
@@ -182,19 +182,19 @@ def a_table_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
             self.post_init()
 
     sizes = {"vocab_size": 32, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
-    told = {}
+    results = {}
     for letters in (32, 50):
         config = UMT5Config(**sizes, letters=letters, tie_word_embeddings=False)
         model = testbed.fill(UMT5ForConditionalGeneration(config))
         with TemporaryDirectory() as folder:
             model.save_pretrained(folder)
             file = Path(folder, "model.safetensors")
-            found = {name: one for name, one in load_file(file).items() if "embed_tokens" not in name}
-            save_file({**found, "shared.weight": model.shared.weight.detach().clone()}, file, {"format": "pt"})
+            kept = {name: tensor for name, tensor in load_file(file).items() if "embed_tokens" not in name}
+            save_file({**kept, "shared.weight": model.shared.weight.detach().clone()}, file, {"format": "pt"})
             read = Own.from_pretrained(folder)
         table = read.encoder.embed_tokens.weight
-        told[f"{letters}"] = shown((tuple(table.shape), table is read.shared.weight))
-    return told
+        results[f"{letters}"] = shown((tuple(table.shape), table is read.shared.weight))
+    return results
 
 
 def a_dtype_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:
@@ -231,12 +231,12 @@ def rope_of_a_part(testbed: Any, target: Any) -> dict[str, Any]:
     import transformers
 
     part = {"model_type": "swin", "rope_parameters": {"rope_theta": 7.0, "rope_type": "linear", "factor": 2.0}}
-    told = {}
+    results = {}
     for version in (transformers.__version__, "4.40.0.dev0", "a fork"):
         whole = {"backbone_config": dict(part), "transformers_version": version}
         read = transformers.UperNetConfig.from_dict(whole)
-        told[version] = shown(sorted(read.backbone_config.to_diff_dict()))
-    return told
+        results[version] = shown(sorted(read.backbone_config.to_diff_dict()))
+    return results
 
 
 def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
@@ -247,12 +247,15 @@ def rope_of_a_model_without(testbed: Any, target: Any) -> dict[str, Any]:
     from transformers import BertConfig, ViTConfig
 
     said = io.StringIO()
-    told = {}
+    results = {}
     with contextlib.redirect_stderr(said):
         for cls in (BertConfig, ViTConfig):
             config = cls.from_dict({"rope_parameters": {"rope_theta": 7.0, "rope_type": "linear", "factor": 2.0}})
-            told[cls.__name__] = shown(sorted(config.to_diff_dict()))
-    return {**told, "said": shown([line for line in said.getvalue().splitlines() if "is not that of the file" in line])}
+            results[cls.__name__] = shown(sorted(config.to_diff_dict()))
+    return {
+        **results,
+        "said": shown([line for line in said.getvalue().splitlines() if "is not that of the file" in line]),
+    }
 
 
 def a_template_file_of_its_own(testbed: Any, target: Any) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _run(step: str, release: str, armed: str = "", **env: str) -> dict[str, Any]
 
 
 @pytest.mark.parametrize(("fixes", "kind", "writer", "release", "readers"), WAYS)
-def test_stock_reads_what_an_armed_process_saved(fixes, kind, writer, release, readers, tmp_path: Path):
+def test_stock_reads_files_of_an_armed_process(fixes, kind, writer, release, readers, tmp_path: Path):
     original, saved = tmp_path / "original", tmp_path / "saved"
     original.mkdir()
     saved.mkdir()

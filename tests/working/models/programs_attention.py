@@ -101,7 +101,7 @@ def attention_that_reads_lengths(testbed, target):
 
     def attention(module, query, key, value, attention_mask, cu_seq_lens_q, cu_seq_lens_k, scaling=None, **kwargs):
         seen.append(torch.stack([cu_seq_lens_q, cu_seq_lens_k]))
-        keys, values = (one.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for one in (key, value))
+        keys, values = (tensor.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for tensor in (key, value))
         output = torch.nn.functional.scaled_dot_product_attention(
             query, keys, values, is_causal=query.shape[2] > 1, scale=scaling
         )
@@ -297,7 +297,7 @@ def layers_that_are_not_causal(testbed, target):
 
 def layer_by_itself(testbed, target):
     """One layer of Gemma 2 and one of Cohere 2, without the optional ``cache_position``."""
-    told = {}
+    results = {}
     hidden = testbed.randn(2, 6, 64, seed=1)
     mask = torch.full((6, 6), torch.finfo(torch.float32).min).triu(1)[None, None].expand(2, 1, -1, -1)
     for name, build in (("gemma2", windowed), ("cohere2", None)):
@@ -306,15 +306,15 @@ def layer_by_itself(testbed, target):
         positions = torch.arange(6)[None]
         tables = model.model.rotary_emb(hidden, positions)
         with torch.no_grad():
-            told[name] = model.model.layers[0](hidden, position_embeddings=tables, attention_mask=mask)[0]
-    return told
+            results[name] = model.model.layers[0](hidden, position_embeddings=tables, attention_mask=mask)[0]
+    return results
 
 
 def dynamic_cache_past_the_window(testbed, target):
     """Gemma 2 and Cohere 2 write past the window with a cache that keeps everything."""
     from transformers import DynamicCache
 
-    told = {}
+    results = {}
     ids = testbed.randint(3, 60, 2, 6, seed=1)
     for name in ("gemma2", "cohere2"):
         options = {"attn": "eager", "dtype": torch.float32}
@@ -325,8 +325,8 @@ def dynamic_cache_past_the_window(testbed, target):
                 mask = torch.ones_like(ids[:, :end])
                 output = model(ids[:, start:end], attention_mask=mask, past_key_values=cache, use_cache=True)
                 steps.append(output.logits)
-        told[name] = torch.cat(steps, dim=1)
-    return told
+        results[name] = torch.cat(steps, dim=1)
+    return results
 
 
 def attention_of_ones_own_under_a_window(testbed, target):
@@ -389,12 +389,12 @@ def masks_that_forbid_nothing(testbed, target):
     model = windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
     layer = model.model.layers[1]
     hidden = testbed.randn(1, WINDOW, 64, seed=1)
-    told = {}
+    results = {}
     for dtype in (torch.float32, torch.bfloat16):
         mask = torch.zeros(1, 1, WINDOW, WINDOW, dtype=dtype)
         with torch.no_grad():
-            told[str(dtype)] = layer(hidden, attention_mask=mask, position_ids=torch.arange(WINDOW)[None])[0]
-    return told
+            results[str(dtype)] = layer(hidden, attention_mask=mask, position_ids=torch.arange(WINDOW)[None])[0]
+    return results
 
 
 def hybrid_cache_of_another_model(testbed, target):
@@ -409,12 +409,12 @@ def hybrid_cache_of_another_model(testbed, target):
 
     config = Mine(sliding_window=WINDOW, head_dim=8, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=3)
     cache = HybridCache(config, 1, 9, "cpu", torch.float32)
-    told = {"rooms": torch.tensor([one.shape[2] for one in cache.key_cache])}
+    results = {"rooms": torch.tensor([keys.shape[2] for keys in cache.key_cache])}
     states = testbed.randn(1, 2, 3, 8, seed=1)
     for layer in range(3):
         given = {"cache_position": torch.arange(3), "sliding_window": WINDOW if layer % 2 else None}
-        told[f"layer {layer}"], _ = cache.update(states, states, layer, given)
-    return told
+        results[f"layer {layer}"], _ = cache.update(states, states, layer, given)
+    return results
 
 
 def unpadded_by_a_patch(testbed, target):
@@ -422,7 +422,7 @@ def unpadded_by_a_patch(testbed, target):
     utils = import_module("transformers.modeling_flash_attention_utils")
     original = utils.unpad_input
     utils.unpad_input = lambda *args, **kwargs: original(*args, **kwargs)[:4]
-    query, key, value = (one.repeat(2, 1, 1, 1) for one in states(testbed, 3, 9))
+    query, key, value = (state.repeat(2, 1, 1, 1) for state in states(testbed, 3, 9))
     mask = torch.ones(2, 9, dtype=torch.long)
     mask[1, :2] = 0
     with suppress(AttributeError):

@@ -12,8 +12,8 @@ from hotfix.proofs.zoo import WINDOW, windowed
 def own_kernel(q, k, v, dropout=0.0, scale=None, causal=False, window_size=(-1, -1), **options):
     """Custom attention in place of flash-attn's, which always computes in float32."""
     queries, keys = q.shape[1], k.shape[1]
-    heads = [one.float().transpose(1, 2) for one in (q, k, v)]
-    heads[1:] = [one.repeat_interleave(q.shape[2] // k.shape[2], dim=1) for one in heads[1:]]
+    heads = [value.float().transpose(1, 2) for value in (q, k, v)]
+    heads[1:] = [head.repeat_interleave(q.shape[2] // k.shape[2], dim=1) for head in heads[1:]]
     apart = torch.arange(keys)[None, :] - torch.arange(keys - queries, keys)[:, None]
     seen = apart <= 0 if causal else torch.ones_like(apart, dtype=torch.bool)
     if window_size[0] >= 0:
@@ -35,7 +35,7 @@ def kernel_that_takes_two_dtypes(testbed, target):
     utils = import_module("transformers.modeling_flash_attention_utils")
     utils.flash_attn_func = own_kernel
     query, key, value = states(testbed)
-    query, key = (torch.nn.functional.normalize(one.float(), dim=-1) * 3 for one in (query, key))
+    query, key = (torch.nn.functional.normalize(tensor.float(), dim=-1) * 3 for tensor in (query, key))
     given = {"is_causal": True, "target_dtype": torch.bfloat16}
     return {"output": utils._flash_attention_forward(query, key, value, None, 12, **given)}
 
@@ -45,7 +45,7 @@ def kernel_that_takes_two_dtypes(testbed, target):
 
 def counting(*args, window_size=(-1, -1), **options):
     """The workaround: the query itself is one of the keys of its window."""
-    return own_kernel(*args, window_size=tuple(one - 1 for one in window_size), **options)
+    return own_kernel(*args, window_size=tuple(width - 1 for width in window_size), **options)
 
 
 def kernel_that_counts_the_query(testbed, target):
@@ -106,7 +106,7 @@ def cache_cut_by_hand(testbed, target):
             )
             steps.append(output.logits[:, -1])
             for kept in (cache.key_cache, cache.value_cache):
-                kept[:] = [one[:, :, 1 - WINDOW :] for one in kept]
+                kept[:] = [tensor[:, :, 1 - WINDOW :] for tensor in kept]
     return {"logits": torch.stack(steps, dim=1)}
 
 

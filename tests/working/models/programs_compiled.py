@@ -56,7 +56,7 @@ def hybrid_caches(testbed, target):
     """Prompts within the window and a next token, with the cache of these models, compiled as by `generate`."""
     from transformers.cache_utils import HybridCache
 
-    told, ids = {}, testbed.randint(3, 48, 2, 4, seed=1)
+    results, ids = {}, testbed.randint(3, 48, 2, 4, seed=1)
     for name, model in (
         ("gemma2", windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)),
         ("cohere2", windowed_cohere2(testbed, attn="sdpa", dtype=torch.float32)),
@@ -65,11 +65,11 @@ def hybrid_caches(testbed, target):
         run = compiled(model)
         with torch.no_grad():
             for start, end in ((0, 2), (2, 3)):
-                told[f"{name}: {end}"] = run(
+                results[f"{name}: {end}"] = run(
                     ids[:, start:end],
                     attention_mask=torch.ones(2, end, dtype=torch.long),
                     cache_position=torch.arange(start, end),
                     past_key_values=cache,
                     use_cache=True,
                 ).logits
-    return told
+    return results

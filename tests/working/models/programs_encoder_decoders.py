@@ -75,7 +75,7 @@ def without_an_argument(testbed, target):
 
 
 def with_longer_encoder_outputs(testbed, target):
-    """Features of an image stand behind those of the text, and the mask is that of the text: stock attends to both."""
+    """Features of an image follow those of the text, and the mask is that of the text: stock attends to both."""
     from transformers import T5ForConditionalGeneration
     from transformers.modeling_outputs import BaseModelOutput
 

@@ -32,7 +32,7 @@ def chat_of_two_turns(testbed, target):
 
     model, _ = zoo.gemma3(testbed)
     cache = HybridCache(model.config.get_text_config(), 1, 24, "cpu", torch.float32)
-    ids, told = testbed.randint(1, 59, 1, 5, seed=1), {}
+    ids, results = testbed.randint(1, 59, 1, 5, seed=1), {}
     for turn in range(2):
         ids = model.generate(
             ids,
@@ -44,9 +44,9 @@ def chat_of_two_turns(testbed, target):
             eos_token_id=None,
             pad_token_id=0,
         )
-        told[f"turn {turn}"] = ids
+        results[f"turn {turn}"] = ids
         ids = torch.cat([ids, testbed.randint(1, 59, 1, 4, seed=2)], dim=1)
-    return told
+    return results
 
 
 def mask_of_ones_own(testbed, target):
@@ -99,8 +99,8 @@ def gemma4(testbed, shared=2):
 def rebuilt(value):
     """The result of hooks that move inputs to a device: mappings, lists and tuples are new objects."""
     if isinstance(value, Mapping):
-        return type(value)({key: rebuilt(one) for key, one in value.items()})
-    return type(value)(rebuilt(one) for one in value) if isinstance(value, (list, tuple)) else value
+        return type(value)({key: rebuilt(item) for key, item in value.items()})
+    return type(value)(rebuilt(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def hooks_that_rebuild(testbed, target):
@@ -143,22 +143,22 @@ def hooks_that_keep_arguments(testbed, target):
     for hook, is_trained in ((copied, True), (written, False)):
         added = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in model.model.layers]
         model.train(is_trained)(ids, labels=ids, use_cache=False).loss.backward()
-        for one in added:
-            one.remove()
+        for token in added:
+            token.remove()
     return {"kept": torch.tensor(len(kept)), "saved": torch.tensor(saved)}
 
 
 def gemma4_layers_by_themselves(testbed, target):
     """Layers that are called one by one, as in a custom pipeline."""
     model = gemma4(testbed).model
-    hidden, told = testbed.randn(2, 5, 32, seed=1), {}
+    hidden, results = testbed.randn(2, 5, 32, seed=1), {}
     extra = testbed.randn(2, 5, 8, seed=2)
     positions = torch.arange(5)[None]
     with torch.no_grad():
         for number, layer in enumerate(model.layers):
             tables = model.rotary_emb(hidden, positions, model.config.layer_types[number])
-            told[f"layer {number}"] = layer(hidden, extra, position_embeddings=tables, attention_mask=None)
-    return told
+            results[f"layer {number}"] = layer(hidden, extra, position_embeddings=tables, attention_mask=None)
+    return results
 
 
 def layers_with_fixed_arguments(testbed, target):

@@ -72,7 +72,7 @@ def opt_with_a_hook_on_every_module(testbed, target):
     queries = [attention.q_proj for attention in _attentions(model)]
 
     def scaled_back(module, args, output):
-        return output * 8**0.5 if any(module is one for one in queries) else None
+        return output * 8**0.5 if any(module is query for query in queries) else None
 
     torch.nn.modules.module.register_module_forward_hook(scaled_back)
     return _logits(testbed, model)
@@ -230,7 +230,7 @@ def keys_cut_to_the_mask(testbed, target):
         args = list(args)
         mask = args[first + 3]
         if mask is not None and args[first + 1].shape[1] > mask.shape[1]:
-            args[first + 1 : first + 3] = [one[:, -mask.shape[1] :] for one in args[first + 1 : first + 3]]
+            args[first + 1 : first + 3] = [argument[:, -mask.shape[1] :] for argument in args[first + 1 : first + 3]]
         return original(*args, **kwargs)
 
     owner._flash_attention_forward = cut
@@ -393,7 +393,7 @@ def _wrong_positions(positions, sides, dtype, default=torch.float32):
         dtype: of the images.
         default: of new tensors.
     """
-    module, told = import_module("transformers.models.idefics2.modeling_idefics2"), {}
+    module, results = import_module("transformers.models.idefics2.modeling_idefics2"), {}
     config = module.Idefics2VisionConfig(hidden_size=4, num_attention_heads=1, image_size=2 * positions, patch_size=2)
     torch.set_default_dtype(default)
     embeddings, seen = module.Idefics2VisionEmbeddings(config).to(dtype), []
@@ -401,18 +401,18 @@ def _wrong_positions(positions, sides, dtype, default=torch.float32):
     for side in sides:
         embeddings(torch.zeros(1, 3, 2 * side, 2 * side, dtype=dtype), torch.ones(1, side, side, dtype=torch.bool))
         rows = torch.arange(side) * positions // side
-        told[f"{side} of {positions}"] = (seen.pop() != (rows[:, None] * positions + rows).flatten()).sum()
+        results[f"{side} of {positions}"] = (seen.pop() != (rows[:, None] * positions + rows).flatten()).sum()
     torch.set_default_dtype(torch.float32)
-    return told
+    return results
 
 
 def images_with_right_positions(testbed, target):
     """Images whose positions the release computes correctly: in bfloat16, and under other default dtypes."""
     half, short, double = torch.bfloat16, torch.float16, torch.float64
-    told = _wrong_positions(70, (25,), half)
+    results = _wrong_positions(70, (25,), half)
     for positions, sides in ((24, (24, 22)), (27, (21,)), (26, (14,))):
-        told.update(_wrong_positions(positions, sides, half, half))
-    told.update(_wrong_positions(32, (12, 30), short, short))
+        results.update(_wrong_positions(positions, sides, half, half))
+    results.update(_wrong_positions(32, (12, 30), short, short))
     if import_module("transformers").__version__ >= "5":
-        told.update(_wrong_positions(70, (35, 55), torch.float32, double))
-    return told
+        results.update(_wrong_positions(70, (35, 55), torch.float32, double))
+    return results

@@ -29,7 +29,7 @@ PROGRAMS = "tests.working.models.programs_changed"
         ("second_turn_behind_padding", "4.56.0", "qwen2vl-decode-delta-left-padding"),
     ],
 )
-def test_what_the_program_has_changed_decides(program, release, fix):
+def test_changes_of_the_program_decide(program, release, fix):
     case = f"{PROGRAMS}:{program}"
     stock = run(case, transformers=release, hotfix=False).require().tensors
     armed = run(case, transformers=release, env={"HOTFIX_ONLY": fix}).require()

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.testbed
 @pytest.mark.parametrize(
     "program", ["with_a_workaround", "without_padding", "without_an_argument", "with_longer_encoder_outputs"]
 )
-def test_what_generates_right_is_not_changed(program):
+def test_right_generation_is_not_changed(program):
     case, fix = f"tests.working.models.programs_encoder_decoders:{program}", "generate-encoder-mask-dropped"
     stock = run(case, transformers="4.49.0", hotfix=False).require().tensors
     armed = run(case, transformers="4.49.0", env={"HOTFIX_ONLY": fix}).require()

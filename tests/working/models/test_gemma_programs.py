@@ -35,7 +35,7 @@ def test_a_chat_goes_on_behind_its_cache(release):
     assert differences("chat_of_two_turns", release, "gemma3-mask-image-distance-heuristic") == []
 
 
-def test_a_mask_of_ones_own_gets_what_the_release_passes():
+def test_a_users_mask_function_gets_the_arguments_of_the_release():
     assert differences("mask_of_ones_own", "4.53.0", "gemma3-mask-image-distance-heuristic") == []
 
 
@@ -52,7 +52,7 @@ def test_layers_of_gemma4_work_behind_hooks_by_themselves_and_with_arguments_of_
     assert differences(program, release, "gemma4-kv-share-no-cache") == []
 
 
-def test_what_layers_of_gemma4_share_passes_hooks():
+def test_states_shared_by_layers_of_gemma4_pass_hooks():
     fix = "gemma4-kv-share-no-cache"
     armed = run(
         f"{PROGRAMS}:hooks_without_a_cache", transformers="5.5.1", flash_attn=None, env={"HOTFIX_ONLY": fix}

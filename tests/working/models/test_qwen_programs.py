@@ -70,7 +70,7 @@ def test_positions_in_the_text_break_no_graph(release):
 
 
 def test_attentions_that_are_no_functions_run_as_before():
-    """They were asked for their ``__dict__``: an AttributeError, and no graph for a partial function."""
+    """hotfix read their ``__dict__``: an AttributeError, and no graph for a partial function."""
     assert differences("attentions_that_are_objects", "4.56.2", TEXT_POSITIONS) == []
 
 
@@ -82,6 +82,6 @@ def test_the_next_token_behind_an_image_is_placed_as_before():
     assert differences("steps_behind_a_cache", "5.3.0", "qwenvl-v5-stale-rope-deltas-forward") == []
 
 
-def test_an_attention_of_ones_own_keeps_images_apart_whatever_its_name():
+def test_a_users_attention_keeps_images_apart_under_any_name():
     """Number 45: `sdpa_flash` was taken for FlashAttention, got no mask, and two images mixed."""
     assert differences("attention_with_flash_in_its_name", "4.53.0", "qwenvl-vision-fa2-crash") == []

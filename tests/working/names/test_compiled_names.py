@@ -144,7 +144,7 @@ def test_a_handler_around_the_call_of_compiled_code_counts():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_traced_code_receives_is_written_down(monkeypatch):
+def test_names_received_by_traced_code_are_recorded(monkeypatch):
     torch._dynamo.reset()
     monkeypatch.setattr(asked, "_received", {})
     gone_too = types.ModuleType("gone_too")

@@ -240,7 +240,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(
-    ("release", "text", "switches"), PROGRAMS, ids=[f"{one[0]}-{n}" for n, one in enumerate(PROGRAMS)]
+    ("release", "text", "switches"), PROGRAMS, ids=[f"{row[0]}-{n}" for n, row in enumerate(PROGRAMS)]
 )
 def test_the_result_is_that_of_the_release(release, text, switches, tmp_path):
     """Numbers 18, 19, 21 to 26, 28 and 58."""
@@ -442,5 +442,5 @@ def test_old_code_without_handlers_ends_without_hotfix_and_runs_with_it(tmp_path
     assert said[:3] == [said[0], "False True True", "False torch.Size([1, 2, 3, 4]) 3 3"]
     assert "compiled True False" in said
     assert said[-1] == "1 True"
-    (line,) = [one for one in done.stderr.splitlines() if one.startswith("hotfix: ") and "restored" in one]
+    (line,) = [line_ for line_ in done.stderr.splitlines() if line_.startswith("hotfix: ") and "restored" in line_]
     assert "AdamW for old_code.py:4" in line

@@ -291,7 +291,7 @@ RECEIVED = """
 
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
 def test_names_of_removed_modules_and_their_annotations_are_there(release, tmp_path):
-    """The first program to ask for a class of a module that is made when it is asked got None."""
+    """The first program that imported a class from a module created on access got None."""
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(RECEIVED))
     assert run(program, transformers=release, flash_attn=None, hotfix=False).require().stdout == "all\n"

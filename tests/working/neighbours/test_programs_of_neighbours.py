@@ -219,7 +219,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(
-    ("release", "text", "beside"), PROGRAMS, ids=[f"{one[0]}-{n}" for n, one in enumerate(PROGRAMS)]
+    ("release", "text", "beside"), PROGRAMS, ids=[f"{row[0]}-{n}" for n, row in enumerate(PROGRAMS)]
 )
 def test_the_result_is_that_of_the_release(release, text, beside, tmp_path):
     """Numbers 35 and 36, and repairs that affected the program's own objects."""

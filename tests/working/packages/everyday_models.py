@@ -167,9 +167,9 @@ def every_way(family, attention):
     attempt(f"{name} shown", lambda: [repr(model.config), str(model), list(model.state_dict())])
 
 
-for one in filter(None, os.environ.get("EVERYDAY", ",".join((*FAMILIES, "own"))).split(",")):
-    if one == "own":
+for family in filter(None, os.environ.get("EVERYDAY", ",".join((*FAMILIES, "own"))).split(",")):
+    if family == "own":
         own_classes()
         continue
     for attention in ("eager", "sdpa"):
-        every_way(one, attention)
+        every_way(family, attention)

@@ -330,7 +330,7 @@ def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
     words = Tokenizer(models.BPE(vocab, [("\u0120", "a")]))
     cut = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     words.pre_tokenizer = pre_tokenizers.Sequence(cut)
-    told = {}
+    results = {}
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as saved:
         words.save(str(Path(folder, "tokenizer.json")))
         tokens = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endoftext|>")
@@ -342,11 +342,11 @@ def byte_level_as_the_caller_wants(testbed: Any, target: Any) -> dict[str, Any]:
             ("object", {"tokenizer_object": Tokenizer(models.BPE(vocab, []))}),
         ):
             tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-            told[name] = torch.tensor(tokenizer("a b").input_ids)
+            results[name] = torch.tensor(tokenizer("a b").input_ids)
             tokenizer.save_pretrained(saved)
             keys = sorted(json.loads(Path(saved, "tokenizer_config.json").read_text()))
-            told[f"{name}, saved"] = torch.tensor([*" ".join(keys).encode()])
-    return told
+            results[f"{name}, saved"] = torch.tensor([*" ".join(keys).encode()])
+    return results
 
 
 def byte_level_with_a_blank_in_its_settings(testbed: Any, target: Any) -> dict[str, Any]:
@@ -363,7 +363,7 @@ def byte_level_with_a_blank_in_its_settings(testbed: Any, target: Any) -> dict[s
     vocab = {word: number for number, word in enumerate([*letters, "<|endoftext|>", "\u0120a"])}
     words = Tokenizer(models.BPE(vocab, [("\u0120", "a")]))
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    told = {}
+    results = {}
     for blank in (True, False):
         with tempfile.TemporaryDirectory() as folder:
             words.save(str(Path(folder, "tokenizer.json")))
@@ -371,8 +371,8 @@ def byte_level_with_a_blank_in_its_settings(testbed: Any, target: Any) -> dict[s
             settings = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": blank, **tokens}
             Path(folder, "tokenizer_config.json").write_text(json.dumps(settings))
             Path(folder, "config.json").write_text(json.dumps({"model_type": "gpt2"}))
-            told[f"{blank}"] = torch.tensor(AutoTokenizer.from_pretrained(folder)("a b").input_ids)
-    return told
+            results[f"{blank}"] = torch.tensor(AutoTokenizer.from_pretrained(folder)("a b").input_ids)
+    return results
 
 
 def size_of_a_subclass(testbed: Any, target: Any) -> dict[str, Any]:
@@ -500,7 +500,7 @@ def chat_of_odd_values(testbed: Any, target: Any) -> dict[str, Any]:
         return type(message).__name__
 
     def kinds(messages: Any) -> str:
-        return " ".join(type(one).__name__ for one in messages)
+        return " ".join(type(message).__name__ for message in messages)
 
     array = numpy.arange(3)
     named: dict[str, Any] = {
@@ -543,11 +543,11 @@ def chat_of_odd_values(testbed: Any, target: Any) -> dict[str, Any]:
         "mark": "{{ mark(messages[0]) }} {{ messages[0].seen }}",
         "kinds": "{{ kinds(turns) }}",
     }
-    told = {}
+    results = {}
     for name, template in pieces.items():
-        told[name] = as_tensor(render(conversation, template, **named))
-    told["the caller's"] = as_tensor(str(conversation))
-    return told
+        results[name] = as_tensor(render(conversation, template, **named))
+    results["the caller's"] = as_tensor(str(conversation))
+    return results
 
 
 def render(messages: Any, template: str, **named: Any) -> str:

@@ -86,7 +86,7 @@ def test_a_tokenizer_without_special_tokens_gets_none(release):
 
 
 @pytest.mark.parametrize("release", ["5.2.0", "5.23.0"])
-def test_what_the_caller_wants_of_a_byte_level_tokenizer_is_done(release):
+def test_options_of_the_caller_hold_for_a_byte_level_tokenizer(release):
     """The leading space was missing, and the caller's tokenizer could not be saved."""
     assert differences(*both("byte_level_as_the_caller_wants", release, "v5-byte-level-tokenizer-overridden")) == {}
 

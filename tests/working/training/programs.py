@@ -232,25 +232,25 @@ def every_loss(testbed, target):
         target: `qualname` has the models, and behind a slash the kinds of losses; None for all.
     """
     models, _, kinds = (target.qualname if target else "").partition("/")
-    told = {}
+    results = {}
     for model in filter(None, models.split(",") if models else ("llama", "bert")):
         for kind in kinds.split(",") if kinds else LOSSES:
             options = dict(LOSSES[kind])
             values = ways(testbed, model, **options)
-            told.update({f"{model}: {kind}: {name}": value for name, value in values.items()})
-    return told
+            results.update({f"{model}: {kind}: {name}": value for name, value in values.items()})
+    return results
 
 
 def ways(testbed, model, **options):
     made, data = MODELS[model]
     samples = data(testbed)
-    told = {}
+    results = {}
     for way, arguments in (
         ("micro", {"gradient_accumulation_steps": len(samples)}),
         ("whole", {"per_device_train_batch_size": len(samples)}),
     ):
         try:
-            told.update(
+            results.update(
                 {f"{way} {name}": value for name, value in step(made(testbed), samples, **arguments, **options)}
             )
         except TypeError as error:
@@ -258,8 +258,8 @@ def ways(testbed, model, **options):
                 raise
             import torch
 
-            told[f"{way} raised"] = torch.tensor(1)
-    return told
+            results[f"{way} raised"] = torch.tensor(1)
+    return results
 
 
 def step(model, samples, make=None, function=None, prepare=None, **arguments):

@@ -37,20 +37,20 @@ def own_classes(testbed, target):
             return {"loss": loss / (num_items_in_batch or labels.numel()), "logits": logits}
 
     ids = testbed.randint(0, 32, 8, 5, seed=1).cpu()
-    told = {}
+    results = {}
     for tags in (False, True):
         labels = testbed.randint(0, 3, *((8, 5) if tags else (8,)), seed=2).cpu()
-        samples = [{"input_ids": one, "labels": label} for one, label in zip(ids, labels)]
+        samples = [{"input_ids": first, "labels": label} for first, label in zip(ids, labels)]
         for rows in (1, 2, 8):
             arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": 8 // rows}
             model = testbed.fill(Own(PretrainedConfig(), tags))
-            told.update({f"{tags}, {rows}: {name}": value for name, value in step(model, samples, **arguments)})
-    return told
+            results.update({f"{tags}, {rows}: {name}": value for name, value in step(model, samples, **arguments)})
+    return results
 
 
 def own_losses_of_a_mamba(testbed, target):
     """A model that ignores the number, with losses that use it; ragged texts."""
-    told = {}
+    results = {}
     samples = texts(testbed, (7, 4, 2, 1))
 
     def by_the_number(trainer, outputs, labels, number):
@@ -69,26 +69,26 @@ def own_losses_of_a_mamba(testbed, target):
     for way, options in ways.items():
         model = _mamba(testbed)
         options.pop("prepare_model", lambda model: None)(model)
-        told.update(
+        results.update(
             {f"{way}: {name}": value for name, value in step(model, samples, gradient_accumulation_steps=4, **options)}
         )
-    told["asked"] = _asked(_mamba(testbed))
-    return told
+    results["asked"] = _asked(_mamba(testbed))
+    return results
 
 
 def plain_mamba(testbed, target):
     """The broken program, in micro-batches and in one batch, with a Trainer that keeps a metric, too."""
     from tests.working.training.programs import passing
 
-    told = {}
+    results = {}
     for way, make in (("plain", None), ("passing", passing)):
         for name, arguments in (
             ("micro", {"gradient_accumulation_steps": 4}),
             ("whole", {"per_device_train_batch_size": 4}),
         ):
             values = step(_mamba(testbed), texts(testbed, (1, 1, 1, 1)), make=make, **arguments)
-            told.update({f"{way}: {name} {key}": value for key, value in values})
-    return told
+            results.update({f"{way}: {name} {key}": value for key, value in values})
+    return results
 
 
 def _mamba(testbed):
@@ -139,16 +139,16 @@ def a_wrapper_that_refuses_the_number(testbed, target):
         def forward(self, **kwargs):
             return self.inner(**kwargs)
 
-    told = {}
+    results = {}
     for way, make in (("divides", own_loss(_divided)), ("plain", None)):
         model = Wrapper(small_bert(testbed))
         values = step(model, classified(testbed), make=make, gradient_accumulation_steps=4, remove_unused_columns=False)
-        told.update({f"{way}: {name}": value for name, value in values})
+        results.update({f"{way}: {name}": value for name, value in values})
     whole = step(
         Wrapper(small_bert(testbed)), classified(testbed), per_device_train_batch_size=4, remove_unused_columns=False
     )
-    told.update({f"whole: {name}": value for name, value in whole})
-    return told
+    results.update({f"whole: {name}": value for name, value in whole})
+    return results
 
 
 def _divided(trainer, outputs, labels, number):
@@ -202,7 +202,7 @@ def _trainer(testbed, model, folder, epochs, **arguments):
     return Trainer(
         model=model,
         args=TrainingArguments(str(folder), **settings),
-        train_dataset=[{"input_ids": one, "labels": one.clone()} for one in ids],
+        train_dataset=[{"input_ids": id, "labels": id.clone()} for id in ids],
     )
 
 
@@ -224,8 +224,8 @@ def resumed_from_stock(testbed, target):
             global_step=2, epoch=1 + 4 / 7, max_steps=3, num_train_epochs=3, log_history=[], train_batch_size=2
         )
         (checkpoint / "trainer_state.json").write_text(json.dumps(state), encoding="utf-8")
-        told = _epochs(testbed, 3, resumed=str(checkpoint), folder=folder)
-    return {name: torch.as_tensor(value) for name, value in told.items()}
+        resumed = _epochs(testbed, 3, resumed=str(checkpoint), folder=folder)
+    return {name: torch.as_tensor(value) for name, value in resumed.items()}
 
 
 def losses_of_a_writer(testbed, target):
@@ -239,7 +239,7 @@ def losses_of_a_writer(testbed, target):
     model, inputs = writer(testbed, class_of(place))
     ids = inputs.pop("labels").abs() % 40  # some are masked
     wide = torch.cat([ids[:, :1], ids], 1)
-    told = {
+    losses = {
         "copied": model(**inputs, decoder_input_ids=ids, labels=ids).loss,
         "copied and masked": model(
             **inputs, decoder_input_ids=ids, labels=torch.where(torch.arange(ids.shape[1]) < 2, -100, ids)
@@ -248,8 +248,8 @@ def losses_of_a_writer(testbed, target):
         "not contiguous": model(**inputs, labels=wide[:, 1:]).loss,
     }
     moved = torch.cat([torch.full_like(ids[:, :1], model.config.decoder_start_token_id), ids[:, :-1]], 1)
-    told["moved by hand"] = model(**inputs, decoder_input_ids=moved, labels=ids).loss
-    return told
+    losses["moved by hand"] = model(**inputs, decoder_input_ids=moved, labels=ids).loss
+    return losses
 
 
 def allowed_before(testbed, target):
@@ -258,17 +258,17 @@ def allowed_before(testbed, target):
     import torch
 
     parts = [numpy.empty(0).__reduce__()[0], numpy.ndarray, numpy.dtype, type(numpy.dtype(numpy.uint32))]
-    told = {}
+    facts = {}
     torch.serialization.clear_safe_globals()
     torch.serialization.add_safe_globals(parts if target is None else parts[1:3])
     with tempfile.TemporaryDirectory() as folder:
         trainer = _trainer(testbed, small_llama(testbed), folder, 1)
-        before = {str(one) for one in torch.serialization.get_safe_globals()}
+        before = {str(function) for function in torch.serialization.get_safe_globals()}
         trainer._save_rng_state(folder)
         trainer._load_rng_state(folder)
-        told["read"] = torch.rand(())
-    told["allowed"] = torch.tensor({str(one) for one in torch.serialization.get_safe_globals()} == before)
-    return told
+        facts["read"] = torch.rand(())
+    facts["allowed"] = torch.tensor({str(function) for function in torch.serialization.get_safe_globals()} == before)
+    return facts
 
 
 def where_it_writes(testbed, target):
@@ -337,7 +337,7 @@ def a_tower_that_is_written_into(testbed, target):
     model.enable_input_require_grads()
     pixels = testbed.randn(2, 3, 4, seed=5).requires_grad_(target is not None)  # a reader that has a gradient in stock
     model(torch.ones(2, 3, dtype=torch.long), pixels).backward()
-    told = {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
+    grads = {name: value.grad for name, value in model.named_parameters() if value.grad is not None}
     model.eval()
-    told["wants a gradient when it is read"] = torch.tensor(model.tower.patch_embed(pixels.detach()).requires_grad)
-    return told
+    grads["wants a gradient when it is read"] = torch.tensor(model.tower.patch_embed(pixels.detach()).requires_grad)
+    return grads

@@ -30,7 +30,7 @@ def training_step_by_the_number(testbed, target):
         return Own
 
     ids = testbed.randint(0, 32, 4, 7, seed=1).cpu()
-    samples = [{"input_ids": one[:-1], "labels": one[1:]} for one in ids]
+    samples = [{"input_ids": id[:-1], "labels": id[1:]} for id in ids]
     return dict(step(small_llama(testbed), samples, make=make, gradient_accumulation_steps=4))
 
 
@@ -39,7 +39,7 @@ def a_schedule_of_its_own(testbed, target):
     import torch
     from transformers import Trainer, TrainingArguments
 
-    told = {}
+    results = {}
     for chained in (False, True):
         model = small_llama(testbed)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -54,9 +54,9 @@ def a_schedule_of_its_own(testbed, target):
                 train_dataset=texts(testbed, (1, 1, 1, 1)),
                 optimizers=(optimizer, schedule),
             )
-            told[f"{chained}: steps"] = torch.tensor(trainer.train().global_step)
-        told.update({f"{chained}: {name}": value.detach() for name, value in model.named_parameters()})
-    return told
+            results[f"{chained}: steps"] = torch.tensor(trainer.train().global_step)
+        results.update({f"{chained}: {name}": value.detach() for name, value in model.named_parameters()})
+    return results
 
 
 def a_loss_without_the_first_label(testbed, target):
@@ -72,7 +72,7 @@ def a_loss_without_the_first_label(testbed, target):
     depth = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
     config = BartConfig(**width, **depth, pad_token_id=0, decoder_start_token_id=2, max_position_embeddings=32)
     ids = testbed.randint(3, 32, 4, 6, seed=1).cpu()
-    samples = [{"input_ids": one, "labels": one} for one in ids]
+    samples = [{"input_ids": id, "labels": id} for id in ids]
     model = testbed.fill(BartForConditionalGeneration(config))
     return dict(step(model, samples, function=function, gradient_accumulation_steps=4))
 

@@ -110,7 +110,7 @@ def _with_another_projection(model: Any) -> None:
     """In the part whose names the release converts."""
     import torch
 
-    layer = next(one for name, one in model.named_modules() if name.endswith("mlp") and "language" in name)
+    layer = next(module for name, module in model.named_modules() if name.endswith("mlp") and "language" in name)
     layer.up_proj = torch.nn.Linear(layer.up_proj.in_features, 5)
     layer.down_proj = torch.nn.Linear(5, layer.down_proj.out_features)
 

@@ -60,19 +60,19 @@ def _scaled_by(factor: Any) -> Any:
 def hooks_of_a_mamba(testbed, target):
     """A model that ignores the number: its hook, or a callback, divides."""
     samples = texts(testbed, (7, 4, 2, 1))
-    told = {f"hook: {name}": value for name, value in step(_hooked(_mamba(testbed)), samples, **_STEPS)}
+    values = {f"hook: {name}": value for name, value in step(_hooked(_mamba(testbed)), samples, **_STEPS)}
     make = _scaled_by(lambda steps: 1 / steps)
-    told.update({f"callback: {name}": value for name, value in step(_mamba(testbed), samples, make=make, **_STEPS)})
-    return told
+    values.update({f"callback: {name}": value for name, value in step(_mamba(testbed), samples, make=make, **_STEPS)})
+    return values
 
 
 def a_watched_mamba(testbed, target):
     """Micro-batches and the batch, of a model whose hook changes nothing."""
-    told = {}
+    results = {}
     for way, arguments in (("micro", _STEPS), ("whole", {"per_device_train_batch_size": 4})):
         values = step(_watched(_mamba(testbed)), texts(testbed, (1, 1, 1, 1)), **arguments)
-        told.update({f"watched: {way} {name}": value for name, value in values})
-    return told
+        results.update({f"watched: {way} {name}": value for name, value in values})
+    return results
 
 
 def hooks_of_a_llama(testbed, target):
@@ -87,13 +87,13 @@ def hooks_of_a_llama(testbed, target):
             return _loss_by_steps
 
     samples = texts(testbed, (7, 4, 2, 1))
-    told = {f"hook: {name}": value for name, value in step(_hooked(small_llama(testbed)), samples, **_STEPS)}
+    results = {f"hook: {name}": value for name, value in step(_hooked(small_llama(testbed)), samples, **_STEPS)}
     make = _scaled_by(lambda steps: 1 / steps)
     values = step(small_llama(testbed), samples, make=make, **_STEPS)
-    told.update({f"callback: {name}": value for name, value in values})
+    results.update({f"callback: {name}": value for name, value in values})
     model = testbed.fill(Own(small_llama(testbed).config))
-    told.update({f"loss: {name}": value for name, value in step(model, samples, **_STEPS)})
-    return told
+    results.update({f"loss: {name}": value for name, value in step(model, samples, **_STEPS)})
+    return results
 
 
 def _loss_by_steps(logits, labels, vocab_size):
@@ -149,8 +149,8 @@ def losses_that_call_one_without_the_first_label(testbed, target):
     depth = {"encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
     config = BartConfig(**width, **depth, pad_token_id=0, decoder_start_token_id=2, max_position_embeddings=32)
     ids = testbed.randint(3, 32, 4, 6, seed=1).cpu()
-    samples = [{"input_ids": one, "labels": one} for one in ids]
-    told = {"samples": torch.stack([one["labels"] for one in samples])}
+    samples = [{"input_ids": id, "labels": id} for id in ids]
+    results = {"samples": torch.stack([sample["labels"] for sample in samples])}
     for way, options in (
         ("object", {"function": Loss()}),
         ("partial", {"function": partial(function, scale=1.0)}),
@@ -159,8 +159,8 @@ def losses_that_call_one_without_the_first_label(testbed, target):
         ("step", {"make": by_the_step}),
     ):
         model = testbed.fill(BartForConditionalGeneration(config))
-        told.update({f"{way}: {name}": value for name, value in step(model, samples, **options, **_STEPS)})
-    return told
+        results.update({f"{way}: {name}": value for name, value in step(model, samples, **options, **_STEPS)})
+    return results
 
 
 def _without_the_first(logits, labels):

@@ -133,12 +133,12 @@ PLACES = ((programs_own, OWN), (programs_steps, STEPS), (programs_numbers, NUMBE
 
 @pytest.mark.parametrize(("program", "release", "accelerate", "fix"), PROGRAMS)
 def test_a_program_that_is_right_stays_as_it_is(program, release, accelerate, fix):
-    module = next((place for one, place in PLACES if hasattr(one, program)), MODELS)
+    module = next((place for prefix, place in PLACES if hasattr(prefix, program)), MODELS)
     stock, armed = both(f"{module}:{program}", release, fix, accelerate)
     assert differences(stock, armed) == []
 
 
-def test_the_loss_of_a_model_is_asked_for_without_a_warning():
+def test_reading_the_loss_of_a_model_gives_no_warning():
     """The library's property warns of unknown models, and the release does not read it for these."""
     how = {"transformers": "4.57.6", "flash_attn": None, "extras": ["accelerate==1.15.0"]}
     stock = run(f"{MODELS}:own_classes", hotfix=False, **how).require()
@@ -183,7 +183,7 @@ def test_labels_that_have_yet_to_be_moved_are_moved(release):
     assert armed["contiguous"].equal(armed["moved by hand"])
 
 
-def test_what_the_program_has_allowed_stays_allowed():
+def test_globals_that_the_program_allowed_stay_allowed():
     """Harm 34."""
     program, fix = f"{MODELS}:allowed_before", "trainer-rng-state-torch26-no-safe-globals"
     stock, armed = both(program, "4.46.1", f"{fix},accelerator-dispatch-batches", "1.1.1")
@@ -191,13 +191,13 @@ def test_what_the_program_has_allowed_stays_allowed():
     assert bool(armed["allowed"])
 
 
-def test_what_is_read_needs_not_be_allowed():
+def test_reading_needs_no_permission():
     how = {"transformers": "4.46.1", "flash_attn": None, "extras": ["accelerate==1.1.1"]}
     fixes = {"HOTFIX_ONLY": "trainer-rng-state-torch26-no-safe-globals,accelerator-dispatch-batches"}
     some = SimpleNamespace(module="", qualname="some")
-    told = run(f"{MODELS}:allowed_before", env=fixes, target=some, **how).require().tensors
-    assert "read" in told
-    assert bool(told["allowed"])
+    tensors = run(f"{MODELS}:allowed_before", env=fixes, target=some, **how).require().tensors
+    assert "read" in tensors
+    assert bool(tensors["allowed"])
 
 
 @pytest.mark.parametrize("has_a_gradient", [False, True])
@@ -222,7 +222,7 @@ def test_a_checkpoint_that_is_read_as_it_should_be_is_read_once(release, acceler
     assert differences(stock, armed) == []
 
 
-def test_a_vision_language_model_is_resumed_from_what_an_armed_process_has_saved():
+def test_a_vision_language_model_resumes_from_a_checkpoint_of_an_armed_process():
     """Its checkpoint had the names of the Hub, which no Trainer of this release reads: the weights were reset."""
     stock, armed = both(f"{RESUMED}:whole_and_resumed", "4.52.3", "vlm-save-reverse-mapping", "1.7.0")
     assert differences(stock, armed) == []

@@ -2,7 +2,7 @@
 
 A draw is a function of a `Draw`: it chooses what users vary (sizes, padding, attention, dtype, accumulation, labels),
 builds the small model of the proof with it, and returns tensors as a case does. The same seed draws the same again,
-whatever is armed. Both sides of the condition have to come up, and neither of them rarely.
+with and without hotfix. Both sides of the condition have to come up, and neither of them rarely.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import Any
 Tensors = Mapping[str, Any]
 
 PARTS = ("attention", "loading", "models", "positions", "training", "processing")
-_NO_CONDITION = "no condition can be told"
+_NO_CONDITION = "there is no condition"
 CANNOT = {
     "gemma3-two-layouts-into-base": _NO_CONDITION,
     "generate-encoder-mask-dropped": "no draws are written yet; its proof compares padded rows with the rows alone",
     "mxfp4-swiglu-limit": _NO_CONDITION,
-    "torch-dtype-key-dtype-in-v4": "asked of files alone",
+    "torch-dtype-key-dtype-in-v4": "decided by files alone",
     "trainer-checkpoint-keys-not-converted": "the names in the checkpoint decide; its proof reads each form",
     "trainer-ddp-no-sync-inverted": "needs several ranks; counted over two of them in a test",
     "v5-add-bos-token-not-written": _NO_CONDITION,
     "v5-byte-level-tokenizer-overridden": _NO_CONDITION,
     "v5-config-without-tie-word-embeddings": _NO_CONDITION,
     "v5-dynamic-rope-not-reset": "repaired when a model is imported, so one process cannot compute both",
-    "v5-rope-parameters-ignored-by-v4": "asked of files alone",
+    "v5-rope-parameters-ignored-by-v4": "decided by files alone",
     "v5-t5-tied-keys-order": _NO_CONDITION,
-    "vlm-checkpoint-key-layout-new-to-old": "asked of files alone",
+    "vlm-checkpoint-key-layout-new-to-old": "decided by files alone",
 }
 """Fixes with a trigger that is not held against draws, and why."""
 
 
 class Draw:
-    """What is drawn once.
+    """One draw.
 
     Args:
         testbed: where it runs.
@@ -48,7 +48,7 @@ class Draw:
         testbed: where it runs.
         seed: for the numbers in tensors.
         target: has ``module`` and ``qualname``, as the target of a case.
-        said: what was drawn, by name.
+        said: the drawn values, by name.
     """
 
     def __init__(self, testbed: Any, seed: int, targets: Sequence[str]) -> None:
@@ -72,10 +72,10 @@ class Draw:
 
     def lengths(self, name: str, rows: int, longest: int) -> list[int]:
         """A length for each row, one of which is the longest."""
-        found = [self._random.randint(1, longest) for _ in range(rows)]
-        found[self._random.randrange(rows)] = longest
-        self.said[name] = found
-        return found
+        numbers = [self._random.randint(1, longest) for _ in range(rows)]
+        numbers[self._random.randrange(rows)] = longest
+        self.said[name] = numbers
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def batch(draw: Draw, tokens: int = 12, fewest: int = 1, rows: int = 3, sides: S
     """Token ids, the mask that the model is given (or None), and which tokens are text.
 
     Args:
-        draw: what is drawn.
+        draw: the draw.
         tokens: at most so many in a row.
         fewest: at least so many in the longest row.
         rows: at most so many.

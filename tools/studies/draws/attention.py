@@ -47,7 +47,7 @@ def window(draw: Draw) -> Tensors:
     way = draw.of("way", "forward", "forward", "forward", "packed", "generate")
     if way == "packed":
         pieces = [draw.number(f"length {number}", 1, 6) for number in range(draw.number("sequences", 1, 3))]
-        positions = torch.cat([torch.arange(one) for one in pieces])[None]
+        positions = torch.cat([torch.arange(piece) for piece in pieces])[None]
         ids = draw.testbed.randint(3, 48, 1, sum(pieces), seed=draw.seed)
         return {"logits": model(ids, position_ids=positions, use_cache=False).logits}
     sides = ("none", "ones", "left") if way == "generate" else ()
@@ -115,19 +115,21 @@ def lengths_of_sequences(draw: Draw) -> Tensors:
     dtype = draw.of("dtype", torch.bfloat16, torch.float16)
     states = [draw.testbed.randn(*shape, dtype=dtype, seed=draw.seed + n) for n, shape in enumerate(shapes)]
     bounds = torch.tensor([0, *pieces]).cumsum(0).int()
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "cu_seq_lens_q": bounds,
         "cu_seq_lens_k": bounds,
         "max_length_q": max(pieces),
         "max_length_k": max(pieces),
     }
-    lacks = draw.of("lacks", "nothing", "nothing", "nothing", *told)
-    told.pop(lacks, None)
+    lacks = draw.of("lacks", "nothing", "nothing", "nothing", *arguments)
+    arguments.pop(lacks, None)
     if draw.of("positions", False, False, True):
-        told["position_ids"] = torch.cat([torch.arange(one) for one in pieces])[None]
+        arguments["position_ids"] = torch.cat([torch.arange(piece) for piece in pieces])[None]
     mask = torch.ones(1, total, dtype=torch.long) if draw.of("mask", False, False, True) else None
     forward = import_module(draw.target.module)._flash_attention_forward
-    output = forward(*states, attention_mask=mask, query_length=total, is_causal=draw.of("causal", True, False), **told)
+    output = forward(
+        *states, attention_mask=mask, query_length=total, is_causal=draw.of("causal", True, False), **arguments
+    )
     return {"output": output}
 
 
@@ -161,19 +163,19 @@ def images_of_gemma3(draw: Draw) -> Tensors:
         rows.append(layout + "t" * draw.number(f"row {row}: behind", 1, 3))
     longest = max(map(len, rows))
     rows = [row.rjust(longest, "_") for row in rows]
-    types = torch.tensor([[int(one == "i") for one in row] for row in rows])
-    real = torch.tensor([[int(one != "_") for one in row] for row in rows])
+    types = torch.tensor([[int(letter == "i") for letter in row] for row in rows])
+    real = torch.tensor([[int(letter != "_") for letter in row] for row in rows])
     ids = draw.testbed.randint(1, 59, *types.shape, seed=draw.seed).masked_fill(types.bool(), 60) * real
-    told = {"attention_mask": real} if draw.of("mask", True, True, False) or not bool(real.all()) else {}
+    arguments = {"attention_mask": real} if draw.of("mask", True, True, False) or not bool(real.all()) else {}
     if draw.of("types", True, True, True, False):
-        told["token_type_ids"] = types
+        arguments["token_type_ids"] = types
     if "Gemma3ForConditionalGeneration.prepare" in draw.target.qualname or draw.of("way", "forward", "generate") == (
         "generate"
     ):
         cache = draw.of("cache", "hybrid", None)
         output = model.generate(
             input_ids=ids,
-            **told,
+            **arguments,
             **({"cache_implementation": cache} if cache else {}),
             max_new_tokens=2,
             do_sample=False,
@@ -182,7 +184,7 @@ def images_of_gemma3(draw: Draw) -> Tensors:
             output_logits=True,
         )
         return {"tokens": output.sequences[:, longest:], "logits": torch.stack(output.logits, dim=1)}
-    return {"logits": model.train()(input_ids=ids, **told, use_cache=False).logits[real.bool()]}
+    return {"logits": model.train()(input_ids=ids, **arguments, use_cache=False).logits[real.bool()]}
 
 
 @of("glm4v-bool-mask")
@@ -243,8 +245,8 @@ def window_of_each_layer(draw: Draw) -> Tensors:
 def blocks_of_a_batch(draw: Draw) -> Tensors:
     """The mask of texts, some padded, or of rows of packed texts, with the lengths that a model gives or without.
 
-    What is compared is what flex attention makes of it: a block that the mask calls empty is left out, one that it
-    calls full is taken whole, and in the others the function of the mask is asked, with the number of the row.
+    The comparison is of the effective mask of flex attention: it leaves out blocks marked empty, takes blocks marked
+    full whole, and calls the function of the mask in the others, with the number of the row.
     """
     import torch
     from transformers.integrations import flex_attention
@@ -273,7 +275,7 @@ def blocks_of_a_batch(draw: Draw) -> Tensors:
     whole = flex_attention.create_block_causal_mask_flex
     # Compiling the making of a mask takes a compiler and a minute, and changes nothing of the mask.
     with patch.object(
-        flex_attention, "create_block_causal_mask_flex", lambda **told: whole(**{**told, "_compile": False})
+        flex_attention, "create_block_causal_mask_flex", lambda **options: whole(**{**options, "_compile": False})
     ):
         mask = flex_attention.make_flex_block_causal_mask(ids, **how)
     return {"seen": torch.stack([_seen(mask, row, longest) for row in range(rows)])}
@@ -285,7 +287,7 @@ def _seen(mask: Any, row: int, tokens: int) -> Any:
 
     own = min(row, mask.kv_num_blocks.shape[0] - 1)  # the blocks of a batch of one are those of every row
     size, places = mask.BLOCK_SIZE, torch.arange(tokens)
-    told = mask.mask_mod(torch.tensor(row), torch.tensor(0), places[:, None], places[None, :])
+    allowed = mask.mask_mod(torch.tensor(row), torch.tensor(0), places[:, None], places[None, :])
     seen = torch.zeros(tokens, tokens, dtype=torch.bool)
     for counts, indices, full in (
         (mask.kv_num_blocks, mask.kv_indices, False),
@@ -294,5 +296,5 @@ def _seen(mask: Any, row: int, tokens: int) -> Any:
         for block in range(counts.shape[-1]):
             for key in indices[own, 0, block, : int(counts[own, 0, block])].tolist():
                 where = slice(block * size[0], (block + 1) * size[0]), slice(key * size[1], (key + 1) * size[1])
-                seen[where] = True if full else told[where]
+                seen[where] = True if full else allowed[where]
     return seen

@@ -1,4 +1,4 @@
-"""Draws for what is loaded and saved: which model, in which class, from which file."""
+"""Draws for loading and saving: the model, its class, and the file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def encoders(draw: Draw) -> Tensors:
     # A table that was not in the file is what the memory held, by chance what it should be.
     tables = {"encoder": loaded.encoder.embed_tokens.weight, "decoder": loaded.decoder.embed_tokens.weight}
     wanted = model.shared.weight
-    is_right = {name: one.equal(wanted) if has_all else one is loaded.shared.weight for name, one in tables.items()}
+    is_right = {
+        name: table.equal(wanted) if has_all else table is loaded.shared.weight for name, table in tables.items()
+    }
     return {name: torch.tensor(value) for name, value in is_right.items()}
 
 
@@ -87,10 +89,10 @@ def custom(draw: Draw) -> Tensors:
         draw.testbed.fill(cls(cls.config_class())).save_pretrained(folder)
         missing = draw.of("missing", "nothing", "head", "embed", "norm")
         file = f"{folder}/model.safetensors"
-        kept = {name: one for name, one in load_file(file).items() if not name.startswith(missing)}
+        kept = {name: tensor for name, tensor in load_file(file).items() if not name.startswith(missing)}
         save_file(kept, file, metadata={"format": "pt"})
-        found = cls.from_pretrained(folder).state_dict()
-    return {name: found[name] for name in kept}  # what was missing may be any number
+        loaded = cls.from_pretrained(folder).state_dict()
+    return {name: loaded[name] for name in kept}  # a missing weight may have any value
 
 
 @of("v5-missing-bias-not-initialised")
@@ -135,7 +137,7 @@ def extended(draw: Draw) -> Tensors:
         else:
             model.save_pretrained(folder)
         loaded = cls.from_pretrained(folder)
-    weights = {name: one.float() for name, one in loaded.state_dict().items()}
+    weights = {name: tensor.float() for name, tensor in loaded.state_dict().items()}
     return {**weights, "names": _digest(_llava.in_files(loaded))}
 
 

@@ -107,17 +107,17 @@ def llama4(draw: Draw) -> Tensors:
 
 @of("vision-hidden-states-post-ln")
 def towers(draw: Draw) -> Tensors:
-    """A tower that is asked for its hidden states, by argument or configuration, or is not."""
+    """A tower that returns its hidden states, by argument or configuration, or does not."""
     name = draw.target.qualname.partition(".")[0]
     model = zoo.tower(draw.testbed, import_module(draw.target.module), name)
     asked = draw.of("asked", "argument", "configuration", "not", "not by argument")
     if asked in ("configuration", "not by argument"):
         model.config.output_hidden_states = True
-    told = {"argument": {"output_hidden_states": True}, "not by argument": {"output_hidden_states": False}}
+    options = {"argument": {"output_hidden_states": True}, "not by argument": {"output_hidden_states": False}}
     inputs = zoo.tower_inputs(draw.testbed, name)
-    output = model(**inputs, **told.get(asked, {}))
+    output = model(**inputs, **options.get(asked, {}))
     states = output.hidden_states or ()
-    return {"last": output.last_hidden_state, **{f"state {number}": one for number, one in enumerate(states)}}
+    return {"last": output.last_hidden_state, **{f"state {number}": state for number, state in enumerate(states)}}
 
 
 @of("idefics-smolvlm-position-ids")
@@ -161,7 +161,7 @@ def gpt_neox(draw: Draw) -> Tensors:
         with _written.folder(config_json=new) as place:
             config = transformers.AutoConfig.from_pretrained(place)
     else:
-        config = transformers.GPTNeoXConfig(**{key: one for key, one in new.items() if key != "model_type"})
+        config = transformers.GPTNeoXConfig(**{key: value for key, value in new.items() if key != "model_type"})
     model = draw.testbed.model(transformers.GPTNeoXModel, config, attn="eager", dtype=torch.float32)
     ids = draw.testbed.randint(3, 48, 2, draw.number("tokens", 2, 12), seed=draw.seed)
     return {"states": model(ids).last_hidden_state}
@@ -225,16 +225,16 @@ def caches(draw: Draw) -> Tensors:
 
     parts, layers = [], draw.number("layers", 0, 2)
     for part in range(draw.number("parts", 1, 3)):
-        one = DynamicCache()
+        cache = DynamicCache()
         for layer in range(layers):
             seed = draw.seed + 10 * part + layer
-            shape = (draw.number(f"rows {part}", 1, 2) if layer == 0 else one.key_cache[0].shape[0], 2, 5, 8)
+            shape = (draw.number(f"rows {part}", 1, 2) if layer == 0 else cache.key_cache[0].shape[0], 2, 5, 8)
             keys, values = (draw.testbed.randn(*shape, seed=more + seed) for more in (0, 5))
-            one.update(keys, values, layer)
-        parts.append(one)
+            cache.update(keys, values, layer)
+        parts.append(cache)
     whole = DynamicCache.from_batch_splits(parts, layers)
-    found = {f"keys {number}": keys for number, keys in enumerate(whole.key_cache)}
-    return {**found, **{f"values {number}": values for number, values in enumerate(whole.value_cache)}}
+    keys_ = {f"keys {number}": keys for number, keys in enumerate(whole.key_cache)}
+    return {**keys_, **{f"values {number}": values for number, values in enumerate(whole.value_cache)}}
 
 
 @of("gemma2-attn-softcap-missing", beside=("gemma2-noncausal-sliding-layers",))
@@ -303,7 +303,7 @@ def windows(draw: Draw) -> Tensors:
 
 @of("v5-model-max-length-extended")
 def model_that_says_how_long(draw: Draw) -> Tensors:
-    """What a tiny Llama writes, which may say how long a text is, for a caller who may say it, too."""
+    """The text of a tiny Llama; the model, the caller, or both may limit its length."""
     from transformers import GenerationConfig
 
     model = zoo.small_llama(draw.testbed).eval()

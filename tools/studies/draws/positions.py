@@ -41,9 +41,9 @@ def placed(draw: Draw) -> Tensors:
     if images and seconds:
         seconds.append(1.0)  # with fewer entries than images and videos together 5.3.0 crashes
     kind = draw.of("seconds are", "none", "a list", "a tensor") if videos else "none"
-    told = {"none": None, "a list": seconds, "a tensor": torch.tensor(seconds)}[kind]
+    given = {"none": None, "a list": seconds, "a tensor": torch.tensor(seconds)}[kind]
     ids = torch.tensor([zoo.qwen_sentence(draw.testbed, parts, draw.seed)])
-    positions, deltas = zoo.qwen_rope_index(model, ids, images=images, videos=videos, seconds=told)
+    positions, deltas = zoo.qwen_rope_index(model, ids, images=images, videos=videos, seconds=given)
     return {"positions": positions, "deltas": deltas}
 
 

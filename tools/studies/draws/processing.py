@@ -29,12 +29,12 @@ LIMITS = {"min_pixels": (56 * 56, 12 * 28 * 28), "max_pixels": (28 * 28 * 1280, 
 def _limits(draw: Draw, name: str = "") -> dict[str, int]:
     """No limit, one, or both."""
     chosen = draw.of(f"{name} limits".strip(), (), ("max_pixels",), ("min_pixels",), ("min_pixels", "max_pixels"))
-    return {one: draw.of(f"{name} {one}".strip(), *LIMITS[one]) for one in chosen}
+    return {limit: draw.of(f"{name} {limit}".strip(), *LIMITS[limit]) for limit in chosen}
 
 
 @contextmanager
 def _restored(cls: Any) -> Iterator[None]:
-    """What a bug writes into a class is taken out again."""
+    """Attributes that a bug writes into a class are removed again."""
     kept = deepcopy(vars(cls).get("size"))
     try:
         yield
@@ -56,13 +56,13 @@ def made_with_a_size(draw: Draw) -> Tensors:
     size = draw.of("size", None, *SIZES)
     with _restored(cls):
         processor = cls(**({} if size is None else {"size": dict(size)}), **_limits(draw))
-        told = {"edges": edges(processor)}
-        return told if "glm4v_fast" in draw.target.module else {**told, **_pixels(draw, processor)}
+        results = {"edges": edges(processor)}
+        return results if "glm4v_fast" in draw.target.module else {**results, **_pixels(draw, processor)}
 
 
 @of("qwen2vl-image-size-mutation")
 def one_after_the_other(draw: Draw) -> Tensors:
-    """A processor that is made, or called, with limits or without; and what comes after it."""
+    """A processor that is created or called, with or without limits; and the next call."""
     cls = zoo.class_of(draw.target)
     with _restored(cls):
         if draw.target.qualname.endswith(".preprocess"):
@@ -92,10 +92,10 @@ def called_with_limits(draw: Draw) -> Tensors:
         given = draw.of("size", None, None, *SIZES)
         settled = getattr(processor, "_standardize_kwargs", None) or processor._further_process_kwargs
         size = settled(size=processor.size if given is None else dict(given), resample=3, **limits)["size"]
-        told = {"size": torch.tensor([size["shortest_edge"], size["longest_edge"]])}
+        results = {"size": torch.tensor([size["shortest_edge"], size["longest_edge"]])}
         if "image_processing" in draw.target.module and "qwen2_vl" in draw.target.module and given is None:
-            told.update(_pixels(draw, processor, **limits))
-        return told
+            results.update(_pixels(draw, processor, **limits))
+        return results
 
 
 @of("qwen2vl-processor-pixels-ignored")
@@ -112,12 +112,12 @@ def a_call_of_the_processor(draw: Draw) -> Tensors:
     images = {"images": [picture]} if draw.of("picture", True, True, True, False) else {}
     text = ["<|image_pad|> stripes" if images else "stripes"]
     output = processor(text=text, **images, return_tensors="pt", **_limits(draw))
-    return {name: one for name, one in output.items() if hasattr(one, "shape")}
+    return {name: value for name, value in output.items() if hasattr(value, "shape")}
 
 
 @of("v5-debertav2-no-special-tokens")
 def deberta(draw: Draw) -> Tensors:
-    """A tokenizer that is asked for special tokens, or for none, of a text or of a pair."""
+    """A tokenizer that adds special tokens, or none, to a text or a pair."""
     import torch
     from transformers.models.deberta_v2.tokenization_deberta_v2 import DebertaV2Tokenizer
 
@@ -156,13 +156,13 @@ def listed(draw: Draw) -> Tensors:
 
 @of("whisper-longform-timestamps-reset")
 def recordings(draw: Draw) -> Tensors:
-    """What was written for one to three windows, with words at the end of each or not, with times or without."""
+    """The tokens of one to three windows, with or without words at the end of each, with or without times."""
     import torch
 
     own = whisper_longform_timestamps_reset
     with TemporaryDirectory() as folder:
         tokenizer = own.whisper(Path(folder))
-        tokens = [tokenizer.convert_tokens_to_ids(one) for one in own._SPECIAL[1:4]]
+        tokens = [tokenizer.convert_tokens_to_ids(token) for token in own._SPECIAL[1:4]]
         for number in range(draw.number("windows", 1, 3)):
             begin = draw.number(f"window {number} from", 0, 28)
             end = draw.number(f"window {number} to", begin + 1, 30)
@@ -174,5 +174,5 @@ def recordings(draw: Draw) -> Tensors:
             return_language=None,
             time_precision=0.02,
         )
-    times = [[-1.0 if one is None else one for one in chunk["timestamp"]] for chunk in more.get("chunks", ())]
+    times = [[-1.0 if second is None else second for second in chunk["timestamp"]] for chunk in more.get("chunks", ())]
     return {"times": torch.tensor(times, dtype=torch.float64), "text": torch.tensor([*text.encode()])}

@@ -44,10 +44,10 @@ def _texts(draw: Draw, labels: str) -> list[dict[str, Any]]:
     for row, length in enumerate(lengths):
         length = max(length, 3)
         ids = draw.testbed.randint(3, 32, length, seed=10 * draw.seed + row).cpu()
-        told = ids.clone()
+        targets = ids.clone()
         if labels == "prompt":
-            told[: draw.number(f"prompt {row}", 1, length - 1)] = -100
-        samples.append({"input_ids": ids, "labels": told})
+            targets[: draw.number(f"prompt {row}", 1, length - 1)] = -100
+        samples.append({"input_ids": ids, "labels": targets})
     return samples
 
 
@@ -81,9 +81,9 @@ def of_an_encoder_decoder(draw: Draw) -> Tensors:
         return _steps.one_step(model, samples, function, _counted.collated(_counted.padded), **_batches(draw))
     samples = zoo.samples_for(draw.testbed, T5ForConditionalGeneration)
     masked = draw.number("labels masked", 0, 3)
-    for one in samples:
-        one["decoder_input_ids"] = one["labels"].roll(1).index_fill(0, one["labels"].new_zeros(1), 0)
-        one["labels"][:masked] = -100
+    for sample in samples:
+        sample["decoder_input_ids"] = sample["labels"].roll(1).index_fill(0, sample["labels"].new_zeros(1), 0)
+        sample["labels"][:masked] = -100
     model = zoo.trained(draw.testbed, T5ForConditionalGeneration)
     return _steps.one_step(model, samples, function, **_batches(draw))
 
@@ -123,7 +123,7 @@ def under_deepspeed(draw: Draw) -> Tensors:
         samples, model = zoo.classified(draw.testbed), zoo.small_bert(draw.testbed)
     else:
         samples, model = _texts(draw, draw.of("labels", "all", "prompt")), zoo.small_llama(draw.testbed)
-    before = [one.detach().clone() for one in model.parameters()]
+    before = [parameter.detach().clone() for parameter in model.parameters()]
     with TemporaryDirectory() as folder:
         descent: dict[str, Any] = {"optim": "sgd", "learning_rate": 1.0, "lr_scheduler_type": "constant"}
         steps: dict[str, Any] = {"max_steps": 1, "max_grad_norm": 0.0, **_batches(draw), **descent}
@@ -137,8 +137,8 @@ def under_deepspeed(draw: Draw) -> Tensors:
         )
         loss = trainer.train().training_loss
     # DeepSpeed keeps the gradients to itself; where one step of plain descent goes tells them.
-    moved = [one.detach() - other for one, other in zip(model.parameters(), before, strict=True)]
-    return {"loss": torch.tensor(loss), "moved": torch.cat([one.flatten() for one in moved])}
+    moved = [first.detach() - other for first, other in zip(model.parameters(), before, strict=True)]
+    return {"loss": torch.tensor(loss), "moved": torch.cat([parameter.flatten() for parameter in moved])}
 
 
 def _engine() -> dict[str, Any]:
@@ -193,9 +193,9 @@ def whole_epochs(draw: Draw) -> Tensors:
     length: dict[str, Any] = {"num_train_epochs": draw.of("epochs", 0.5, 1, 2, 2), "max_steps": -1}
     if draw.of("given in", "epochs", "epochs", "steps") == "steps":
         length = {"max_steps": draw.number("steps", 1, 6)}
-    told = _steps.one_step(
+    results = _steps.one_step(
         model,
-        [{"input_ids": one, "labels": one} for one in labels],
+        [{"input_ids": label, "labels": label} for label in labels],
         prepare=trainers.append,
         per_device_train_batch_size=draw.of("batch size", 1, 2, 3),
         gradient_accumulation_steps=draw.of("accumulation steps", 1, 2, 3, 4),
@@ -204,7 +204,7 @@ def whole_epochs(draw: Draw) -> Tensors:
     )
     state = trainers[0].state
     made = {"micro-batches": seen[0], "steps": state.global_step, "epochs": state.epoch}
-    return {**told, **{name: torch.tensor(number) for name, number in made.items()}}
+    return {**results, **{name: torch.tensor(number) for name, number in made.items()}}
 
 
 @of("shift-labels-dropped-by-heads", trains=True)
@@ -242,16 +242,19 @@ def adapters(draw: Draw) -> Tensors:
     model, inputs = vision_lora_checkpointing_no_grad.llava(draw.testbed)
     trained = draw.of("trained", ("vision",), ("language",), ("vision", "language"))
     ending = draw.of("what", "q_proj.weight", "fc1.weight", "mlp.up_proj.weight", "position_embedding.weight")
-    for name, one in model.named_parameters():
+    for name, parameter in model.named_parameters():
         part = "vision" if "vision" in name else "language"
-        one.requires_grad_(name.endswith(ending) and part in trained)
+        parameter.requires_grad_(name.endswith(ending) and part in trained)
     model.train()
     way = draw.of("checkpointed", "reentrant", "reentrant", "otherwise", "not")
     if way != "not":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": way == "reentrant"})
     model.enable_input_require_grads()
     logits = model(**inputs, use_cache=False).logits
-    adapted = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    adapted = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     if logits.requires_grad:
         logits.float().logsumexp(-1).mean().backward()
-    return {"logits": logits, **{name: one * 0 if one.grad is None else one.grad for name, one in adapted.items()}}
+    return {
+        "logits": logits,
+        **{name: parameter * 0 if parameter.grad is None else parameter.grad for name, parameter in adapted.items()},
+    }

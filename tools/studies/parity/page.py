@@ -24,7 +24,7 @@ HEAD = """\
 
 Every fix, on a GPU and at the sizes of real models: broken without hotfix, and with it the same as the first fixed
 release of upstream, the same as the same release where the bug is out of the way, and as near to float32 as eager
-attention is. What is compared with what is written in `tools/studies/parity/plan.py`.
+attention is. `tools/studies/parity/plan.py` lists the comparisons.
 """
 NOT_RUN = """\
 ## On a GPU: not run

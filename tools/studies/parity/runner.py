@@ -292,10 +292,10 @@ def _carry_out(todo: list[Entry], place: Place, options: argparse.Namespace, boo
     end = time.monotonic() + options.limit
     with ThreadPoolExecutor(options.jobs) as pool:
 
-        def one(entry: Entry) -> tuple[Entry, dict[str, Any] | None]:
+        def run_entry(entry: Entry) -> tuple[Entry, dict[str, Any] | None]:
             return entry, examine(entry, place) if time.monotonic() < end else None
 
-        for future in as_completed([pool.submit(one, entry) for entry in todo]):
+        for future in as_completed([pool.submit(run_entry, entry) for entry in todo]):
             entry, result = future.result()
             if result is not None:
                 book["entries"][entry.name] = result

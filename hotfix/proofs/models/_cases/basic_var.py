@@ -56,6 +56,6 @@ class SelfAttention(nn.Module):
                 attn_bias = attn_bias.to(q.dtype).expand(batch, self.heads, -1, -1)
             out = memory_efficient_attention(q, k, v, attn_bias=attn_bias, scale=1.0)
         else:
-            q, k, v = (one.transpose(1, 2) for one in (q, k, v))
+            q, k, v = (states.transpose(1, 2) for states in (q, k, v))
             out = scaled_dot_product_attention(q, k, v, attn_mask=attn_bias, scale=1.0).transpose(1, 2)
         return self.proj(out.reshape(batch, length, width))

@@ -1,1 +1,1 @@
-"""What runs in the child: each module has the cases for the tests of one fix."""
+"""Cases that run in the child: each module has those for the tests of one fix."""

@@ -9,7 +9,7 @@ from tests.fixes.models.attention.unpadded import one_by_one
 
 
 def mixed(testbed, target):
-    return traces.told(testbed, target, autocast=under_autocast, norms=float32_norms, case=fa_peft_dtype_check.case)
+    return traces.traced(testbed, target, autocast=under_autocast, norms=float32_norms, case=fa_peft_dtype_check.case)
 
 
 def under_autocast(testbed, target):

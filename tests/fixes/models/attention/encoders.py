@@ -11,11 +11,11 @@ from tests.fixes.models.attention import traces
 
 
 def everything(testbed, target):
-    return traces.told(testbed, target, samples=samples, case=qwenvl_vision_fa2_crash.case)
+    return traces.traced(testbed, target, samples=samples, case=qwenvl_vision_fa2_crash.case)
 
 
 def under_eager(testbed, target):
-    return traces.told(testbed, target, images=two_images, case=glm4v_bool_mask.case)
+    return traces.traced(testbed, target, images=two_images, case=glm4v_bool_mask.case)
 
 
 def two_images(testbed, target):
@@ -23,7 +23,7 @@ def two_images(testbed, target):
     import torch
 
     model, inputs = zoo.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
-    return {"together": given(model, inputs), "eager": torch.cat([given(model, one) for one in each(inputs)])}
+    return {"together": given(model, inputs), "eager": torch.cat([given(model, row) for row in each(inputs)])}
 
 
 def samples(testbed, target):
@@ -31,12 +31,12 @@ def samples(testbed, target):
     import torch
 
     eager, inputs = zoo.encoder_and_inputs(testbed, target, attn="eager", dtype=torch.float32)
-    told = {"eager": torch.cat([given(eager, one) for one in each(inputs)])}
+    outputs = {"eager": torch.cat([given(eager, row) for row in each(inputs)])}
     for attn in "sdpa", "flash_attention_2":
         model, inputs = zoo.encoder_and_inputs(testbed, target, attn=attn)
-        told[attn.partition("_")[0]] = given(model, inputs)
+        outputs[attn.partition("_")[0]] = given(model, inputs)
     testbed.assert_flash("flash_attn_varlen_func")
-    return told
+    return outputs
 
 
 def given(model, inputs):

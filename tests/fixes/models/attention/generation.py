@@ -6,7 +6,7 @@ from hotfix.proofs.models._runs import generated
 
 
 def both(testbed, target):
-    """What flash attention generates, and what eager attention in float32 does, under ``eager …``."""
+    """Generation with flash attention, and with eager attention in float32, under ``eager …``."""
     import torch
 
     flash = generated(testbed)

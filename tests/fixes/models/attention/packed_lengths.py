@@ -14,7 +14,7 @@ def everything(testbed, target):
     models = {"cohere2": cohere2, "qwen2_5_vl": qwen2_5_vl}
     if transformers.__version__ == "4.53.1":
         del models["qwen2_5_vl"]  # it refuses positions of three rows there
-    return traces.told(testbed, target, **models, case=fa2_varlen_kwargs_ignored.case)
+    return traces.traced(testbed, target, **models, case=fa2_varlen_kwargs_ignored.case)
 
 
 def cohere2(testbed, target):
@@ -46,7 +46,7 @@ def packed(testbed, package, model, config, **options):
     bounds = torch.tensor([0, 5, 9], dtype=torch.int32, device=testbed.device)
     lengths = {"cu_seq_lens_q": bounds, "cu_seq_lens_k": bounds, "max_length_q": 5, "max_length_k": 5}
     with torch.no_grad():
-        one = flash(input_ids, position_ids=positions, use_cache=False, **lengths).last_hidden_state
+        together = flash(input_ids, position_ids=positions, use_cache=False, **lengths).last_hidden_state
         alone = [eager(piece, use_cache=False).last_hidden_state for piece in input_ids.split((5, 4), dim=1)]
     testbed.assert_flash()
-    return {"flash": one, "eager": torch.cat(alone, dim=1)}
+    return {"flash": together, "eager": torch.cat(alone, dim=1)}

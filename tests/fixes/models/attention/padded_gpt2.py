@@ -8,7 +8,9 @@ from tests.fixes.models.attention import traces
 
 
 def everything(testbed, target):
-    return traces.told(testbed, target, padded=padded, continued=continued, case=gpt2_fa2_padding_loses_causality.case)
+    return traces.traced(
+        testbed, target, padded=padded, continued=continued, case=gpt2_fa2_padding_loses_causality.case
+    )
 
 
 def padded(testbed, target):

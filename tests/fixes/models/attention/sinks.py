@@ -8,7 +8,7 @@ from tests.fixes.models.attention import traces
 
 
 def without_sinks(testbed, target):
-    return traces.told(testbed, target, padded=padded, case=v5_fa2_s_aux_none.case)
+    return traces.traced(testbed, target, padded=padded, case=v5_fa2_s_aux_none.case)
 
 
 def padded(testbed, target):

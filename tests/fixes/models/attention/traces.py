@@ -1,13 +1,13 @@
-"""Several cases in one process, and what hotfix has changed in it, and what is left of that after a revert."""
+"""Several cases in one process, the changes that hotfix made in it, and those left after a revert."""
 
 from __future__ import annotations
 
 
-def told(testbed, target, **cases):
+def traced(testbed, target, **cases):
     """Run cases, then take all fixes out.
 
     Returns:
-        What each case returns, as ``CASE: NAME``; and what `tools.probes.untouched` counts in the module of the target
+        The results of each case, as ``CASE: NAME``; and the counts of `tools.probes.untouched` in the target's module
         with the fixes in place, as ``armed: NAME``, and without, as ``reverted: NAME``.
     """
     import hotfix
@@ -17,4 +17,4 @@ def told(testbed, target, **cases):
     results["armed"] = untouched(testbed, target)
     hotfix.revert()
     results["reverted"] = untouched(testbed, target)
-    return {f"{case}: {name}": value for case, told in results.items() for name, value in told.items()}
+    return {f"{case}: {name}": value for case, result in results.items() for name, value in result.items()}

@@ -30,12 +30,12 @@ def batches(testbed, target):
         "positions from 5": {"position_ids": own + 5},
     }
     model = llama(testbed)
-    told = {"eager": one_by_one(testbed, input_ids)}
+    logits = {"eager": one_by_one(testbed, input_ids)}
     with torch.no_grad():
         for name, arguments in ways.items():
-            told[name] = model(input_ids, use_cache=False, **arguments).logits
+            logits[name] = model(input_ids, use_cache=False, **arguments).logits
     testbed.assert_flash()
-    return told
+    return logits
 
 
 def decoding(testbed, target):
@@ -63,7 +63,7 @@ def packed(testbed, target):
     model = llama(testbed)
     pieces = [one_by_one(testbed, piece) for piece in input_ids.split((5, 4), dim=1)]
     with torch.no_grad():
-        one = model(input_ids[:1], position_ids=positions, use_cache=False).logits
+        logits = model(input_ids[:1], position_ids=positions, use_cache=False).logits
         two = model(input_ids, position_ids=positions.expand(2, -1), use_cache=False).logits
     testbed.assert_flash("flash_attn_varlen_func")
-    return {"eager": torch.cat(pieces, dim=1), "one row": one, "two rows": two}
+    return {"eager": torch.cat(pieces, dim=1), "one row": logits, "two rows": two}

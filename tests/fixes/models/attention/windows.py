@@ -17,15 +17,15 @@ def common(testbed, target):
         testbed.randn(2, tokens, heads, 16, dtype=torch.bfloat16, seed=seed) for seed, heads in enumerate((4, 2, 2))
     )
     mask = torch.stack([torch.arange(tokens) < length for length in lengths]).long()
-    keys, values = (one.float().repeat_interleave(2, dim=2) for one in (k, v))
+    keys, values = (states.float().repeat_interleave(2, dim=2) for states in (k, v))
     scores = torch.einsum("bihd,bjhd->bhij", q.float(), keys) / 4
     distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
-    told = {}
+    results = {}
     for name, is_causal in ("causal", True), ("to both sides", False):
         options = {"is_causal": is_causal, "sliding_window": WINDOW}
         whole = _flash_attention_forward(q[:1], k[:1], v[:1], None, tokens, **options)
         padded = _flash_attention_forward(q, k, v, mask, tokens, **options)
-        told[name] = torch.cat([whole[0], padded[0], padded[1, : lengths[1]]])
+        results[name] = torch.cat([whole[0], padded[0], padded[1, : lengths[1]]])
 
         # To both sides, the window is the number of keys on each side.
         hidden = (distance >= WINDOW) | (distance < 0) if is_causal else distance.abs() > WINDOW
@@ -33,9 +33,9 @@ def common(testbed, target):
         for sample, length in (0, tokens), (0, tokens), (1, lengths[1]):
             weights = scores[sample, :, :length, :length].masked_fill(hidden[:length, :length], -torch.inf).softmax(-1)
             expected.append(torch.einsum("hij,jhd->ihd", weights, values[sample, :length]))
-        told[f"expected {name}"] = torch.cat(expected)
+        results[f"expected {name}"] = torch.cat(expected)
     testbed.assert_flash("flash_attn_func", "flash_attn_varlen_func")
-    return told
+    return results
 
 
 def together(testbed, target):
@@ -53,21 +53,21 @@ def together(testbed, target):
         with torch.no_grad():
             return model(ids, use_cache=False).logits
 
-    told = {"neither": logits()}
+    results = {"neither": logits()}
     window = hotfix.apply(only=["fa-sliding-window-off-by-one"])
-    told["window"] = logits()
+    results["window"] = logits()
     batch = hotfix.apply(only=["fa2-posids-varlen-unpadded-batch"])
-    told["both"] = logits()
+    results["both"] = logits()
     window.revert()
-    told["batch"] = logits()
+    results["batch"] = logits()
     batch.revert()
-    told["reverted"] = logits()
-    told["as it was"] = torch.tensor(pristine.items() <= _codes(utils).items())  # flash-attn's have come meanwhile
-    return told
+    results["reverted"] = logits()
+    results["as it was"] = torch.tensor(pristine.items() <= _codes(utils).items())  # flash-attn's have come meanwhile
+    return results
 
 
 def plain(testbed, target):
-    """What `with_fixes` runs, without hotfix."""
+    """The cases of `with_fixes`, without hotfix."""
     import torch
 
     with torch.no_grad():
@@ -75,8 +75,8 @@ def plain(testbed, target):
 
 
 def _codes(module) -> dict[str, tuple[int, CodeType]]:
-    functions = {name: one for name, one in vars(module).items() if isinstance(one, FunctionType)}
-    return {name: (id(one), one.__code__) for name, one in functions.items()}
+    functions = {name: function for name, function in vars(module).items() if isinstance(function, FunctionType)}
+    return {name: (id(function), function.__code__) for name, function in functions.items()}
 
 
 def right_padded(testbed, target):
@@ -86,11 +86,11 @@ def right_padded(testbed, target):
     model, ids = windowed(testbed, "mistral"), testbed.randint(3, 64, 2, 12, seed=1)
     mask = torch.ones_like(ids)
     mask[1, 7:] = 0
-    told = {}
+    results = {}
     for name, use_cache in ("with a cache", True), ("without", False):
         with torch.no_grad():
-            told[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
-    return told
+            results[name] = model(ids, attention_mask=mask, use_cache=use_cache).logits[mask.bool()]
+    return results
 
 
 def continued(testbed, target):
@@ -104,7 +104,7 @@ def continued(testbed, target):
     model, ids = windowed(testbed, "mistral"), testbed.randint(3, 64, 3, 12, seed=1)
     padded = torch.ones_like(ids)
     padded[1, :2] = padded[2, :4] = 0
-    told = {}
+    results = {}
     for name, mask, lengths in (
         ("by one", padded, (6, *6 * (1,))),
         ("by several", torch.ones_like(padded), (2, 6, 4)),
@@ -124,13 +124,13 @@ def continued(testbed, target):
                 cache = output.past_key_values
                 steps.append(output.logits)
             whole = model(ids, attention_mask=mask, position_ids=positions, use_cache=False).logits
-        told[name] = torch.cat(steps, dim=1)[mask.bool()]
-        told[f"{name} whole"] = whole[mask.bool()]
-    return told
+        results[name] = torch.cat(steps, dim=1)[mask.bool()]
+        results[f"{name} whole"] = whole[mask.bool()]
+    return results
 
 
 def gemma2(testbed, target):
-    """What the fix of Gemma2 computes in its case of padded batches, beside attention in float32 without a cache."""
+    """The results of Gemma2's fix in its case of padded batches, next to attention in float32 without a cache."""
     import torch
 
     from hotfix.proofs.models.gemma2_fa2_no_window import continued
@@ -138,12 +138,12 @@ def gemma2(testbed, target):
     ids = testbed.randint(3, 64, 3, 12, seed=1)
     mask = torch.ones_like(ids)
     mask[1, :5] = mask[2, :9] = 0
-    told = {}
+    results = {}
     with torch.no_grad():
         model = windowed(testbed, "gemma2")
-        told["padded"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
-        told["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
+        results["padded"] = model(ids, attention_mask=mask, use_cache=False).logits[mask.bool()]
+        results["with a cache"] = continued(model, ids, mask, 9)[mask.bool()]
         testbed.assert_flash("flash_attn_varlen_func")
         eager = windowed(testbed, "gemma2", attn="eager", dtype=torch.float32)
         rows = [eager(row[None, kept.bool()], use_cache=False).logits[0] for row, kept in zip(ids, mask)]
-    return {**told, "eager": torch.cat(rows)}
+    return {**results, "eager": torch.cat(rows)}

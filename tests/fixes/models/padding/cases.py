@@ -1,4 +1,4 @@
-"""What the tests of the right-padding check run in their children; never imported by a test process itself."""
+"""Cases that the tests of the right-padding check run in their children; no test process imports this module."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def every_target(testbed, target):
     results, raised = {}, {}
     for key in os.environ["TARGETS"].split():
         module, _, qualname = key.partition(":")
-        one = SimpleNamespace(module=module, qualname=qualname)
+        simple_namespace = SimpleNamespace(module=module, qualname=qualname)
         for way in os.environ["WAYS"].split():
             try:
-                results.update({f"{key} {way} {name}": value for name, value in globals()[way](testbed, one).items()})
+                results.update(
+                    {f"{key} {way} {name}": value for name, value in globals()[way](testbed, simple_namespace).items()}
+                )
             except Exception as error:
                 raised[f"{key} {way}"] = [type(error).__name__, str(error), traceback.format_exc()]
     print(json.dumps(raised))
@@ -48,8 +50,8 @@ def eager(testbed, target):
     model = fix.build(testbed, target, attn="eager")
     ran = [fix.run(testbed, target, model, (length,), row) for row, length in enumerate(fix.LENGTHS)]
     return {
-        "outputs": torch.cat([one["outputs"] for one in ran]),
-        "loss": torch.stack([one["loss"] for one in ran]).sum(),
+        "outputs": torch.cat([result["outputs"] for result in ran]),
+        "loss": torch.stack([result["loss"] for result in ran]).sum(),
         **fix.gradients(model),
     }
 

@@ -35,13 +35,13 @@ def prompts(testbed):
 
 def padded(samples, side):
     """One batch of them, with its attention mask; the padding token is 0."""
-    longest = max(one.shape[1] for one in samples)
+    longest = max(sample.shape[1] for sample in samples)
     rows, masks = [], []
-    for one in samples:
-        room = longest - one.shape[1]
+    for sample in samples:
+        room = longest - sample.shape[1]
         where = (room, 0) if side == "left" else (0, room)
-        rows.append(torch.nn.functional.pad(one, where))
-        masks.append(torch.nn.functional.pad(torch.ones_like(one), where))
+        rows.append(torch.nn.functional.pad(sample, where))
+        masks.append(torch.nn.functional.pad(torch.ones_like(sample), where))
     return {"input_ids": torch.cat(rows), "attention_mask": torch.cat(masks)}
 
 
@@ -67,9 +67,9 @@ def target_of():
 
 
 def truth_table(testbed, target):
-    """What every way of generating does with padding on either side.
+    """The outcome of every generation method with padding on either side.
 
-    The last line of stdout: by way, what was raised and after how many forwards of the model; None if nothing was.
+    The last line of stdout: by way, the error and the number of forwards before it; None without an error.
     """
     target = target_of()
     model = fix.build(testbed, target)
@@ -97,23 +97,23 @@ def truth_table(testbed, target):
             watched.generate, input_ids=right["input_ids"][:1], attention_mask=right["attention_mask"][:1]
         ),
     }
-    told: dict[str, list[object] | None] = {}
+    errors: dict[str, list[object] | None] = {}
     results = {}
     for name, call in calls.items():
         watched.forwards = 0
         try:
             results[name] = call()
-            told[name] = None
+            errors[name] = None
         except Exception as error:
-            told[name] = [type(error).__name__, str(error), watched.forwards]
-    for row, one in enumerate(samples):
-        results[f"alone {row}"] = watched.generate(input_ids=one)[:, one.shape[1] :]
+            errors[name] = [type(error).__name__, str(error), watched.forwards]
+    for row, sample in enumerate(samples):
+        results[f"alone {row}"] = watched.generate(input_ids=sample)[:, sample.shape[1] :]
     try:
         results["by hand"] = by_hand(model, right)
-        told["by hand"] = None
+        errors["by hand"] = None
     except Exception as error:  # a handler of the very error would take precedence over the repair
-        told["by hand"] = [type(error).__name__, str(error), watched.forwards]
-    print(json.dumps(told))
+        errors["by hand"] = [type(error).__name__, str(error), watched.forwards]
+    print(json.dumps(errors))
     return results
 
 
@@ -137,7 +137,7 @@ def by_hand(model, batch):
 
 
 def twice(testbed, target):
-    """Two right-padded generations, one left-padded: what is logged and what comes out (under HOTFIX_PADDING=warn)."""
+    """Two right-padded generations, one left-padded: the log and the output (under HOTFIX_PADDING=warn)."""
     watched = Watched(fix.build(testbed, target_of()))
     right = padded(prompts(testbed), "right")
     return {"first": watched.generate(**right), "second": watched.generate(input_ids=right["input_ids"])}

@@ -1,4 +1,4 @@
-"""What else must hold of an edited method, in a child. The target is named by $TARGETS."""
+"""Other properties of an edited method, in a child. The target is named by $TARGETS."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def batch(model, lengths=fix.LENGTHS):
     return {"input_ids": ids.to(model.device), "attention_mask": mask.to(model.device)}
 
 
-def show(**told):
-    print(json.dumps(told))
+def show(**facts):
+    print(json.dumps(facts))
 
 
 def errors_inside(testbed):
@@ -65,25 +65,25 @@ def errors_inside(testbed):
             raise RuntimeError("looked into")
 
     shown = {}
-    for one in named():
-        model = fix.build(testbed, one)
+    for target in named():
+        model = fix.build(testbed, target)
         try:
             model(input_ids=batch(model)["input_ids"], attention_mask=Opaque(), use_cache=True)
         except RuntimeError as error:
             frames = traceback.extract_tb(error.__traceback__)
-            shown[one.key] = [(frame.filename, frame.lineno, frame.name, frame.line) for frame in frames]
+            shown[target.key] = [(frame.filename, frame.lineno, frame.name, frame.line) for frame in frames]
     return shown
 
 
 def describe(testbed):
-    """What of each function is not its code: signature, names, closure, decorators, the lines of its source."""
+    """The properties of each function besides its code: signature, names, closure, decorators, source lines."""
     import inspect
 
-    told = {}
-    for one in named():
-        function = function_of(one)
+    facts = {}
+    for target in named():
+        function = function_of(target)
         inner = inspect.unwrap(function)
-        told[one.key] = [
+        facts[target.key] = [
             str(inspect.signature(function)),
             function.__qualname__,
             function.__module__,
@@ -94,22 +94,22 @@ def describe(testbed):
             inner.__code__.co_freevars,
             inner.__doc__ or "",
         ]
-    return told
+    return facts
 
 
 def checkpointing(testbed):
     """Gradients in training with and without gradient checkpointing."""
     results = {}
-    for one in named():
+    for target in named():
         for way in "plain", "checkpointed":
-            model = fix.build(testbed, one).train()
+            model = fix.build(testbed, target).train()
             if way == "checkpointed":
                 model.gradient_checkpointing_enable()
             given = batch(model)
             out = model(**given, labels=given["input_ids"].masked_fill(given["attention_mask"] == 0, -100))
             out.loss.backward()
-            results.update({f"{one.key} {way} {name}": value for name, value in fix.gradients(model).items()})
-            results[f"{one.key} {way} loss"] = out.loss
+            results.update({f"{target.key} {way} {name}": value for name, value in fix.gradients(model).items()})
+            results[f"{target.key} {way} loss"] = out.loss
     return results
 
 
@@ -125,14 +125,14 @@ class Synchronisations(TorchDispatchMode):
 
 def synchronisations(testbed):
     """How often a forward of a batch without padding waits for the device."""
-    told = {}
-    for one in named():
-        model = fix.build(testbed, one)
+    counts = {}
+    for target in named():
+        model = fix.build(testbed, target)
         given = batch(model, (9, 9))
         with torch.no_grad(), Synchronisations() as counting:
             model(**given, use_cache=True)
-        told[one.key] = counting.count
-    return told
+        counts[target.key] = counting.count
+    return counts
 
 
 def looks(testbed, target):
@@ -147,20 +147,20 @@ def looks(testbed, target):
 
 def compiled(testbed, target):
     """Graph breaks of a decoder's forward, and the result of torch.compile beside that of eager mode."""
-    told, results = {}, {}
-    for one in named():
-        model = fix.build(testbed, one)
+    breaks, results = {}, {}
+    for place in named():
+        model = fix.build(testbed, place)
         decoder = model.model
         given = {**batch(model), "use_cache": True}
         with torch.no_grad():
             explained = torch._dynamo.explain(decoder)(**given)
-            told[one.key] = explained.graph_break_count
+            breaks[place.key] = explained.graph_break_count
             torch._dynamo.reset()
             real = given["attention_mask"].bool()
-            results[f"{one.key} eager mode"] = decoder(**given).last_hidden_state[real]
+            results[f"{place.key} eager mode"] = decoder(**given).last_hidden_state[real]
             ran = torch.compile(decoder, backend="aot_eager")(**given)
-            results[f"{one.key} compiled"] = ran.last_hidden_state[real]
-    show(**told)
+            results[f"{place.key} compiled"] = ran.last_hidden_state[real]
+    show(**breaks)
     return results
 
 
@@ -185,18 +185,18 @@ def subclasses(testbed, target):
             calls.append("calling")
             return super()._update_causal_mask(*args, **kwargs)
 
-    told = {}
+    outcomes = {}
     for decoder in Own, Calling, module.Qwen2Model:
-        one: Any = SimpleNamespace(module=module.__name__, qualname="Qwen2Model._update_causal_mask")
-        model = fix.build(testbed, one)
+        simple_namespace: Any = SimpleNamespace(module=module.__name__, qualname="Qwen2Model._update_causal_mask")
+        model = fix.build(testbed, simple_namespace)
         model.model.__class__ = decoder
         given = batch(model)
         calls.clear()
         forward = _raises(lambda: model(**given, use_cache=True))  # noqa: B023
         ran = list(calls)
         model.generation_config = transformers.GenerationConfig(max_new_tokens=1, pad_token_id=0)
-        told[decoder.__name__] = [ran, forward, _raises(lambda: model.generate(**given))]  # noqa: B023
-    show(**told)
+        outcomes[decoder.__name__] = [ran, forward, _raises(lambda: model.generate(**given))]  # noqa: B023
+    show(**outcomes)
     return {}
 
 
@@ -204,8 +204,8 @@ def reverted(testbed, target):
     """Forward, generate, and what the functions are: armed, after revert(), armed again."""
     import hotfix
 
-    (one,) = named()
-    model = fix.build(testbed, one)
+    (place,) = named()
+    model = fix.build(testbed, place)
     given = batch(model)
     bound = model.generate  # held over the revert
 
@@ -213,18 +213,18 @@ def reverted(testbed, target):
         return [
             _raises(lambda: model(**given, use_cache=True)),
             _raises(lambda: model.generate(**given, max_new_tokens=1, pad_token_id=0)),
-            function_of(one).__code__ is stock,
+            function_of(place).__code__ is stock,
         ]
 
-    with_fix = function_of(one).__code__
+    with_fix = function_of(place).__code__
     hotfix.revert()
-    stock = function_of(one).__code__
+    stock = function_of(place).__code__
     after = state()
     held = _raises(lambda: bound(**given, max_new_tokens=1, pad_token_id=0))
     hotfix.apply()
     again = state()
     assert with_fix is not stock
-    show(after=after, again=again, held=held, finders=[type(one).__name__ for one in sys.meta_path])
+    show(after=after, again=again, held=held, finders=[type(finder).__name__ for finder in sys.meta_path])
     return {}
 
 
@@ -237,20 +237,20 @@ def untouched(testbed, target):
 
     def present():
         held = {f"GenerationMixin.{name}": vars(mixin)[name] for name in guarded}
-        for one in named():
-            owner, _, name = one.qualname.partition(".")
-            held[one.key] = vars(vars(import_module(one.module)).get(owner, object)).get(name)
-        return {key: (one, getattr(one, "__code__", None)) for key, one in held.items()}
+        for place in named():
+            owner, _, name = place.qualname.partition(".")
+            held[place.key] = vars(vars(import_module(place.module)).get(owner, object)).get(name)
+        return {key: (function, getattr(function, "__code__", None)) for key, function in held.items()}
 
     before = present()
     with hotfix.apply(only=[FIX.id]):
         during = present()
         report: dict[str, Any] = hotfix.report().to_dict()
-        outcomes = [one for one in report["outcomes"] if one["state"] == "applied"]
+        outcomes = [outcome for outcome in report["outcomes"] if outcome["state"] == "applied"]
     after = present()
     changed = [key for key in before if not all(a is b for a, b in zip(before[key], during[key]))]
     kept = [key for key in before if not all(a is b for a, b in zip(before[key], after[key]))]
-    show(changed=changed, left_behind=kept, applied=[one["target"] for one in outcomes])
+    show(changed=changed, left_behind=kept, applied=[outcome["target"] for outcome in outcomes])
     return {}
 
 

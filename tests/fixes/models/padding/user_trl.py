@@ -23,13 +23,13 @@ TEXTS = [
 
 
 def main(attention, folder, *kinds):
-    told = {}
+    history = {}
     for kind in kinds:
         try:
-            told[kind] = train(kind, attention, folder)
+            history[kind] = train(kind, attention, folder)
         except Exception as error:
-            told[kind] = f"{type(error).__name__}: {error}"
-    print(json.dumps(told))
+            history[kind] = f"{type(error).__name__}: {error}"
+    print(json.dumps(history))
 
 
 def train(kind, attention, folder):

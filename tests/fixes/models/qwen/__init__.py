@@ -1,1 +1,1 @@
-"""What runs in the child for the tests of the fixes of Qwen's vision-language models."""
+"""Cases that run in the child for the tests of fixes of Qwen's vision-language models."""

@@ -1,4 +1,4 @@
-"""What Qwen's image processors make of a picture and of a video, in every way in which they are told a size."""
+"""The pixels that Qwen's image processors return for a picture and a video, for every way to set a size."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CLASSES = {
 
 
 def sizes(testbed, target):
-    """The kinds of processors that stand in `target`, one after the other.
+    """The kinds of processors in `target`, one after the other.
 
     Returns:
         ``KIND: WAY``: the patches of the picture, and ``KIND: WAY, video`` those of a video, where the processor takes
         videos. Ways are the size of the class, and smaller ones that are given in several ways.
     """
-    told = {}
+    results = {}
     for kind in target.qualname.split(", "):
         module, name = CLASSES[kind]
-        told.update({f"{kind}: {way}": value for way, value in ways(getattr(import_module(module), name)).items()})
-    return told
+        results.update({f"{kind}: {way}": value for way, value in ways(getattr(import_module(module), name)).items()})
+    return results
 
 
 def ways(cls):
@@ -44,27 +44,27 @@ def ways(cls):
         return cls
 
     mine = dict(SMALL)
-    told = patches("default", cls())
-    told.update(patches("size in a call", restored()(), size=dict(SMALL)))
-    told.update(patches("size", restored()(size=mine)))
-    told.update(patches("limit at loading", restored().from_dict({"size": dict(DEFAULT)}, max_pixels=LIMIT)))
-    told.update(patches("limit", restored()(max_pixels=LIMIT)))
-    told.update(patches("default after a limit", cls()))
+    pixels_ = patches("default", cls())
+    pixels_.update(patches("size in a call", restored()(), size=dict(SMALL)))
+    pixels_.update(patches("size", restored()(size=mine)))
+    pixels_.update(patches("limit at loading", restored().from_dict({"size": dict(DEFAULT)}, max_pixels=LIMIT)))
+    pixels_.update(patches("limit", restored()(max_pixels=LIMIT)))
+    pixels_.update(patches("default after a limit", cls()))
     processor = restored()()
-    told.update(patches("limit in a call", processor, max_pixels=LIMIT))
-    told.update(patches("default after a limit in a call", processor))
+    pixels_.update(patches("limit in a call", processor, max_pixels=LIMIT))
+    pixels_.update(patches("default after a limit in a call", processor))
     restored()
     assert mine == SMALL
-    return told
+    return pixels_
 
 
 def patches(name, processor, **arguments):
-    told = {name: pixels(processor, **arguments)["pixel_values"]}
+    results = {name: pixels(processor, **arguments)["pixel_values"]}
     if "videos" in processor.preprocess.__code__.co_varnames:
         frames = [picture().rotate(20 * step) for step in range(4)]
         output = processor.preprocess(images=None, videos=frames, return_tensors="pt", **arguments)
-        told[f"{name}, video"] = output["pixel_values_videos"]
-    return told
+        results[f"{name}, video"] = output["pixel_values_videos"]
+    return results
 
 
 @before_and_after("qwen2vl-image-processor-size-discarded", "qwen2vl-image-size-mutation", "qwen2vl-max-pixels-ignored")
@@ -73,7 +73,7 @@ def all_fixes(testbed, target):
 
 
 def calls(testbed, target):
-    """What processors make of the picture and of a video, in calls that give limits of pixels in several ways.
+    """The pixels of a picture and a video, in calls that give limits of pixels in several ways.
 
     Args:
         target: its `qualname` has the kinds of image processors, with commas between them.
@@ -85,14 +85,14 @@ def calls(testbed, target):
     """
     import transformers
 
-    told = {}
+    results = {}
     classes = [getattr(transformers, name, None) for name in ("Qwen2VLProcessor", "Qwen2_5_VLProcessor")]
     for cls in filter(None, classes):
         for kind in target.qualname.split(", "):
             module, name = CLASSES[kind]
             outcomes = in_calls(cls, getattr(import_module(module), name))
-            told.update({f"{cls.__name__} {kind}: {call}": value for call, value in outcomes.items()})
-    return told
+            results.update({f"{cls.__name__} {kind}: {call}": value for call, value in outcomes.items()})
+    return results
 
 
 def in_calls(cls: Any, image_processor: Any) -> dict[str, Any]:
@@ -111,21 +111,21 @@ def in_calls(cls: Any, image_processor: Any) -> dict[str, Any]:
         "beside other nested ones": {"max_pixels": LIMIT, "images_kwargs": {"do_rescale": True}},
         "beside nested ones of texts": {"max_pixels": LIMIT, "text_kwargs": {"padding": False}},
     }
-    told = {}
+    results = {}
     size = dict(vars(image_processor).get("size", {}))
     for name, arguments in given.items():
         own = image_processor()
         processor, before = qwen_processor(cls, own), deepcopy(vars(own))
-        told.update(outcome(name, with_video, processor, **arguments))
-        told[f"{name}, processor as it was"] = torch.tensor(vars(own) == before)
+        results.update(outcome(name, with_video, processor, **arguments))
+        results[f"{name}, processor as it was"] = torch.tensor(vars(own) == before)
         if size:
             image_processor.size = dict(size)  # nested limits stay there in 4.50.1
     foreign = qwen_processor(cls, OfSomebody())
-    told.update(outcome("to somebody's", with_video, foreign, max_pixels=LIMIT))
-    told.update(outcome("alone", pixels, image_processor(), max_pixels=LIMIT))
+    results.update(outcome("to somebody's", with_video, foreign, max_pixels=LIMIT))
+    results.update(outcome("alone", pixels, image_processor(), max_pixels=LIMIT))
     if size:
         image_processor.size = dict(size)
-    return told
+    return results
 
 
 def with_video(processor, **arguments):
@@ -148,13 +148,13 @@ def outcome(name, call, processor, **arguments):
     handler = Keeping()
     library.get_logger("transformers").addHandler(handler)
     try:
-        told = {key: torch.as_tensor(value) for key, value in call(processor, **arguments).items()}
+        results = {key: torch.as_tensor(value) for key, value in call(processor, **arguments).items()}
     except TypeError:
         return {f"{name}, raised": torch.tensor(True)}
     finally:
         library.get_logger("transformers").removeHandler(handler)
-    told["warned"] = torch.tensor(any("will be ignored" in record.getMessage() for record in records))
-    return {f"{name}, {key}": value for key, value in told.items()}
+    results["warned"] = torch.tensor(any("will be ignored" in record.getMessage() for record in records))
+    return {f"{name}, {key}": value for key, value in results.items()}
 
 
 @before_and_after(

@@ -1,4 +1,4 @@
-"""Positions of the small models of Qwen in `hotfix.proofs.zoo`, and what depends on them."""
+"""Positions of the small models of Qwen in `hotfix.proofs.zoo`, and the results that depend on them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def masked(testbed, target):
     """
     import torch
 
-    told = {}
+    results = {}
     ways: dict[str, tuple[str, torch.dtype, dict[str, Any]]] = {
         "eager": ("eager", torch.float32, {"attention_mask": None}),
         "eager without a mask": ("eager", torch.float32, {}),
@@ -46,15 +46,15 @@ def masked(testbed, target):
                 arguments["attention_mask"] = torch.full((1, 1, tokens, tokens), torch.finfo(dtype).min).triu(1)
             inputs = {"inputs_embeds": testbed.randn(1, tokens, 64, dtype=dtype, seed=1), "position_ids": positions}
             with torch.no_grad():
-                told[name + where] = model(**inputs, **{"use_cache": False, **arguments}).last_hidden_state
+                results[name + where] = model(**inputs, **{"use_cache": False, **arguments}).last_hidden_state
     testbed.assert_flash()
     texts = testbed.randn(1, 9, 64, seed=2)
     model = zoo.qwen_decoder(testbed, target, "sdpa", torch.float32)
     packed = torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 3]])
     with torch.no_grad():
-        told["packed"] = model(inputs_embeds=texts, position_ids=packed, use_cache=False).last_hidden_state
+        results["packed"] = model(inputs_embeds=texts, position_ids=packed, use_cache=False).last_hidden_state
         pieces = [model(inputs_embeds=piece, use_cache=False).last_hidden_state for piece in texts.split((5, 4), dim=1)]
-    return {**told, "apart": torch.cat(pieces, dim=1)}
+    return {**results, "apart": torch.cat(pieces, dim=1)}
 
 
 @before_and_after("qwen2vl-decode-delta-left-padding")
@@ -80,7 +80,7 @@ def one_by_one(testbed, target):
 def videos(testbed, target):
     """Positions of an image and a video at many frame rates, which nothing follows: releases continue differently.
 
-    The rates come as a list and as a tensor; ``two videos`` have different rates. What crashes is left out.
+    The rates come as a list and as a tensor; ``two videos`` have different rates. Cases that crash are left out.
     """
     import torch
 
@@ -89,7 +89,7 @@ def videos(testbed, target):
     if not hasattr(owner, "get_rope_index"):  # before 4.52.1
         owner = module.Qwen2_5_VLForConditionalGeneration
     model = zoo.qwen_vl(testbed, owner)
-    told = {}
+    results = {}
     image, video = (zoo.QWEN_IMAGE, 6), (zoo.QWEN_VIDEO, 32)
     for name, parts, images in (("video", [2, video], ()), ("image and video", [2, image, 3, video], ((1, 4, 6),))):
         ids = torch.tensor([zoo.qwen_sentence(testbed, parts)])
@@ -100,16 +100,18 @@ def videos(testbed, target):
                     positions, deltas = zoo.qwen_rope_index(model, ids, images, ((8, 4, 4),), seconds)
                 except StopIteration:
                     continue
-                told[f"{name}, {rate} a second, {kind.__name__}"] = torch.cat([positions.flatten(), deltas.flatten()])
+                results[f"{name}, {rate} a second, {kind.__name__}"] = torch.cat(
+                    [positions.flatten(), deltas.flatten()]
+                )
     ids = torch.tensor([zoo.qwen_sentence(testbed, [2, (zoo.QWEN_VIDEO, 8), (zoo.QWEN_VIDEO, 12)])])
     both = zoo.qwen_rope_index(model, ids, videos=((2, 4, 4), (3, 4, 4)), seconds=torch.tensor([0.5, 1.25]))[0]
-    return {**told, "two videos": both}
+    return {**results, "two videos": both}
 
 
 def applied_and_reverted(testbed, target):
     """Put the fixes of one function in place, take them out in the order in which they came, and compare its code.
 
-    Which function, and which fixes, stands in `target`: module, and ``qualname, id, id``.
+    `target` names the function and the fixes: module, and ``qualname, id, id``.
     """
     import torch
 
@@ -130,10 +132,10 @@ def applied_and_reverted(testbed, target):
     left = function.__code__
     for handle in handles[1:]:
         handle.revert()
-    told = {
+    results = {
         "each changes it": len({stock, together, *codes}) == 2 + len(codes),
         "the others stay": len(fixes) != 2 or left == codes[1],
         "nothing stays": function.__code__ is stock and live.resolve(module, qualname).function is function,
         "it stands where it stood": together.co_filename == stock.co_filename,
     }
-    return {name: torch.tensor(value) for name, value in told.items()}
+    return {name: torch.tensor(value) for name, value in results.items()}

@@ -35,7 +35,7 @@ class Attention(nn.Module):
     def forward(self, states, attention_mask, past_key_value):
         rows, length, width = states.shape
         query, key, value = (
-            one.view(rows, length, self.heads, -1).transpose(1, 2) for one in self.qkv(states).chunk(3, dim=-1)
+            part.view(rows, length, self.heads, -1).transpose(1, 2) for part in self.qkv(states).chunk(3, dim=-1)
         )
         kv_length = key.shape[-2]
         if past_key_value is not None:
@@ -126,5 +126,5 @@ class CachesForCausalLM(PreTrainedModel):
     def _reorder_cache(past_key_values, beam_idx):
         reordered = ()
         for layer_past in past_key_values:
-            reordered += (tuple(one.index_select(0, beam_idx.to(one.device)) for one in layer_past),)
+            reordered += (tuple(states.index_select(0, beam_idx.to(states.device)) for states in layer_past),)
         return reordered

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""A decoder in the manner of ChatGLM: a past of tuples, and an override of what happens between two steps."""
+"""A decoder like ChatGLM: a past of tuples, and an override of the code between two steps."""
 
 import torch
 from torch import nn

@@ -150,7 +150,7 @@ class RopeForCausalLM(RopePreTrainedModel):
 
     @staticmethod
     def _reorder_cache(past_key_values, beam_idx):
-        return tuple(tuple(one.index_select(0, beam_idx) for one in layer) for layer in past_key_values)
+        return tuple(tuple(states.index_select(0, beam_idx) for states in layer) for layer in past_key_values)
 
 
 class RopeChatModel(PreTrainedModel):

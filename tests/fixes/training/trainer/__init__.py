@@ -1,1 +1,1 @@
-"""What the tests of the Trainer's fixes run on the testbed."""
+"""Cases of the Trainer's fixes, which run on the testbed."""

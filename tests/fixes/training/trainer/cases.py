@@ -1,4 +1,4 @@
-"""What the tests of the Trainer's fixes run: a step in micro-batches and in one batch, on one rank and on two.
+"""Cases of the Trainer's fixes: a step in micro-batches and in one batch, on one rank and on two.
 
 A kind is how a loss is normalised: an encoder takes the mean over its batch; a decoder divides by the number of labels
 that the Trainer gives it; a loss function of the user's does the same, and takes the mean where it is given none.
@@ -31,11 +31,11 @@ def both_ways(testbed, kind):
     loss = summed_or_mean if "loss function" in kind else None
     make, data = (small_llama, texts(testbed)) if "decoder" in kind else (small_bert, classified(testbed))
     step = partial(one_step, samples=data, loss_function=loss)
-    told = {
+    results = {
         "accumulated": step(make(testbed), gradient_accumulation_steps=len(data)),
         "whole batch": step(make(testbed), per_device_train_batch_size=len(data)),
     }
-    return {f"{way} {name}": value for way, values in told.items() for name, value in values.items()}
+    return {f"{way} {name}": value for way, values in results.items() for name, value in values.items()}
 
 
 def with_an_old_override(testbed, target):
@@ -76,13 +76,13 @@ def ranks_and_one_process(testbed, target):
     }
 
     def train(rank):
-        told = {}
+        gradients = {}
         for kind, (make, data) in kinds.items():
             values = one_step(make(testbed), data, gradient_accumulation_steps=2, ddp_backend="gloo")
-            told.update({f"{kind}, rank {rank}: {name}": value for name, value in values.items()})
-        return told
+            gradients.update({f"{kind}, rank {rank}: {name}": value for name, value in values.items()})
+        return gradients
 
-    results = on_two_ranks(train)  # first: what runs here has threads, and threads do not survive a fork
+    results = on_two_ranks(train)  # first: later code starts threads, and threads do not survive a fork
     for kind, (make, data) in kinds.items():
         values = one_step(make(testbed), data, per_device_train_batch_size=len(data))
         results.update({f"{kind}, whole batch: {name}": value for name, value in values.items()})
@@ -110,7 +110,7 @@ def applied_and_reverted(testbed, target):
     handles[0].revert()
     left = function.__code__
     handles[1].revert()
-    told = {
+    facts = {
         "each changes it": len({stock, first, second, both}) == 4,
         "the other stays": left == second,
         "nothing stays": function.__code__ is stock,
@@ -119,15 +119,15 @@ def applied_and_reverted(testbed, target):
         and {line for *_, line in both.co_lines() if line} <= {line for *_, line in stock.co_lines() if line},
         "it takes what it took": both.co_varnames[: both.co_argcount] == stock.co_varnames[: stock.co_argcount],
     }
-    return {name: torch.tensor(value) for name, value in told.items()}
+    return {name: torch.tensor(value) for name, value in facts.items()}
 
 
 def under_an_engine(testbed, target):
-    """`Trainer.training_step` over a stand-in for DeepSpeed, whose engine divides in its own backward pass.
+    """`Trainer.training_step` over a substitute for DeepSpeed, whose engine divides in its own backward pass.
 
     Returns:
-        What the engine is given and what is reported, for a loss of 8 in four micro-batches that is a mean; and whether
-        a model that takes the number of labels is told it.
+        The loss that the engine gets and the reported one, for a mean loss of 8 in four micro-batches; and whether a
+        model that accepts the number of labels gets it.
     """
     import torch
     from accelerate.utils import DistributedType
@@ -161,12 +161,12 @@ def composed(testbed, target):
         hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
     )  # fmt: skip
     config = EncoderDecoderConfig.from_encoder_decoder_configs(part, part, decoder_start_token_id=1, pad_token_id=0)
-    told = {}
+    results = {}
     for steps in (1, 4):
         model = testbed.fill(EncoderDecoderModel(config=config))
         values = one_step(model, texts(testbed), gradient_accumulation_steps=steps)
-        told.update({f"{steps}: {name}": value for name, value in values.items()})
-    return told
+        results.update({f"{steps}: {name}": value for name, value in values.items()})
+    return results
 
 
 def divided_once(testbed, target):
@@ -182,18 +182,20 @@ def divided_once(testbed, target):
     import hotfix
 
     function = Trainer.training_step
-    stock, told = function.__code__, {}
+    stock, reported = function.__code__, {}
 
     def measure(when):
-        told.update({f"{when}, {name}": value for name, value in every_kind(testbed, decoders).items()})
+        reported.update({f"{when}, {name}": value for name, value in every_kind(testbed, decoders).items()})
         settings = {"num_steps": 4, "sync_each_batch": False}
         values = one_step(
             small_llama(testbed), texts(testbed), accelerator_config={"gradient_accumulation_kwargs": settings}
         )
-        told.update({f"{when}, number in a dictionary: accumulated {name}": value for name, value in values.items()})
-        whole = {name: value for name, value in told.items() if name.startswith(f"{when}, decoder: whole batch")}
-        told.update({name.replace("decoder", "number in a dictionary"): value for name, value in whole.items()})
-        told[f"{when}, the dictionary is as it was"] = torch.tensor(
+        reported.update(
+            {f"{when}, number in a dictionary: accumulated {name}": value for name, value in values.items()}
+        )
+        whole = {name: value for name, value in reported.items() if name.startswith(f"{when}, decoder: whole batch")}
+        reported.update({name.replace("decoder", "number in a dictionary"): value for name, value in whole.items()})
+        reported[f"{when}, the dictionary is as it was"] = torch.tensor(
             settings == {"num_steps": 4, "sync_each_batch": False}
         )
 
@@ -201,8 +203,8 @@ def divided_once(testbed, target):
     measure("before")
     with hotfix.apply(only=["v5-trainer-ga-double-division"]):
         measure("after")
-    told["nothing stays"] = torch.tensor(function is Trainer.training_step and function.__code__ is stock)
-    return told
+    reported["nothing stays"] = torch.tensor(function is Trainer.training_step and function.__code__ is stock)
+    return reported
 
 
 def swallowed(testbed, target):
@@ -210,7 +212,7 @@ def swallowed(testbed, target):
 
     Returns:
         ``WHEN: …``: before, with the fix, with a low-rank adapter around the model, and when it has been taken out.
-        ``… is …``: what must not change is as it was.
+        ``… is …``: everything that must not change is as before.
     """
     import peft
     import torch
@@ -220,7 +222,7 @@ def swallowed(testbed, target):
     import hotfix
 
     kind: Any = module.LlavaForConditionalGeneration
-    stock, told = kind.__init__.__code__, {}
+    stock, results = kind.__init__.__code__, {}
     data = samples_for(testbed, kind)
     make = partial(trained, testbed, kind)
 
@@ -230,7 +232,7 @@ def swallowed(testbed, target):
         return peft.get_peft_model(make(), settings)
 
     def measure(when, make):
-        told.update({f"{when}: {name}": value for name, value in compared(make, data).items()})
+        results.update({f"{when}: {name}": value for name, value in compared(make, data).items()})
 
     def alone():
         values = one_step(make(), data, per_device_train_batch_size=4)
@@ -258,25 +260,25 @@ def swallowed(testbed, target):
     with hotfix.apply(only=["ga-loss-kwargs-swallowed-vlm"]):
         measure("after", make)
         measure("adapted", adapted)
-        told["one batch, and a loss function of one's own, is as before"] = torch.tensor(
-            all(one.equal(other) for one, other in zip(before, alone()))
+        results["one batch, and a loss function of one's own, is as before"] = torch.tensor(
+            all(loss.equal(other) for loss, other in zip(before, alone()))
         )
-        told["a subclass without a forward is repaired"] = torch.tensor(says(Inheriting) is False)
-        told["a subclass with a forward is left alone"] = torch.tensor(says(Own) is True)
+        results["a subclass without a forward is repaired"] = torch.tensor(says(Inheriting) is False)
+        results["a subclass with a forward is left alone"] = torch.tensor(says(Own) is True)
         original = kind.forward
         kind.forward = lambda self, *args, **kwargs: original(self, *args, **kwargs)
-        told["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is True)
+        results["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is True)
         kind.forward = original
     measure("reverted", make)
-    told["its code is what it was"] = torch.tensor(kind.__init__.__code__ is stock)
-    return told
+    results["its code is what it was"] = torch.tensor(kind.__init__.__code__ is stock)
+    return results
 
 
 def swallowed_and_divided(testbed, target):
     """`every_kind`, and models that swallow the number, where Accelerate divides as well; all fixes may be armed."""
     from importlib import import_module
 
-    told = every_kind(testbed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
+    results = every_kind(testbed, SimpleNamespace(qualname=", ".join(KINDS[:3])))
     for kind, name in (("vipllava", "VipLlavaForConditionalGeneration"), ("t5", "T5ForConditionalGeneration")):
         cls = getattr(import_module(f"transformers.models.{kind}.modeling_{kind}"), name)
         ways: dict[str, dict[str, Any]] = {
@@ -285,8 +287,8 @@ def swallowed_and_divided(testbed, target):
         }
         for way, steps in ways.items():
             values = one_step(trained(testbed, cls), samples_for(testbed, cls), **steps)
-            told.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
-    return told
+            results.update({f"{kind}: {way} {parameter}": value for parameter, value in values.items()})
+    return results
 
 
 def whole_texts_both_ways(testbed, target):
@@ -296,11 +298,11 @@ def whole_texts_both_ways(testbed, target):
         ``SIDE: accumulated …`` and ``SIDE: whole batch …`` for padding on the right and on the left, of a Llama. On the
         left the first label of each text is masked: in a batch it would be predicted from the padding before it.
     """
-    told = {}
+    results = {}
     for side in ("right", "left"):
         data = whole_texts(testbed)
-        for one in data:
-            one["labels"][: side == "left"] = -100
+        for sample in data:
+            sample["labels"][: side == "left"] = -100
         ways = padded_ways(partial(small_llama, testbed), data, pads=side)
-        told.update({f"{side}: {name}": value for name, value in ways.items()})
-    return told
+        results.update({f"{side}: {name}": value for name, value in ways.items()})
+    return results

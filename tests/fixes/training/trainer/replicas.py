@@ -1,4 +1,4 @@
-"""What the tests of the Trainer under DataParallel run: a step on two replicas, and on one batch.
+"""Cases of the Trainer under DataParallel: a step on two replicas, and on one batch.
 
 A kind is how the loss of a batch comes about; see `KINDS`.
 """
@@ -23,7 +23,7 @@ def mamba(testbed):
     return testbed.fill(MambaForCausalLM(config))
 
 
-# The model, how many labels its texts have (None: they have a class), and what else the Trainer is told.
+# The model, how many labels its texts have (None: they have a class), and the Trainer's other arguments.
 KINDS: dict[str, tuple[Callable[..., Any], tuple[int, ...] | None, dict[str, Any]]] = {
     "decoder": (small_llama, (7, 4, 2, 1), {}),
     "decoder with a loss function": (small_llama, (7, 4, 2, 1), {"loss_function": summed_or_mean}),
@@ -47,13 +47,13 @@ def accumulated(testbed, target):
 
 
 def both_ways(testbed, kind, micro_batches=1):
-    make, firsts, told = KINDS[kind]
+    make, firsts, options = KINDS[kind]
     samples = classified(testbed) if firsts is None else texts(testbed, firsts)
-    return on_samples(samples, partial(make, testbed), micro_batches=micro_batches, **told)
+    return on_samples(samples, partial(make, testbed), micro_batches=micro_batches, **options)
 
 
-def on_samples(samples, make, max_steps=1, micro_batches=1, **told):
-    step: Callable[..., dict[str, Any]] = partial(one_step, samples=samples, max_steps=max_steps, **told)
+def on_samples(samples, make, max_steps=1, micro_batches=1, **options):
+    step: Callable[..., dict[str, Any]] = partial(one_step, samples=samples, max_steps=max_steps, **options)
     whole = step(make(), per_device_train_batch_size=4)
     rows = {"per_device_train_batch_size": 2 // micro_batches, "gradient_accumulation_steps": micro_batches}
     with replicas_for_devices():

@@ -79,8 +79,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_checkpoint_of_5x_is_read_as_its_writer_reads_it(written):
     result = run_script("-c", [READ, str(written), *FAMILIES], transformers="4.51.3", flash_attn=None).require()
-    found = json.loads(result.stdout.splitlines()[-1])
-    for name, parts in found.items():
+    read = json.loads(result.stdout.splitlines()[-1])
+    for name, parts in read.items():
         assert parts["tokenizer"] == "equal", name
         assert parts["model"].startswith(("equal", "near")), (name, parts)
 
@@ -89,12 +89,14 @@ def test_a_checkpoint_of_5x_is_read_as_its_writer_reads_it(written):
 def test_scaling_that_is_computed_with_another_fix_is_no_error_where_that_is_in_place(written, without, is_right):
     arguments = [READ_BEFORE_LLAMA_3_1, str(written / "Llama 3.1"), without]
     result = run_script("-c", arguments, transformers="4.41.2", flash_attn=None).require()
-    found, errors = json.loads(result.stdout.splitlines()[-1])
-    assert found.startswith(("equal", "near")) is is_right, found
-    assert [("rope_parameters.rope_type" in one and "llama3" in one) for one in errors] == ([] if is_right else [True])
+    outcome, errors = json.loads(result.stdout.splitlines()[-1])
+    assert outcome.startswith(("equal", "near")) is is_right, outcome
+    assert [("rope_parameters.rope_type" in error and "llama3" in error) for error in errors] == (
+        [] if is_right else [True]
+    )
 
 
-def test_the_cases_read_what_the_real_release_writes(written):
+def test_the_cases_read_files_of_the_real_release(written):
     settings = json.loads((written / "Llama 3.1" / "tokenizer_config.json").read_text())
     assert settings == _written.SETTINGS
     config = json.loads((written / "Llama 3.1" / "config.json").read_text())

@@ -24,6 +24,7 @@ from hotfix.commands import bugs
 from hotfix.commands.doctor import checks
 from tests.commands.cli_runs import ROOT
 from tests.engine.conftest import FIX, TOY, World
+from tests.facts import lacking
 
 IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
 STATUS = "from hotfix.commands.main import main\nimport sys\nsys.exit(main({words!r}))\n"
@@ -49,7 +50,7 @@ def test_evidence_that_cannot_be_read_is_named_and_costs_one_fix(two: World, tex
     outcomes = {outcome["fix"]: outcome for outcome in json.loads(done.stdout)["outcomes"]}
     assert outcomes["toy-halve"]["state"] == "pending"
     assert outcomes["toy-scale"]["state"] == "failed"
-    assert f"{file} cannot be read as evidence" in outcomes["toy-scale"]["reason"]
+    assert f"{file} cannot be" in outcomes["toy-scale"]["reason"]
     assert str(file) in two.run(STATUS.format(words=["status"])).stdout
     done = two.run(IMPORT + "print(toy.Layer.halve(4))")
     assert done.stdout == "7\n2.0\n"
@@ -75,7 +76,7 @@ def test_an_index_that_cannot_be_read_is_named(world: World, text: str) -> None:
 QUIET = {"HOTFIX_LOG": "quiet"}
 
 
-def test_quiet_says_nothing_of_what_was_done_or_left_alone(world: World) -> None:
+def test_quiet_logs_no_repairs_and_no_skipped_functions(world: World) -> None:
     assert world.run(IMPORT, **QUIET).stderr == ""
     world.write("transformers/toy.py", TOY.replace("x + factor", "x + factor * 1"))
     assert "looks broken" in world.run(IMPORT).stderr
@@ -83,15 +84,15 @@ def test_quiet_says_nothing_of_what_was_done_or_left_alone(world: World) -> None
 
 
 @pytest.mark.parametrize("rank", ["0", "5"])
-def test_a_record_that_cannot_be_written_is_said_even_if_quiet(world: World, rank: str) -> None:
+def test_a_record_that_cannot_be_written_is_reported_even_if_quiet(world: World, rank: str) -> None:
     done = world.run(IMPORT, HOTFIX_RECORD="/dev/null/records", RANK=rank, **QUIET)
     assert done.stdout == "10\n"
     [line] = done.stderr.splitlines()
-    assert "HOTFIX_RECORD=/dev/null/records: the record of this process cannot be written" in line
+    assert lacking(line, "HOTFIX_RECORD=/dev/null/records: ", "record", "cannot be written") == []
 
 
 @pytest.mark.parametrize("rank", ["0", "5"])
-def test_a_repair_that_failed_is_said_even_if_quiet(world: World, rank: str) -> None:
+def test_a_failed_repair_is_reported_even_if_quiet(world: World, rank: str) -> None:
     world.write("toy_scale.py", (world.folder / "toy_scale.py").read_text().replace("(x, factor=2)", "(y)"))
     done = world.run(IMPORT, RANK=rank, **QUIET)
     assert done.stdout == "7\n"
@@ -99,10 +100,10 @@ def test_a_repair_that_failed_is_said_even_if_quiet(world: World, rank: str) -> 
     assert line.startswith("hotfix: toy-scale: Refused")
 
 
-def test_a_switch_that_matches_nothing_is_said_even_if_quiet(world: World) -> None:
+def test_a_switch_that_matches_nothing_is_reported_even_if_quiet(world: World) -> None:
     done = world.run(IMPORT, HOTFIX_ONLY="typo", **QUIET)
     assert done.stdout == "7\n"
-    assert done.stderr.startswith("hotfix: HOTFIX_ONLY=typo: no fix has this id")
+    assert lacking(done.stderr, "hotfix: ", "HOTFIX_ONLY=typo: ") == []
 
 
 @pytest.mark.parametrize("place", ["wrapt.py", "wrapt/__init__.py"])
@@ -112,7 +113,7 @@ def test_a_wrapt_that_is_none_is_an_error_that_names_it(world: World, place: str
     done = world.run(code)
     assert done.stdout == "7\n[('unknown', 'failed')]\n"
     [line] = done.stderr.splitlines()
-    assert f"wrapt ({file}) is not the package that hotfix needs" in line
+    assert f"wrapt ({file}) is not" in line
     done = world.run(IMPORT, check=False, HOTFIX_REQUIRE="toy-scale")
     assert (done.returncode, done.stdout) == (1, "")
 
@@ -129,10 +130,10 @@ def test_handling_a_module_again_leaves_the_reason(world: World) -> None:
     print(first[0][0])
     """
     done = world.run(code)
-    assert done.stdout.startswith("True 10\nIts body was replaced")
+    assert lacking(done.stdout, "True 10\n", "body was replaced") == []
 
 
-def test_apply_takes_any_iterable_and_names_what_is_wrong_in_it(world: World) -> None:
+def test_apply_takes_any_iterable_and_names_the_invalid_elements(world: World) -> None:
     code = """
     import hotfix, transformers.toy as toy
     for argument in ("only", "skip"):
@@ -180,7 +181,7 @@ def test_reports_of_bugs_can_be_read_in_ascii(env, tmp_path) -> None:
 def test_doctor_recommends_the_pythons_that_are_tested(version, monkeypatch) -> None:
     monkeypatch.setattr(sys, "version_info", (*version, 0, "final", 0))
     [finding] = [check for check in checks.python() if check.subject == "Python"]
-    assert (finding.level, finding.advice) == ("warning", "use Python 3.9 to 3.13")
+    assert (finding.level, lacking(finding.advice, "3.9", "3.13")) == ("warning", [])
 
 
 def test_those_are_the_ones_that_the_tests_are_run_on() -> None:

@@ -35,6 +35,7 @@ import pytest
 from hotfix._support import memo
 from hotfix.errors import HotfixError
 from hotfix.versions import installed, source
+from tests.facts import lacking
 
 from .conftest import FIX, TOY, Lab, World, digest_of, handled, said
 
@@ -112,7 +113,7 @@ def test_a_workaround_that_is_no_function_is_not_corrected_a_second_time_either(
     assert toy.scale(5) == 10
 
 
-def test_what_decorators_in_the_source_have_put_there_is_no_strangers(lab: Lab) -> None:
+def test_decorators_in_the_source_do_not_count_as_foreign(lab: Lab) -> None:
     lab.write(
         "theirs/__init__.py",
         """
@@ -160,7 +161,7 @@ def test_an_installation_of_bytecode_alone_is_unknown_and_not_absent(world: Worl
     only_bytecode(world)
     code = IMPORT + "import hotfix\nfor one in hotfix.report(): print(one.verdict.value, one.state.value, one.reason)\n"
     done = world.run(code)
-    assert done.stdout.startswith("7\nunknown skipped Its source cannot be read (")
+    assert lacking(done.stdout, "7\nunknown skipped", "source cannot be") == []
     assert "cannot be read" in done.stderr
 
 
@@ -169,7 +170,7 @@ def test_bytecode_alone_stops_a_program_that_insists(world: World, switch: str) 
     only_bytecode(world)
     done = world.run(IMPORT, check=False, **{switch: REQUIRED[switch]})
     assert (done.returncode, done.stdout) == (1, "")
-    assert "source cannot be read" in done.stderr
+    assert "source cannot be" in done.stderr
 
 
 @pytest.mark.parametrize("first", ["hotfix", "pytest"])
@@ -232,7 +233,7 @@ def test_a_file_that_was_exchanged_under_a_running_process_is_not_judged(lab: La
     lab.write("toys/toy.py", on_disk)
     (outcome,) = handled(lab.session(fix))
     assert said([outcome]) == [("unknown", "skipped")]
-    assert "is not what runs" in outcome.reason
+    assert "not what runs" in outcome.reason
     assert outcome.is_news
     assert toy.scale.__code__ is before
 
@@ -351,9 +352,7 @@ def test_a_file_that_changes_before_its_module_is_wanted_is_read_and_repaired(wo
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_list_of_files_is_read_whatever_its_lines_end_in_and_wherever_the_file_stands(
-    lab: Lab, end: str, first: bool
-) -> None:
+def test_a_list_of_files_is_read_with_any_line_ends_and_at_any_place(lab: Lab, end: str, first: bool) -> None:
     file = lab.write("toys/toy.py", TOY)
     row = f"toys/toy.py,sha256=abc,{file.stat().st_size}"
     rows = [row, "toys/toy.pyi,sha256=def,1"] if first else ["toys/another/toys/toy.py,sha256=def,1", row]
@@ -458,7 +457,7 @@ SEPARATORS = {"form feed": "\x0c", "vertical tab": "\x0b", "U+2028": "\u2028", "
 
 
 @pytest.mark.parametrize("name", SEPARATORS)
-def test_what_only_looks_like_a_line_end_moves_nothing(lab: Lab, name: str) -> None:
+def test_characters_that_look_like_line_ends_move_no_line(lab: Lab, name: str) -> None:
     text = f'NOTE = """one{SEPARATORS[name]}two"""  # {SEPARATORS[name] if name != "form feed" else ""}\n' + BROKEN
     toy = lab.module(text=text)
     assert (
@@ -499,7 +498,7 @@ def test_a_comment_at_column_zero_does_not_part_a_method_from_its_decorators() -
 
 
 @pytest.mark.parametrize("text", ["def f():\n    '\ud800'\n", "def f():\n    '\x00'\n"], ids=["surrogate", "null"])
-def test_what_python_cannot_read_is_not_found(text: str) -> None:
+def test_definitions_that_python_cannot_read_are_not_found(text: str) -> None:
     assert source.find(text, "f") is None
 
 

@@ -1,4 +1,4 @@
-"""How code that reads an attribute is told from code that asks whether there is one."""
+"""Code that reads an attribute is distinguished from code that tests whether it exists."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class _Tower:
         return [self]
 
     def reads(self) -> list[_Parameter]:
-        found: list[_Parameter] = self.text_model.parameters()
-        return found
+        parameters: list[_Parameter] = self.text_model.parameters()
+        return parameters
 
 
-def test_who_reads_it_gets_it_and_who_asks_does_not() -> None:
+def test_reading_the_attribute_returns_it_and_testing_for_it_does_not() -> None:
     tower = _Tower()
     assert tower.text_model is tower
     assert tower.text_model.config == "mine"
     assert len(tower.reads()) == 2
-    assert [one.text_model for one in (tower,)] == [tower]
+    assert [model.text_model for model in (tower,)] == [tower]
     for _ in range(20):  # also once the interpreter has specialised the instruction
         assert tower.text_model.text_model is tower
         assert not hasattr(tower, "text_model")
         assert getattr(tower, "text_model", None) is None
 
 
-def test_what_is_put_in_its_place_is_there_for_everybody() -> None:
+def test_a_replacement_is_visible_everywhere() -> None:
     tower = _Tower()
     tower._modules["text_model"] = other = object()
     assert tower.text_model is other
