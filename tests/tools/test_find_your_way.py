@@ -49,3 +49,12 @@ def test_every_row_resolves_to_an_object():
 def test_each_change_that_a_newcomer_makes_has_a_paragraph():
     headings = re.findall(r"^## (.*)$", PAGE, re.M)
     assert headings == ["A new fix", "A new switch", "A new command", "A new release", "The parts of `make test`"]
+
+
+def test_no_file_has_the_marks_of_a_conflict():
+    done = subprocess.run(
+        ["git", "grep", "-lE", "^(<{7}|>{7}) ", "--", ".", ":!*.json"], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode > 1:
+        pytest.skip("not a checkout: git does not know the files")
+    assert done.stdout == ""
