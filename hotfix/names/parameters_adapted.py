@@ -85,6 +85,8 @@ def row_of(line: str) -> Row:
     beside = more.pop(0) if more and "=" in more[0] else ""
     site, owner, count = more or ("", "", "0")
     position = None if place == "*" else int(place)
+    if not value.startswith(("*", "@")):
+        _literals(value)
     return Row(kind, function, releases, parameter, position, value, beside, site, owner, int(count))
 
 
@@ -168,16 +170,21 @@ def is_neutral(row: Row, value: Any, given: dict[str, Any], args: Sequence[Any],
 
 
 def _device_of(thing: Any) -> Any:
-    """The device of a model or a tensor; an object without equals if it has none."""
+    """The device of a model or a tensor; an empty text if it has none."""
     try:
-        return getattr(thing, "device", object())
+        return getattr(thing, "device", "")
     except StopIteration:  # a model without parameters
-        return object()
+        return ""
 
 
-@functools.cache
 def _literals(text: str) -> list[Any]:
-    return [ast.literal_eval(part) for part in text.split("|")]
+    """The literals of a value. They are parsed when a row is read: torch.compile cannot trace that."""
+    if text not in _LITERALS:
+        _LITERALS[text] = [ast.literal_eval(part) for part in text.split("|")]
+    return _LITERALS[text]
+
+
+_LITERALS: dict[str, list[Any]] = {}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

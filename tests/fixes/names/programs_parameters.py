@@ -603,3 +603,20 @@ RIGHT: dict[str, Callable[[], Any]] = {
         wrong_call,
     )
 }
+
+
+def compiled(testbed, target):
+    """A model of remote code that passes ``device`` in its forward, compiled into one graph."""
+    from transformers import BertConfig, BertModel
+
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1}
+    model = testbed.fill(BertModel(BertConfig(**sizes, vocab_size=12))).eval()
+
+    def masked(mask):
+        extended = model.get_extended_attention_mask(mask, mask.shape, device=mask.device)
+        return extended + 1, model.get_extended_attention_mask(mask, mask.shape)
+
+    mask = torch.tensor([[1, 1, 0]])
+    graph = torch.compile(masked, fullgraph=True, backend="eager")
+    eager, traced = masked(mask), graph(mask)
+    return {"same": torch.tensor([torch.equal(one, two) for one, two in zip(eager, traced)]), "mask": eager[1]}

@@ -27,3 +27,12 @@ def test_overrides_as_users_write_them(release):
         assert torch.equal(armed.tensors[name], armed.tensors[programs.TWIN[name]]), name
     for name in {*stock} - ending:
         assert torch.equal(armed.tensors[name], stock[name]), name
+
+
+def test_a_compiled_forward_that_passes_a_removed_argument_stays_one_graph():
+    program = "tests.fixes.names.programs_parameters:compiled"
+    error = run(program, transformers="5.0.0", flash_attn=None, hotfix=False).error
+    assert error is not None
+    assert error[0] == "TypeError"
+    armed = run(program, transformers="5.0.0", flash_attn=None, env={"HOTFIX_ONLY": FIXES[1]}).require()
+    assert armed.tensors["same"].all()
