@@ -95,7 +95,10 @@ def test_status_shows_what_is_broken_and_counts_the_rest(folders):
     if folded:  # the worst are included
         assert f"{len(folded)} more do not fit here" in text
     assert set(whole) - set(brief) == left_out | ({"fix"} if len(left_out) == len(whole) - 2 else set())
-    assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
+    if "transformers is not installed" in text:  # what to do comes in the place of a number
+        assert "`hotfix scan`" in text
+    else:
+        assert brief["There"][:7] == f"There is nothing to do for {len(idle)}".split()
     order = [words[2] for words in whole.values() if words[2:3] in (["broken"], ["fixed"])]
     assert order == sorted(order), "what is broken comes first"
 
@@ -420,7 +423,7 @@ def test_list_is_narrowed_by_kind_and_model():
     for written in ("Qwen2.5-VL", "qwen25vl"):
         assert {one["id"] for one in hotfix("list", "--json", "--model", written).json} == mine
     assert all(one["repaired"] for one in hotfix("list", "--json").json)
-    assert "No known bug is in a model or module like 'No-Such'" in hotfix("list", "--model", "No-Such").stdout
+    assert "like 'No-Such' matches; --all" in hotfix("list", "--model", "No-Such").stdout
 
 
 @pytest.mark.testbed

@@ -81,7 +81,7 @@ def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
     shown = status(tomorrow)
     assert shown.count("examined") == 2  # the row, and the count of the fixes with nothing to do
     assert f"{ROW} `hotfix status --unknown` lists them.\n" in shown
-    assert "nothing to do for 1 fixes (1 not examined)" in shown
+    assert "nothing to do for 1 fix (1 not examined)" in shown
     assert "toy-scale" not in shown
     printed = tomorrow.run(REPORT).stdout
     assert printed.splitlines()[-1] == f"{ROW} `hotfix status --unknown` lists them."
