@@ -82,7 +82,7 @@ def test_it_is_one_row_of_the_status_and_of_the_report(tomorrow: World) -> None:
     shown = status(tomorrow)
     assert shown.count("examined") == 2  # the row, and the count of the fixes with nothing to do
     assert lacking(shown, ROW, "hotfix status --unknown") == []
-    assert lacking(shown, "for 1 fixes", "1 not examined") == []
+    assert lacking(shown, "for 1 fix", "1 not examined") == []
     assert "toy-scale" not in shown
     printed = tomorrow.run(REPORT).stdout
     assert lacking(printed.splitlines()[-1], ROW, "hotfix status --unknown") == []
