@@ -35,7 +35,7 @@ def _unfinished(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 def _cache(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     model = small_llama(testbed)
     given: dict[str, Any] = {}
-    model.generation_config.use_cache = True
+    model.generation_config.use_cache, model.generation_config.cache_implementation = True, "dynamic"
     model._prepare_cache_for_generation(model.generation_config, given, None, 1, 8, model.device)
     return {"cache": torch.tensor([type(given["past_key_values"]).__name__ == "DynamicCache"])}
 

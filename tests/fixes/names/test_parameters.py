@@ -18,7 +18,7 @@ def test_overrides_as_users_write_them(release):
     accelerate = {"transformers": release, "flash_attn": None, "extras": ("accelerate==1.15.0",), "timeout": 900}
     program = "tests.fixes.names.programs_parameters:shapes"
     stock = run(program, hotfix=False, **accelerate).require().tensors
-    armed = run(program, env={"HOTFIX_ONLY": ",".join(FIXES)}, **accelerate).require()
+    armed = run(program, env={"HOTFIX_ONLY": ",".join(FIXES), "HOTFIX_OPTIN": "removed-names"}, **accelerate).require()
     assert armed.report is not None
     assert {row["fix"] for row in armed.report["outcomes"] if row["state"] == "applied"} == {*FIXES}
     ending = {name for name in programs.ENDING if stock[name].eq(-1).all()}
@@ -34,5 +34,5 @@ def test_a_compiled_forward_that_passes_a_removed_argument_stays_one_graph():
     error = run(program, transformers="5.0.0", flash_attn=None, hotfix=False).error
     assert error is not None
     assert error[0] == "TypeError"
-    armed = run(program, transformers="5.0.0", flash_attn=None, env={"HOTFIX_ONLY": FIXES[1]}).require()
+    armed = run(program, transformers="5.0.0", flash_attn=None, env={"HOTFIX_ONLY": FIXES[1], "HOTFIX_OPTIN": "removed-names"}).require()
     assert armed.tensors["same"].all()
