@@ -49,12 +49,12 @@ PAGE = ROOT / "docs" / "names.md"
 REASONS = {
     "answers": "the release answers for it in its own way",
     "body": "a function or class whose code is gone: it needs one of our own",
-    "conditional": "its meaning depended on what is installed",
+    "conditional": "its meaning depended on the installed packages",
     "fix": "a fix of its own restores it",
     "flax": "Flax is gone",
     "made": "its value was computed",
     "module": "the release has nothing of what the module had",
-    "opt-in": "a fix restores it if it is asked for",
+    "opt-in": "an opt-in fix restores it",
     "outside": "a name of another package that is not known to be there",
     "tensorflow": "TensorFlow is gone",
 }
@@ -463,7 +463,7 @@ def _of_public(here: Release, name: str, origin: Origin) -> Decision:
     now = here.resolve(PACKAGE, name)
     if now is None or now.bound is None or _sort_of(now.module) == _sort_of(origin.module):
         return Decision("alias", f"{PACKAGE}:{name}")
-    bases = [set(one.bound.detail[1]) for one in (origin, now) if one.bound and one.kind == "class"]
+    bases = [set(value.bound.detail[1]) for value in (origin, now) if value.bound and value.kind == "class"]
     if len(bases) == 2 and all(bases) and not bases[0] & bases[1]:
         return Decision("", "body")
     return Decision("alias", ":".join(now.place))
@@ -611,7 +611,7 @@ def _rows_of(releases: list[Release], module: str, name: str, having: list[int],
             decision = Decision("", "fix")
         elif "*" in releases[number].names.get(module, ()):
             decision = Decision("", "answers")  # the module handles it itself
-        elif module not in releases[number].modules and any(module in one.modules for one in releases[number:]):
+        elif module not in releases[number].modules and any(module in release.modules for release in releases[number:]):
             decision = Decision("", "module")  # it comes back
         else:
             decision = decide(releases, module, name, last, number)
@@ -780,8 +780,8 @@ def page(known: Mapping[str, Any]) -> str:
     lines = [
         "# Names that are gone, by number of users",
         "",
-        f"What {len(known['packages'])} published packages import from transformers outside of a handler, and what",
-        "becomes of it on releases that have lost the name. `python -m tools.names` writes this page. `fix`: a fix of",
+        f"The names that {len(known['packages'])} published packages import from transformers outside of",
+        "a handler, and what becomes of them on releases that have lost them. `python -m tools.names` writes this page. `fix`: a fix of",
         "its own restores it; `alias`, `constant`, `hollow`: the table of removed names does",
         "([Names that are gone](no-harm.md#names-that-are-gone)); everything else is a reason why nothing does:",
         "",

@@ -122,13 +122,13 @@ def signature_of(node: ast.AST, is_method: bool) -> Signature:
     decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
     if is_method and "staticmethod" not in decorators:
         pairs = pairs[1:]
-    found = {one.arg: Parameter(one.arg, place, _text(default)) for place, (one, default) in enumerate(pairs)}
-    for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
-        found[one.arg] = Parameter(one.arg, None, _text(default))
+    result = {item.arg: Parameter(item.arg, place, _text(default)) for place, (item, default) in enumerate(pairs)}
+    for first, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        result[first.arg] = Parameter(first.arg, None, _text(default))
     for decorator in node.decorator_list:
         for name in _translated(decorator):
-            found.setdefault(name, Parameter(name, None, "...", deprecated=True))
-    return Signature(found, arguments.kwarg is not None)
+            result.setdefault(name, Parameter(name, None, "...", deprecated=True))
+    return Signature(result, arguments.kwarg is not None)
 
 
 def _text(default: Optional[ast.expr]) -> Optional[str]:
@@ -142,7 +142,7 @@ def _translated(decorator: ast.expr) -> Iterator[str]:
     """The old names that a decorator translates: the first argument of ``@deprecate_kwarg("old", …)``."""
     if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "deprecate_kwarg":
         first = [*decorator.args[:1], *(pair.value for pair in decorator.keywords if pair.arg == "old_name")]
-        yield from (one.value for one in first if isinstance(one, ast.Constant) and isinstance(one.value, str))
+        yield from (item.value for item in first if isinstance(item, ast.Constant) and isinstance(item.value, str))
 
 
 def _signatures(body: Iterable[ast.stmt], owner: str) -> Iterator[tuple[str, Signature]]:
@@ -165,7 +165,7 @@ def _signatures(body: Iterable[ast.stmt], owner: str) -> Iterator[tuple[str, Sig
 
 def _of_fields(definition: ast.ClassDef) -> Signature:
     """The signature of the constructor of a dataclass, without inherited fields."""
-    found: dict[str, Parameter] = {}
+    results: dict[str, Parameter] = {}
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             if "ClassVar" in ast.unparse(statement.annotation):
@@ -180,8 +180,8 @@ def _of_fields(definition: ast.ClassDef) -> Signature:
                 default = f"{ast.unparse(factory)}()" if factory is not None else _text(value)
             else:
                 default = _text(value)
-            found[name] = Parameter(name, len(found), default and "".join(default.split())[:LONGEST_DEFAULT])
-    return Signature(found, False)
+            results[name] = Parameter(name, len(results), default and "".join(default.split())[:LONGEST_DEFAULT])
+    return Signature(results, False)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -210,26 +210,30 @@ class Change(NamedTuple):
 def changes(before: Signature, after: Signature) -> Iterator[tuple[str, str]]:
     """The kind and detail of each difference between two signatures of a function."""
     old, new = before.parameters, after.parameters
-    lost = [one for one in old.values() if one.name not in new]
-    gained = [one for one in new.values() if one.name not in old and not one.deprecated]
-    for one in list(lost):
-        same = [two for two in gained if two.place is not None and (two.place, two.default) == (one.place, one.default)]
-        if same and not one.deprecated and _looks_alike(one.name, same[0].name):
-            lost.remove(one)
+    lost = [value for value in old.values() if value.name not in new]
+    gained = [value for value in new.values() if value.name not in old and not value.deprecated]
+    for item in list(lost):
+        same = [
+            two for two in gained if two.place is not None and (two.place, two.default) == (item.place, item.default)
+        ]
+        if same and not item.deprecated and _looks_alike(item.name, same[0].name):
+            lost.remove(item)
             gained.remove(same[0])
-            yield "renamed", f"{one.name} {same[0].name}"
-    yield from (("removed", str(one)) for one in lost)
-    yield from (("added", str(one)) for one in gained)
+            yield "renamed", f"{item.name} {same[0].name}"
+    yield from (("removed", str(item)) for item in lost)
+    yield from (("added", str(item)) for item in gained)
     both = {name for name in old if name in new and None not in (old[name].place, new[name].place)}
     for name in old.keys() & new.keys():
-        one, two = old[name], new[name]
-        if one.deprecated or two.deprecated:
-            if two.deprecated and not one.deprecated:
+        item, two = old[name], new[name]
+        if item.deprecated or two.deprecated:
+            if two.deprecated and not item.deprecated:
                 yield "translated", name
             continue
-        if one.default != two.default:
-            yield "default", f"{name} {_default(one)} {_default(two)}"
-    order = [[one.name for one in each.values() if one.place is not None and one.name in both] for each in (old, new)]
+        if item.default != two.default:
+            yield "default", f"{name} {_default(item)} {_default(two)}"
+    order = [
+        [value.name for value in each.values() if value.place is not None and value.name in both] for each in (old, new)
+    ]
     if order[0] != order[1]:
         yield "moved", f"{','.join(order[0])} {','.join(order[1])}"
     if before.any_name != after.any_name:
@@ -242,12 +246,12 @@ def _looks_alike(name: str, other: str) -> bool:
     return bool(words & others) or name.rstrip("s") == other.rstrip("s")
 
 
-def _place(one: Parameter) -> str:
-    return "*" if one.place is None else str(one.place)
+def _place(parameter: Parameter) -> str:
+    return "*" if parameter.place is None else str(parameter.place)
 
 
-def _default(one: Parameter) -> str:
-    return "-" if one.default is None else one.default
+def _default(parameter: Parameter) -> str:
+    return "-" if parameter.default is None else parameter.default
 
 
 class Call(NamedTuple):
@@ -279,11 +283,11 @@ def facts_of(text: str, hooks: frozenset[str]) -> Facts:
     calls = {}
     if any(hook in text for hook in hooks):
         for name, node in source.functions(tree):
-            found = [
+            result = [
                 tuple(each) for each in map(partial(_calls, hooks), parameters_adapted.simple_statements(node)) if each
             ]
-            if found:
-                calls[name] = found
+            if result:
+                calls[name] = result
     return Facts(dict(_signatures(tree.body, "")), calls)
 
 
@@ -293,7 +297,7 @@ def _calls(hooks: frozenset[str], statement: ast.AST) -> list[Call]:
             ast.unparse(node.func.value),
             node.func.attr,
             frozenset(pair.arg for pair in node.keywords if pair.arg),
-            None if any(isinstance(one, ast.Starred) for one in node.args) else len(node.args),
+            None if any(isinstance(argument, ast.Starred) for argument in node.args) else len(node.args),
         )
         for node in ast.walk(statement)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in hooks
@@ -313,19 +317,19 @@ def read(library: wheels.Library, hooks: frozenset[str]) -> dict[Version, Releas
     for content in library.contents:
         if any(SURFACE.match(module) or MODELS.match(module) for module in content.modules):
             wanted[content.wheel].append(content)
-    found = {}
+    results = {}
     for contents in wanted.values():
         for content, data in wheels.texts(contents):
-            found[content.number] = facts_of(decode_source(data), hooks)
+            results[content.number] = facts_of(decode_source(data), hooks)
     releases = {}
     for version, modules in library.modules.items():
         release = releases[version] = Release({}, {})
         for module, number in modules.items():
-            if number not in found or not (SURFACE.match(module) or MODELS.match(module)):
+            if number not in results or not (SURFACE.match(module) or MODELS.match(module)):
                 continue
             short = module.partition(".")[2]
-            release.signatures.update({f"{short}:{name}": each for name, each in found[number].signatures.items()})
-            release.calls.update({f"{short}:{name}": each for name, each in found[number].calls.items()})
+            release.signatures.update({f"{short}:{name}": each for name, each in results[number].signatures.items()})
+            release.calls.update({f"{short}:{name}": each for name, each in results[number].calls.items()})
     return releases
 
 
@@ -340,16 +344,16 @@ def is_listed(function: str) -> bool:
 def table(releases: Mapping[Version, Release]) -> list[Change]:
     """All changes, sorted by function and release."""
     known: dict[str, Signature] = {}
-    found = []
+    results = []
     for version, release in sorted(releases.items()):
         for function, signature in release.signatures.items():
             if not is_listed(function):
                 continue
             before = known.get(function)
             if before is not None and before != signature:
-                found += [Change(function, str(version), *change) for change in changes(before, signature)]
+                results += [Change(function, str(version), *change) for change in changes(before, signature)]
             known[function] = signature
-    return sorted(found, key=lambda change: (change.function, Version(change.release), change.kind, change.detail))
+    return sorted(results, key=lambda change: (change.function, Version(change.release), change.kind, change.detail))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -445,7 +449,7 @@ def _specifier(broken: list[Version], every: list[Version]) -> str:
 
 
 def _positional(signature: Signature) -> list[str]:
-    return [one.name for one in signature.parameters.values() if one.place is not None]
+    return [parameter.name for parameter in signature.parameters.values() if parameter.place is not None]
 
 
 def _last_place(had: tuple[Parameter, list[str]], names: list[str]) -> tuple[Optional[int], str]:
@@ -457,7 +461,7 @@ def _last_place(had: tuple[Parameter, list[str]], names: list[str]) -> tuple[Opt
     place = parameter.place
     if place is None or len(names) > place:
         return None, ""
-    other = [number for number, (one, two) in enumerate(zip(before, names)) if one != two]
+    other = [number for number, (item, two) in enumerate(zip(before, names)) if item != two]
     if len(other) > 1 or len(names) < place - 1:
         return None, ""
     return place, f"{other[0]}=None" if other else ""
@@ -489,11 +493,11 @@ def _newer_in(release: Release, site: str) -> Iterator[Row]:
     for function, wanted in NEWER.items():
         base = release.signatures.get(function)
         for parameter, value in wanted.items() if base else ():
-            one = base.parameters.get(parameter) if base else None
-            if one is None and value in ("", "*"):
+            item = base.parameters.get(parameter) if base else None
+            if item is None and value in ("", "*"):
                 continue
-            place = one.place if one else None
-            allowed = value or str(one and one.default)
+            place = item.place if item else None
+            allowed = value or str(item and item.default)
             for owner in OWNERS:
                 row = Row("newer", function, "", parameter, place, allowed, "", site, owner)
                 if any(_is_passed(call, row) for calls in release.calls.get(site, ()) for call in calls):
@@ -597,10 +601,10 @@ def rendered(changes_found: Iterable[Change]) -> str:
     return "".join(f"{change}\n" for change in changes_found)
 
 
-def page(found: list[Change], releases: Mapping[Version, Release], rows: list[Row]) -> str:
+def page(changes: list[Change], releases: Mapping[Version, Release], rows: list[Row]) -> str:
     """The page: counts, and what the adapters do."""
     known = {(row.function, row.parameter) for row in rows}
-    states = {change: state_of(change, releases, known) for change in found}
+    states = {change: state_of(change, releases, known) for change in changes}
     order = ["adapted", "fix", "open", *sorted(REASONS)]
     by_module: dict[str, Counter[str]] = defaultdict(Counter)
     for change, state in states.items():
@@ -610,9 +614,9 @@ def page(found: list[Change], releases: Mapping[Version, Release], rows: list[Ro
     lines = [
         "# Changed signatures",
         "",
-        f"Between {min(releases)} and {max(releases)}, {len({change.function for change in found})} functions and",
+        f"Between {min(releases)} and {max(releases)}, {len({change.function for change in changes})} functions and",
         "methods of transformers that other code calls or overrides have changed their parameters",
-        f"{len(found)} times.",
+        f"{len(changes)} times.",
         "`python -m tools.signatures` reads this from the wheels and writes this page and the table",
         "`docs/data/signatures.txt`, a line for each change.",
         "",
@@ -659,8 +663,8 @@ def main(arguments: Optional[list[str]] = None) -> int:
     chosen = parser.parse_args(arguments)
     library = wheels.catalogue(PACKAGE, wheels.cached(PACKAGE, chosen.cache))
     releases = read(library, HOOKS)
-    found, rows = table(releases), adapted(releases)
-    texts = {TABLE: rendered(found), ROWS: "".join(f"{row}\n" for row in rows), PAGE: page(found, releases, rows)}
+    result, rows = table(releases), adapted(releases)
+    texts = {TABLE: rendered(result), ROWS: "".join(f"{row}\n" for row in rows), PAGE: page(result, releases, rows)}
     if chosen.check:
         wrong = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
         for path in wrong:

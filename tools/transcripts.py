@@ -6,7 +6,7 @@
 
 Each command runs in a pseudo-terminal of 80 columns, in an environment made for the story: a virtual environment with
 torch and a release of transformers, in which hotfix is installed from a clone of the last commit. Only colors,
-trailing spaces and the folders of this machine are edited, and `...` stands for lines that are left out. `--check` runs
+trailing spaces and the folders of this machine are edited, and `...` replaces lines that are left out. `--check` runs
 `COMMANDS` on the releases of `STACKS` in terminals of two widths, and `hotfix status` without the extra.
 """
 
@@ -68,7 +68,7 @@ class Step(NamedTuple):
 
 
 class Story(NamedTuple):
-    """What a user does for one purpose.
+    """The commands that a user types for one purpose.
 
     Attributes:
         title: the heading.
@@ -268,7 +268,7 @@ def _environment(here: Path, story: Story) -> dict[str, str]:
         (here / "work" / name).parent.mkdir(parents=True, exist_ok=True)
         (here / "work" / name).write_text(text, encoding="utf-8")
     venv.create(here / "env", with_pip=True)
-    # What the user has installed: this interpreter's packages, without hotfix.
+    # The user's installed packages are those of this interpreter, without hotfix.
     packages = here / "packages"
     packages.mkdir()
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
@@ -338,7 +338,7 @@ def run(words: Sequence[str], path: Sequence[Path], width: int, cwd: Path, bare:
 
 
 def _screen(command: Sequence[str], cwd: Path, environment: Mapping[str, str], width: int) -> str:
-    """What a command prints on a screen, without colors and without the folders of this machine."""
+    """The output of a command on a screen, without colors and without the folders of this machine."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
     process = subprocess.Popen(

@@ -239,10 +239,10 @@ def _called(owner: Any, hook: str, method: Any, *args: Any, **kwargs: Any) -> An
 @functools.cache
 def _newer() -> dict[str, dict[str, Row]]:
     """The rows of newer parameters, by method and parameter."""
-    found: dict[str, dict[str, Row]] = {}
+    results: dict[str, dict[str, Row]] = {}
     for row in rows("newer"):
-        found.setdefault(row.method, {})[row.parameter] = row
-    return found
+        results.setdefault(row.method, {})[row.parameter] = row
+    return results
 
 
 def _lacks(method: Any, hook: str) -> bool:

@@ -12,7 +12,7 @@ OVERLAP = 128  # tokens of two pieces
 
 
 class QuestionAnswering:
-    """What stands before `ChunkPipeline` in the class; its methods are those that every such pipeline has."""
+    """The base before `ChunkPipeline`, with the methods that every such pipeline has."""
 
     _load_tokenizer = True
     _load_processor = _load_feature_extractor = _load_image_processor = _load_video_processor = False
@@ -43,7 +43,7 @@ class QuestionAnswering:
         align_to_words: Optional[bool] = None,
         **kwargs: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Who gets which argument: what cuts the context into pieces, or what chooses the answers."""
+        """The arguments for cutting the context into pieces, for the model, and for choosing the answers."""
         counts = given(top_k=top_k, max_answer_len=max_answer_len)
         for name, value in counts.items():
             if value < 1:
@@ -139,12 +139,12 @@ class QuestionAnswering:
         none = 1.0
         part = self._part_of_context()
         for piece in pieces:
-            # What a batch puts in front of a piece.
+            # The padding that a batch puts in front of a piece.
             padded = 0 if part else piece["input_ids"].shape[-1] - len(piece["encoding"])
             # Some go together when they are extended to whole words.
-            found, no_answer = _spans(piece, padded, top_k * 2 + 10 if align_to_words else top_k, max_answer_len)
+            result, no_answer = _spans(piece, padded, top_k * 2 + 10 if align_to_words else top_k, max_answer_len)
             none = min(none, no_answer)
-            for start, end, score in found:
+            for start, end, score in result:
                 begin, finish = _place(piece["encoding"], start - padded, end - padded, part, align_to_words)
                 text = piece["context"][begin:finish]
                 known = scores.setdefault(text.lower(), {"score": 0.0, "start": begin, "end": finish, "answer": text})
@@ -152,23 +152,23 @@ class QuestionAnswering:
         answers = list(scores.values())
         if handle_impossible_answer:
             answers.append({"score": none, "start": 0, "end": 0, "answer": ""})
-        answers = sorted(answers, key=lambda one: float(one["score"]), reverse=True)[:top_k]
+        answers = sorted(answers, key=lambda answer: float(answer["score"]), reverse=True)[:top_k]
         return answers[0] if len(answers) == 1 else answers
 
 
 def _samples(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Dictionaries with a question and its context; what says them is taken out of the keyword arguments."""
+    """Dictionaries with a question and its context; takes them out of the keyword arguments."""
     questions, context = kwargs.pop("question", None), kwargs.pop("context", None)
-    if len(args) == 2 and all(isinstance(one, str) for one in args):
+    if len(args) == 2 and all(isinstance(argument, str) for argument in args):
         questions, context = args
     elif args:
         samples = list(args[0]) if len(args) == 1 and not isinstance(args[0], Mapping) else list(args)
-        return [_checked(one) for one in samples]
+        return [_checked(sample) for sample in samples]
     if isinstance(questions, list):
         contexts = context if isinstance(context, list) else [context] * len(questions)
         if len(contexts) != len(questions):
             raise ValueError(f"there are {len(questions)} questions and {len(contexts)} contexts")
-        return [_checked({"question": one, "context": other}) for one, other in zip(questions, contexts)]
+        return [_checked({"question": first, "context": other}) for first, other in zip(questions, contexts)]
     return [_checked({"question": questions, "context": context})]
 
 
@@ -196,7 +196,9 @@ def _spans(piece: dict[str, Any], padded: int, count: int, longest: int) -> tupl
     best = np.argsort(-both, axis=None, kind="stable")[:count]
     places = zip(*np.unravel_index(best, both.shape))
     return [
-        (int(one), int(other), float(both[one, other])) for one, other in places if may_be[one] and may_be[other]
+        (int(value), int(other), float(both[value, other]))
+        for value, other in places
+        if may_be[value] and may_be[other]
     ], none
 
 

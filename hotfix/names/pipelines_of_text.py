@@ -8,7 +8,7 @@ DEFAULTS = {"max_new_tokens": 256, "num_beams": 4}
 
 
 class Text2Text:
-    """What stands before `Pipeline` in the classes; its methods are those that every pipeline has."""
+    """The base before `Pipeline`, with the methods that every pipeline has."""
 
     _load_tokenizer = True
     _load_processor = _load_feature_extractor = _load_image_processor = _load_video_processor = False
@@ -20,7 +20,7 @@ class Text2Text:
 
         of_tasks = getattr(model.config, "task_specific_params", None) or {}
         if task == "translation":  # into the first language that the model knows of
-            task = next((one for one in of_tasks if one.startswith("translation")), task)
+            task = next((argument for argument in of_tasks if argument.startswith("translation")), task)
         self._of_task = dict(of_tasks.get(task, {}))
         self.prefix = self._of_task.pop("prefix", None) or getattr(model.config, "prefix", None) or ""
         call: Any = super()
@@ -36,7 +36,7 @@ class Text2Text:
         stop_sequence: Optional[str] = None,
         **generating: Any,
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Who gets which argument: the tokenizer, ``generate()``, or what makes the result."""
+        """The arguments for the tokenizer, for ``generate()``, and for making the result."""
         if stop_sequence is not None:
             generating["eos_token_id"] = self.tokenizer.encode(stop_sequence, add_special_tokens=False)[0]
         written = {"return_tensors": return_tensors, "clean_up_tokenization_spaces": clean_up_tokenization_spaces}
@@ -58,7 +58,7 @@ class Text2Text:
     def preprocess(self: Any, texts: Any, truncation: Any = False) -> Any:
         """Tokens, of shape (batch, length)."""
         several = isinstance(texts, list)
-        texts = [f"{self.prefix}{one}" for one in texts] if several else f"{self.prefix}{texts}"
+        texts = [f"{self.prefix}{text}" for text in texts] if several else f"{self.prefix}{texts}"
         tokens = self.tokenizer(texts, padding=several, truncation=truncation, return_tensors="pt")
         tokens.pop("token_type_ids", None)  # no model that generates takes them
         return tokens
@@ -72,7 +72,7 @@ class Text2Text:
         return {"output_ids": written.reshape(batch, len(written) // batch, *written.shape[1:])}
 
     def _settings(self: Any, asked: dict[str, Any]) -> dict[str, Any]:
-        """What the caller asks for, over what the configuration says of the task, over the defaults."""
+        """The caller's settings, over those of the configuration for the task, over the defaults."""
         model, pad = self.model.generation_config, self.tokenizer.pad_token_id
         settings = {**self._of_task, **asked}
         if "max_new_tokens" in asked and "max_length" not in asked:
@@ -95,7 +95,7 @@ class Text2Text:
 
 
 class Translation:
-    """What stands before that in the class that translates: some tokenizers are told the languages."""
+    """The base of the class that translates: some tokenizers take the languages."""
 
     return_name = "translation"
 
@@ -125,7 +125,7 @@ def languages(task: str) -> Optional[tuple[str, str]]:
 
 
 def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(one, str) for one in values)
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def given(**arguments: Any) -> dict[str, Any]:

@@ -44,7 +44,7 @@ TEXT = ("qwen2_vl.modeling_qwen2_vl:Qwen2VLModel", "qwen2_5_vl.modeling_qwen2_5_
 
 
 def _at(path: str) -> Callable[[Any], property]:
-    """What makes a property that leads to a part.
+    """Return a function that makes a property which leads to a part.
 
     Args:
         path: of the part, from the model on.

@@ -16,21 +16,21 @@ QUIET = ("background-networking", "component-update", "sync", "quic", "gpu", "de
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing; `nox -s browser` has it")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    result = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if result is None:
         pytest.skip("no Chromium is here")
     flags = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in QUIET)]
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=flags)
+        browser = started.chromium.launch(executable_path=result, args=flags)
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def visit(chromium) -> Iterator[Callable[..., Any]]:
-    """Opens an address in a tab of its own; at the end no script may have failed, and nothing been said or missed.
+    """Opens an address in a tab of its own; at the end no script may have failed, and the console is empty.
 
-    What is asked of another host, or of another file than the address's own, is a failure as well.
+    A request to another host, or for a file outside the address, is a failure as well.
     """
     faults, contexts = [], []
 
@@ -44,11 +44,11 @@ def visit(chromium) -> Iterator[Callable[..., Any]]:
                 faults.append(f"asked for {request.url}")
 
         def failed(request: Any) -> None:
-            if request.failure != "net::ERR_ABORTED":  # the next page was asked for meanwhile
+            if request.failure != "net::ERR_ABORTED":  # the tab left the page meanwhile
                 faults.append(f"{request.failure} {request.url}")
 
         tab.on("request", asked)
-        tab.on("response", lambda one: faults.append(f"{one.status} {one.url}") if one.status >= 400 else None)
+        tab.on("response", lambda value: faults.append(f"{value.status} {value.url}") if value.status >= 400 else None)
         tab.on("requestfailed", failed)
         tab.on("pageerror", lambda error: faults.append(str(error)))
         tab.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)

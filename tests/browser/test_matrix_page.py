@@ -88,7 +88,7 @@ def test_what_has_the_focus_can_be_seen_and_escape_leads_back(opened):
             break
         reached.append(tab.evaluate("document.activeElement.textContent.trim() || document.activeElement.id"))
         assert outline(tab) != "none", reached[-1]
-    assert [reached.count(one) for one in ("filter", "What is shown", "rotary", "var")] == [1, 1, 1, 1]
+    assert [reached.count(name) for name in ("filter", "What is shown", "rotary", "var")] == [1, 1, 1, 1]
     tab.locator("#filter").focus()
     tab.keyboard.type("silent")
     assert tab.get_by_role("button", name="rotary").is_hidden()
@@ -111,7 +111,7 @@ def test_what_has_the_focus_can_be_seen_and_escape_leads_back(opened):
 
 
 def shown(tab):
-    """What stands at the left of the rows that can be seen: fixes, and targets of those that are open."""
+    """The labels of the visible rows: fixes, and the targets of open fixes."""
     return [row.inner_text().split("\n")[0] for row in tab.locator("tbody tr:visible th").all()]
 
 
@@ -153,7 +153,7 @@ def test_the_reader_chooses_the_columns(opened, width):
     heads = [head.inner_text() for head in tab.locator("thead th.release:visible").all()]
     assert heads == ["4.50.0", "4.50.1", "4.50.2", "4.51.0", "4.51.1", "4.51.2"]
     assert shown(tab) == ["rotary"], "what is broken in none of them is hidden"
-    assert [one.inner_text() for one in tab.locator("tbody tr.whole td:visible").all()] == ["B"] * 6
+    assert [row.inner_text() for row in tab.locator("tbody tr.whole td:visible").all()] == ["B"] * 6
     assert cell(tab, 0, "4.50.0").bounding_box()["x"] < width, "the first column is in sight"
     cell(tab, 0, "4.50.1").click()
     tab.keyboard.press("End")

@@ -23,7 +23,7 @@ from hotfix.commands import bugs
 from .test_matrix_page import luminance, outline
 
 ROOT = Path(__file__).resolve().parents[2]
-# As they were pasted into issues, with what stands around them there.
+# As users pasted them into issues, with the text around them.
 MESSAGES = {
     "flash-rotary-dtype": "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 "
     "and torch.bfloat16",
@@ -139,7 +139,7 @@ def test_the_keyboard_leads_from_the_site_into_the_matrix_and_back(site, visit):
 
 
 def background(page):
-    """How bright what stands behind a page is."""
+    """The luminance of a page's background."""
     return luminance(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
 
 
@@ -196,16 +196,16 @@ def test_the_search_puts_the_bug_of_every_declared_message_first(site, visit):
         for message in bug.errors:
             pasted = message.replace("…", "Some")
             box.fill(f"Traceback (most recent call last):\n  in forward\n{pasted}" if len(message) > 40 else pasted)
-            found = tab.locator(".md-search-result__list > li").evaluate_all(first)
-            if bug.id not in found:
-                missed[message] = (bug.id, found)
+            result = tab.locator(".md-search-result__list > li").evaluate_all(first)
+            if bug.id not in result:
+                missed[message] = (bug.id, result)
     assert missed == {}
     box.fill("nobody has ever had this message")
     assert tab.locator("[data-message]").count() == 0
 
 
 def listed(tab) -> dict[str, str]:
-    """The bugs that can be seen on the page of the fixes: id, and who repairs them."""
+    """The visible bugs on the page of the fixes: id, and the kind of repair."""
     pairs = tab.locator("#catalog > li").evaluate_all(
         "all => all.filter(one => one.checkVisibility()).map(one => [one.id.slice(4), one.dataset.repair])"
     )
@@ -226,7 +226,7 @@ def test_a_release_has_the_bugs_that_scan_counts(site, visit, width, scheme):
         assert listed(tab) == {bug.id: _repair(bug) for bug in here}
         summary = tab.locator("#catalog-summary").inner_text()
         counts = [_repair(bug) for bug in here]
-        numbers = [len(here), *(counts.count(one) for one in ("on", "opt-in", "none"))]
+        numbers = [len(here), *(counts.count(name) for name in ("on", "opt-in", "none"))]
         assert re.findall(r"(?<![\w.])\d+(?![\w.])", summary) == list(map(str, numbers))
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     text, back = (luminance(tab.evaluate(f"getComputedStyle({part}")) for part in _COLOURS)

@@ -74,15 +74,15 @@ def card(release="4.48.0", more=ACCUMULATED):
 
 def groups(folder):
     """The group of every bug that is found, by its id. Checks that the JSON output always matches the schema."""
-    found = from_files.examine(folder)
-    check("audit-path", json.loads(json.dumps(found.to_dict())))
-    return {one.bug.id: one.group for one in found.findings}
+    outcome = from_files.examine(folder)
+    check("audit-path", json.loads(json.dumps(outcome.to_dict())))
+    return {finding.bug.id: finding.group for finding in outcome.findings}
 
 
-def told(folder):
+def notes_of(folder):
     """The notes, and the files that were not read, as one text."""
-    found = from_files.examine(folder)
-    return " | ".join([*found.notes, *(f"{file}: {why}" for file, why in found.run.unread.items())])
+    outcome = from_files.examine(folder)
+    return " | ".join([*outcome.notes, *(f"{file}: {why}" for file, why in outcome.run.unread.items())])
 
 
 # -- what the files prove ------------------------------------------------------------------------------------------
@@ -91,10 +91,10 @@ def told(folder):
 def test_accumulation_on_4_48_0_has_its_condition_by_the_model_card(tmp_path):
     folder = written(tmp_path, card(), config=LLAMA, trainer_state=STATE)
     assert groups(folder)[DROPPED] is Group.MET
-    [one] = [one for one in from_files.examine(folder).findings if one.bug.id == DROPPED]
-    assert one.releases == ("4.48.0",)
-    assert "accumulation steps: 4 (README.md)" in one.known
-    assert "architecture: LlamaForCausalLM (config.json)" in one.known
+    [finding] = [finding for finding in from_files.examine(folder).findings if finding.bug.id == DROPPED]
+    assert finding.releases == ("4.48.0",)
+    assert "accumulation steps: 4 (README.md)" in finding.known
+    assert "architecture: LlamaForCausalLM (config.json)" in finding.known
 
 
 def test_one_micro_batch_a_step_in_one_process_excludes_it(tmp_path):
@@ -106,15 +106,15 @@ def test_one_micro_batch_a_step_in_one_process_excludes_it(tmp_path):
 
 def test_without_the_card_it_cannot_be_told_and_says_what_is_missing(tmp_path):
     folder = written(tmp_path, config=LLAMA, trainer_state=STATE)
-    [one] = [one for one in from_files.examine(folder).findings if one.bug.id == DROPPED]
-    assert one.group is Group.OPEN
-    assert "accumulation steps" in one.unknown
+    [finding] = [finding for finding in from_files.examine(folder).findings if finding.bug.id == DROPPED]
+    assert finding.group is Group.OPEN
+    assert "accumulation steps" in finding.unknown
 
 
 def test_the_class_decides_who_divides(tmp_path):
     bert = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], "transformers_version": "4.46.3"}
-    found = groups(written(tmp_path / "bert", card("4.46.3"), config=bert, trainer_state=STATE))
-    assert (found[MULTIPLIED], DROPPED in found) == (Group.MET, False)
+    outcome = groups(written(tmp_path / "bert", card("4.46.3"), config=bert, trainer_state=STATE))
+    assert (outcome[MULTIPLIED], DROPPED in outcome) == (Group.MET, False)
     llama = {**LLAMA, "transformers_version": "4.46.3"}
     assert (
         groups(written(tmp_path / "llama", card("4.46.3"), config=llama, trainer_state=STATE))[MULTIPLIED] is Group.OPEN
@@ -343,13 +343,13 @@ def test_what_was_seen_to_strike_is_said(tmp_path):
     assert groups(folder)[DROPPED] is OPEN
     for host in "ab":
         (folder / f"{host}-17-0123abcd.json").write_text(json.dumps(record))
-    [one] = [one for one in from_files.examine(folder).findings if one.bug.id == DROPPED]
-    assert one.group is MET
-    assert "14 calls (a-17-0123abcd.json)" in one.why
+    [finding] = [finding for finding in from_files.examine(folder).findings if finding.bug.id == DROPPED]
+    assert finding.group is MET
+    assert "14 calls (a-17-0123abcd.json)" in finding.why
 
 
 def test_every_trigger_with_a_question_for_files_is_asked_above():
-    asked = {id for id, entry in ENTRIES.items() if (one := trigger.load(id, entry.module)) and one.files}
+    asked = {id for id, entry in ENTRIES.items() if (loaded := trigger.load(id, entry.module)) and loaded.files}
     same = {DROPPED, MULTIPLIED, "v5-trainer-ga-double-division"} | {"v5-additional-special-tokens-lost"} | set(TOLD)
     flash = {"fa2-posids-varlen-unpadded-batch", "gpt2-fa2-padding-loses-causality"}  # as fa2-varlen-kwargs-ignored
     window = {"fa2-sliding-window-mask-slicing", "gemma2-fa2-no-window"}  # as fa-sliding-window-off-by-one
@@ -367,8 +367,8 @@ def test_a_trigger_that_stumbles_is_one_that_cannot_tell(tmp_path, monkeypatch):
 
 
 def test_bugs_of_other_models_are_not_named(tmp_path):
-    found = groups(written(tmp_path, config={**LLAMA, "transformers_version": "4.52.3"}))
-    assert SCALED not in found
+    outcome = groups(written(tmp_path, config={**LLAMA, "transformers_version": "4.52.3"}))
+    assert SCALED not in outcome
     opt = {"model_type": "opt", "architectures": ["OPTForCausalLM"], "transformers_version": "4.52.3"}
     assert SCALED in groups(written(tmp_path / "opt", config=opt))
     assert SCALED not in groups(written(tmp_path / "later", config={**opt, "transformers_version": "4.53.0"}))
@@ -428,16 +428,16 @@ def test_every_silent_bug_belongs_to_some_model_or_to_all():
 
 def test_two_releases_are_both_shown_and_nothing_is_certain_then(tmp_path):
     folder = written(tmp_path, card("4.48.0"), config={**LLAMA, "transformers_version": "4.49.0"}, trainer_state=STATE)
-    found = from_files.examine(folder)
-    assert {(one.release, one.file) for one in found.run.releases} == {
+    outcome = from_files.examine(folder)
+    assert {(release.release, release.file) for release in outcome.run.releases} == {
         ("4.48.0", "README.md"),
         ("4.49.0", "config.json"),
     }
-    assert "4.48.0 (README.md: the training ran with it)" in told(folder)
-    assert "4.49.0 (config.json: it was written with it)" in told(folder)
-    [one] = [one for one in found.findings if one.bug.id == DROPPED]
-    assert (one.group, one.releases) == (Group.OPEN, ("4.48.0",))
-    assert "4.48.0" in one.why
+    assert "4.48.0 (README.md: the training ran with it)" in notes_of(folder)
+    assert "4.49.0 (config.json: it was written with it)" in notes_of(folder)
+    [finding] = [finding for finding in outcome.findings if finding.bug.id == DROPPED]
+    assert (finding.group, finding.releases) == (Group.OPEN, ("4.48.0",))
+    assert "4.48.0" in finding.why
 
 
 def test_pins_name_the_release_and_what_is_not_installed(tmp_path):
@@ -456,20 +456,20 @@ def test_pins_name_the_release_and_what_is_not_installed(tmp_path):
 def test_a_range_is_no_release(tmp_path):
     (tmp_path / "requirements.txt").write_text("transformers>=4.45\n")
     assert groups(tmp_path) == {}
-    assert "requirements.txt: it allows transformers>=4.45" in told(tmp_path)
+    assert "requirements.txt: it allows transformers>=4.45" in notes_of(tmp_path)
 
 
 @pytest.mark.parametrize("release", ["4.20.0", "6.0.0", "4.46.0"])
 def test_a_release_that_was_never_examined_is_one_line(tmp_path, release):
     folder = written(tmp_path, config={**LLAMA, "transformers_version": release})
     assert groups(folder) == {}
-    assert told(folder).count("was never examined") == 1
+    assert notes_of(folder).count("was never examined") == 1
 
 
 def test_a_version_before_a_release_counts_as_that_and_says_so(tmp_path):
     folder = written(tmp_path, config={**LLAMA, "transformers_version": "4.48.0.dev0"})
     assert DROPPED in groups(folder)
-    assert "4.48.0.dev0 (config.json) counts as 4.48.0 here" in told(folder)
+    assert "4.48.0.dev0 (config.json) counts as 4.48.0 here" in notes_of(folder)
 
 
 def test_what_hotfix_had_repaired_is_excluded(tmp_path):
@@ -499,7 +499,7 @@ def test_an_adapter_says_of_its_base_what_it_can(tmp_path):
     assert groups(folder)[DROPPED] is Group.MET
     folder = written(tmp_path / "b", card(), adapter_config={**adapter, "auto_mapping": None})
     assert groups(folder)[DROPPED] is Group.OPEN
-    assert "its base meta/llama " in told(folder)
+    assert "its base meta/llama " in notes_of(folder)
 
 
 def test_cards_of_trl_and_arguments_of_swift_are_read(tmp_path):
@@ -513,7 +513,7 @@ def test_cards_of_trl_and_arguments_of_swift_are_read(tmp_path):
 def test_files_that_do_not_agree_are_both_shown(tmp_path):
     folder = written(tmp_path, card(), config=LLAMA, args={"gradient_accumulation_steps": 8})
     assert run_folder.read(folder).files.accumulation_steps is None
-    assert "do not agree on accumulation steps: 8 (args.json), 4 (README.md)" in told(folder)
+    assert "do not agree on accumulation steps: 8 (args.json), 4 (README.md)" in notes_of(folder)
 
 
 # -- invalid folders ---------------------------------------------------------------------------------------------------
@@ -528,8 +528,8 @@ def test_a_folder_that_is_none_is_one_error(tmp_path):
 
 def test_an_empty_folder_is_one_line(tmp_path):
     assert groups(tmp_path) == {}
-    assert "no file names a release of transformers" in told(tmp_path)
-    assert "\n" not in told(tmp_path)
+    assert "no file names a release of transformers" in notes_of(tmp_path)
+    assert "\n" not in notes_of(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -555,7 +555,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path, name, conte
     written(tmp_path, generation_config={"transformers_version": "4.48.0"})
     (tmp_path / name).write_bytes(content)
     assert DROPPED in groups(tmp_path)
-    assert re.search(why, told(tmp_path)), told(tmp_path)
+    assert re.search(why, notes_of(tmp_path)), notes_of(tmp_path)
 
 
 def test_odd_values_in_a_configuration_do_no_harm(tmp_path):
@@ -581,7 +581,7 @@ def test_huge_files_are_not_read_whole(tmp_path, monkeypatch):
     folder = written(tmp_path, config=LLAMA)
     with (folder / "README.md").open("wb") as file:
         file.truncate(2**40)
-    assert "README.md: larger than 1 MB" in told(folder)
+    assert "README.md: larger than 1 MB" in notes_of(folder)
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):
@@ -593,12 +593,12 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path):
     (folder / "checkpoint-7").symlink_to(secret)
     (folder / "hotfix.lock").symlink_to(folder / "hotfix.lock")
     assert groups(folder) == {}
-    assert told(folder).count("a link that leads out of the folder") >= 2
+    assert notes_of(folder).count("a link that leads out of the folder") >= 2
 
 
 def test_pipes_are_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "config.json")
-    assert "config.json: not a regular file" in told(tmp_path)
+    assert "config.json: not a regular file" in notes_of(tmp_path)
 
 
 def test_a_snapshot_of_the_hub_consists_of_links(tmp_path):
@@ -611,7 +611,7 @@ def test_a_snapshot_of_the_hub_consists_of_links(tmp_path):
 def test_nothing_is_unpickled(tmp_path):
     folder = written(tmp_path, config=LLAMA)
     (folder / "training_args.bin").write_bytes(b"cos\nsystem\n(S'touch ran'\ntR.")
-    assert "training_args.bin: a pickle, which could run anything; never opened" in told(folder)
+    assert "training_args.bin: a pickle, which could run anything; never opened" in notes_of(folder)
     assert run_folder.read(folder).files.by_trainer is True
     assert not Path("ran").exists()
 
@@ -694,8 +694,8 @@ def test_folders_of_the_real_trainer(tmp_path):
     assert groups(tmp_path / "4")[DROPPED] is Group.MET
     assert groups(tmp_path / "1")[DROPPED] is Group.EXCLUDED
     run = run_folder.read(tmp_path / "4")
-    assert {one.release for one in run.releases} == {"4.48.0"}
-    assert {"README.md", "config.json", "checkpoint-2/config.json"} <= {one.file for one in run.releases}
+    assert {release.release for release in run.releases} == {"4.48.0"}
+    assert {"README.md", "config.json", "checkpoint-2/config.json"} <= {release.file for release in run.releases}
     assert (run.files.accumulation_steps, run.files.batch_size, run.files.processes) == (4, 2, 1)
     assert (run.files.dtype, run.files.sliding_window, run.files.by_trainer) == ("float32", 0, True)
     assert run.files.architectures == ("LlamaForCausalLM",)
@@ -719,10 +719,10 @@ def test_a_release_of_4_x_saves_what_it_has_not_read(tmp_path):
     )
     folders = [str(tmp_path / "read"), str(tmp_path / "saved")]
     run_script("-c", [code, *folders], transformers="4.48.0", flash_attn=None).require()
-    found = groups(tmp_path / "saved")
-    assert found["v5-rope-parameters-ignored-by-v4"] is Group.MET
-    assert found["torch-dtype-key-dtype-in-v4"] is Group.MET
-    assert found["vlm-checkpoint-key-layout-new-to-old"] is Group.EXCLUDED
+    outcome = groups(tmp_path / "saved")
+    assert outcome["v5-rope-parameters-ignored-by-v4"] is Group.MET
+    assert outcome["torch-dtype-key-dtype-in-v4"] is Group.MET
+    assert outcome["vlm-checkpoint-key-layout-new-to-old"] is Group.EXCLUDED
 
 
 @pytest.mark.slow

@@ -123,8 +123,8 @@ def test_an_old_name_that_a_decorator_translates_is_still_a_parameter() -> None:
 def test_the_fields_of_a_dataclass_are_parameters() -> None:
     fields = ("x: int = 1", "y: list = field(default_factory=list)", "z: int = field(init=False)")
     text = "\n    ".join(("@dataclass\nclass A:", *fields))
-    found = signatures.facts_of(text, frozenset()).signatures["A.__init__"].parameters
-    assert {name: one.default for name, one in found.items()} == {"x": "1", "y": "list()"}
+    parameters = signatures.facts_of(text, frozenset()).signatures["A.__init__"].parameters
+    assert {name: value.default for name, value in parameters.items()} == {"x": "1", "y": "list()"}
 
 
 def test_the_committed_table_has_the_functions_of_the_rows() -> None:

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.page:
         page.write(book, fixes, every)
         return 0
-    todo = [one for one in programs if options.fresh or not book.is_done(one)]
+    todo = [item for item in programs if options.fresh or not book.is_done(item)]
     print(f"{len(programs)} programs, {len(programs) - len(todo)} of them done")
     if options.list:
         for program in todo:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for each run
     cache = None if options.no_cache else overlay.cache() / "deviations"
     table.Table(every, book, cache=cache).carry_out(todo, options.jobs, lambda line: print(line, flush=True))
-    harmed = [one for one in programs if (book.entry(one) or {}).get("result") == judge.HARM]
+    harmed = [item for item in programs if (book.entry(item) or {}).get("result") == judge.HARM]
     print(f"{len(harmed)} harms." if harmed else f"{len(programs)} programs without a harm.")
     return 1 if harmed else 0
 

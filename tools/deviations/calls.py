@@ -33,7 +33,7 @@ def target_called_again(scene: Scene) -> dict[str, Any]:
     @functools.wraps(function)
     def recording(*arguments: Any, **options: Any) -> Any:
         if len(calls) < KEPT:
-            calls.append((tuple(map(_copied, arguments)), {key: _copied(one) for key, one in options.items()}))
+            calls.append((tuple(map(_copied, arguments)), {key: _copied(option) for key, option in options.items()}))
         return function(*arguments, **options)
 
     own: Any = recording
@@ -177,7 +177,7 @@ def _importers(holder: Any, name: str, value: Any) -> list[Any]:
 
     if not isinstance(holder, types.ModuleType):
         return []
-    return [one for one in _modules_of(value) if vars(one).get(name) is value and one is not holder]
+    return [item for item in _modules_of(value) if vars(item).get(name) is value and item is not holder]
 
 
 def _calls_of_models(scene: Scene) -> list[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
@@ -211,7 +211,7 @@ def _calls_of_models(scene: Scene) -> list[tuple[Any, tuple[Any, ...], dict[str,
 
 
 def _copied(value: Any) -> Any:
-    """What is left of an argument when the call has changed it: tensors and containers of their own, caches too."""
+    """A copy of an argument that a call cannot change: its own tensors, containers and caches."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -222,7 +222,7 @@ def _copied(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(_copied, value))
     if type(value) is dict:
-        return {name: _copied(one) for name, one in value.items()}
+        return {name: _copied(item) for name, item in value.items()}
     if "Cache" in type(value).__name__:
         return copy.deepcopy(value)
     return value
@@ -276,10 +276,10 @@ def _variants(
         yield "without options", {key: value for key, value in given.items() if key not in optional}
     changes: dict[str, Callable[[Any], Any]] = {
         "not contiguous": strided,
-        "bfloat16": lambda one: one.to(torch.bfloat16) if one.is_floating_point() else one,
-        "one row": lambda one: one[:1] if one.ndim else one,
-        "no row": lambda one: one[:0] if one.ndim else one,
-        "meta": lambda one: one.to("meta"),
+        "bfloat16": lambda item: item.to(torch.bfloat16) if item.is_floating_point() else item,
+        "one row": lambda item: item[:1] if item.ndim else item,
+        "no row": lambda item: item[:0] if item.ndim else item,
+        "meta": lambda item: item.to("meta"),
     }
     for variant, change in changes.items():
         changed = {name: value if name == first else _over(value, change) for name, value in given.items()}
@@ -292,10 +292,10 @@ def _over(value: Any, change: Callable[[Any], Any]) -> Any:
 
     if isinstance(value, torch.Tensor):
         return change(value)
-    if type(value) in (list, tuple) and any(isinstance(one, torch.Tensor) for one in value):
-        return type(value)(_over(one, change) for one in value)
-    if type(value) is dict and any(isinstance(one, torch.Tensor) for one in value.values()):
-        return {name: _over(one, change) for name, one in value.items()}
+    if type(value) in (list, tuple) and any(isinstance(item, torch.Tensor) for item in value):
+        return type(value)(_over(item, change) for item in value)
+    if type(value) is dict and any(isinstance(item, torch.Tensor) for item in value.values()):
+        return {name: _over(item, change) for name, item in value.items()}
     return value
 
 
@@ -304,7 +304,7 @@ def _through(model: Any) -> Callable[..., Any]:
 
 
 def _called(name: str, function: Any, given: Mapping[str, Any], is_init: bool) -> dict[str, Any]:
-    """What a call returns or raises, and which of its arguments it has changed."""
+    """The result or the error of a call, and the arguments that it has changed."""
     import torch
 
     options = {key: _copied(value) for key, value in given.items()}
@@ -332,6 +332,6 @@ def _called(name: str, function: Any, given: Mapping[str, Any], is_init: bool) -
     return results
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    before, after = named("", one), named("", other)
+def _is_equal(first: Any, second: Any) -> bool:
+    before, after = named("", first), named("", second)
     return before.keys() == after.keys() and all(is_same(before[name], after[name]) for name in before)

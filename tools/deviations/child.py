@@ -74,7 +74,7 @@ def _program(testbed: Any, target: Any, order: dict[str, Any], number: int, name
         if scene.ended:
             result["values"][ENDED] = scene.ended
         for key, value in values.items():
-            result["values"].update({f"{key}.{path}" if path else key: one for path, one in _kept(value, described)})
+            result["values"].update({f"{key}.{path}" if path else key: part for path, part in _kept(value, described)})
     except NotHere as reason:
         result["absent"] = str(reason)
     except BaseException as error:

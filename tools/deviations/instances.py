@@ -244,7 +244,7 @@ def arguments_in_bfloat16(scene: Scene) -> None:
     """Every floating point tensor among the model's arguments is bfloat16, as after `batch.to(torch.bfloat16)`."""
     import torch
 
-    _changed_arguments(scene, lambda one: one.to(torch.bfloat16) if one.is_floating_point() else one)
+    _changed_arguments(scene, lambda value: value.to(torch.bfloat16) if value.is_floating_point() else value)
 
 
 @deviation("models")
@@ -252,12 +252,14 @@ def batch_of_one(scene: Scene) -> None:
     """Every batch has one row: the first."""
 
     def change(module: Any, arguments: Any, options: Any) -> Any:
-        tensors = [one for one in (*arguments, *options.values()) if hasattr(one, "shape") and one.ndim > 1]
-        rows = {one.shape[0] for one in tensors}
+        tensors = [
+            argument for argument in (*arguments, *options.values()) if hasattr(argument, "shape") and argument.ndim > 1
+        ]
+        rows = {tensor.shape[0] for tensor in tensors}
         if len(rows) != 1 or rows == {1}:
             return None
         scene.touch()
-        cut = [one[:1] if hasattr(one, "shape") and one.ndim else one for one in arguments]
+        cut = [argument[:1] if hasattr(argument, "shape") and argument.ndim else argument for argument in arguments]
         return tuple(cut), {
             name: value[:1] if hasattr(value, "shape") and value.ndim else value for name, value in options.items()
         }
@@ -378,12 +380,12 @@ def _rebuilt(value: Any, on_tensor: Callable[[Any], Any] = lambda tensor: tensor
     if isinstance(value, torch.Tensor):
         return on_tensor(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_rebuilt(one, on_tensor) for one in value))
+        return type(value)(*(_rebuilt(child, on_tensor) for child in value))
     if isinstance(value, (list, tuple)):
-        return type(value)(_rebuilt(one, on_tensor) for one in value)
+        return type(value)(_rebuilt(child, on_tensor) for child in value)
     if isinstance(value, Mapping):
         kind: Any = type(value)
-        return kind({name: _rebuilt(one, on_tensor) for name, one in value.items()})
+        return kind({name: _rebuilt(child, on_tensor) for name, child in value.items()})
     return value
 
 
@@ -400,7 +402,7 @@ def _cast(scene: Scene, dtype: str) -> None:
 def _changed_arguments(scene: Scene, on_tensor: Callable[[Any], Any]) -> None:
     def change(module: Any, arguments: Any, options: Any) -> Any:
         scene.touch()
-        changed = tuple(_rebuilt(one, on_tensor) for one in arguments)
+        changed = tuple(_rebuilt(argument, on_tensor) for argument in arguments)
         return changed, {name: _argument(value, on_tensor) for name, value in options.items()}
 
     scene.on_models(lambda model: _on_first_call(model, change))

@@ -100,10 +100,12 @@ def judged(
     return verdict
 
 
-def is_identical(one: Run, other: Run) -> bool:
+def is_identical(first: Run, second: Run) -> bool:
     """Whether two runs gave the same bits, or ended with the same error."""
-    names = {*one.values, *other.values}
-    return one.error == other.error and all(is_same(one.values.get(name), other.values.get(name)) for name in names)
+    names = {*first.values, *second.values}
+    return first.error == second.error and all(
+        is_same(first.values.get(name), second.values.get(name)) for name in names
+    )
 
 
 def _errors(
@@ -186,23 +188,28 @@ def _is_declared(value: Any, errors: Sequence[str]) -> bool:
 
 def _disagreements(stock: Mapping[str, Any], armed: Mapping[str, Any]) -> list[str]:
     """The results in which stock agrees with itself in two ways and the armed process does not."""
-    told = []
+    disagreements = []
     for name in sorted(stock):
         for way, other in _WAYS:
             twin = re.sub(way, other, name)
-            if twin == name or any(one not in values for one in (name, twin) for values in (stock, armed)):
+            if twin == name or any(value not in values for value in (name, twin) for values in (stock, armed)):
                 continue
             before, after = (_ratio(values[name], values[twin]) for values in (stock, armed))
             if before is not None and after is not None and before < APART < after:
-                told.append(f"{name} against {other}: relative difference {before:.2g} -> {after:.2g}")
-    return told
+                disagreements.append(f"{name} against {other}: relative difference {before:.2g} -> {after:.2g}")
+    return disagreements
 
 
-def _ratio(one: Any, other: Any) -> float | None:
-    if isinstance(one, str) or isinstance(other, str) or one.shape != other.shape or not one.is_floating_point():
+def _ratio(first: Any, second: Any) -> float | None:
+    if (
+        isinstance(first, str)
+        or isinstance(second, str)
+        or first.shape != second.shape
+        or not first.is_floating_point()
+    ):
         return None
-    largest = float(max(one.abs().max(), other.abs().max())) if one.numel() else 0.0
-    return float((one - other).abs().max()) / largest if largest > 1e-6 else None
+    largest = float(max(first.abs().max(), second.abs().max())) if first.numel() else 0.0
+    return float((first - second).abs().max()) / largest if largest > 1e-6 else None
 
 
 def _apart(right: Mapping[str, Any], armed: Mapping[str, Any], tolerance: Mapping[str, float] | None) -> str:

@@ -48,7 +48,9 @@ def rendered(book: table.Book, fixes: Sequence[Fix], every: Sequence[matrix.Cell
     lines += ["| result | sign | programs |", "| --- | :---: | ---: |"]
     lines += [f"| {result} | {SIGNS[result]} | {total[result]} |" for result in judge.RESULTS]
     lines += ["", "## The deviations", "", "| number | name | what the program does |", "| ---: | --- | --- |"]
-    numbers = {name: number for number, name in enumerate((one for one in DEVIATIONS if one in used), 1)}
+    numbers = {
+        name: number for number, name in enumerate((deviation for deviation in DEVIATIONS if deviation in used), 1)
+    }
     lines += [f"| {number} | `{name}` | {DEVIATIONS[name].text} |" for name, number in numbers.items()]
     for folder in sorted({_folder(fix, every) for fix in tried}):
         own = [fix for fix in tried if _folder(fix, every) == folder]

@@ -149,7 +149,7 @@ def model_with_a_part_more(scene: Scene) -> dict[str, Any]:
         base = type(make)
         with tempfile.TemporaryDirectory() as folder:
             make.save_pretrained(folder)
-            for key in [one for one in _keys(scene) if one.isidentifier() and not hasattr(make, one)]:
+            for key in [item for item in _keys(scene) if item.isidentifier() and not hasattr(make, item)]:
 
                 def initialise(self: Any, config: Any, *arguments: Any, key: str = key, base: Any = base) -> None:
                     base.__init__(self, config, *arguments)
@@ -293,7 +293,7 @@ def _configurations(scene: Scene, takes: bool) -> dict[str, Any]:
 
 
 def _read(name: str, cls: Any, folder: str, then: Callable[[Any], Any] | None = None) -> dict[str, Any]:
-    """What a class makes of a folder, in words: its own attributes, what it was given, and what it saves."""
+    """The object that a class reads from a folder, in words: its attributes, its arguments, and the files that it saves."""
     try:
         made = cls.from_pretrained(folder)
         held = {key: value for key, value in vars(made).items() if key in ("my_own", "my_received")}
@@ -303,10 +303,10 @@ def _read(name: str, cls: Any, folder: str, then: Callable[[Any], Any] | None = 
             if isinstance(value, (str, int, float, dict, list, type(None)))
         }
         hidden = ("name_or_path", "_name_or_path", "my_received", "init_kwargs")
-        told = {key: value for key, value in attributes.items() if key not in hidden}
+        values = {key: value for key, value in attributes.items() if key not in hidden}
         results = {
             f"{name}: given": json.dumps(held, default=str, sort_keys=True).replace(folder, "<folder>"),
-            f"{name}: has": json.dumps(told, default=str, sort_keys=True).replace(folder, "<folder>"),
+            f"{name}: has": json.dumps(values, default=str, sort_keys=True).replace(folder, "<folder>"),
         }
         if then is not None:
             results[f"{name}: then"] = str(then(made))
@@ -378,10 +378,12 @@ def _picture(name: str, processor: Any, given: dict[str, Any]) -> dict[str, Any]
 
 def _loaded(name: str, cls: Any, folder: str) -> dict[str, Any]:
     try:
-        made, told = cls.from_pretrained(folder, output_loading_info=True)
+        made, output = cls.from_pretrained(folder, output_loading_info=True)
     except Exception as error:
         return {name: ": ".join(error_of(error))}
-    known = {key: sorted(map(str, told.get(key, ()))) for key in ("missing_keys", "unexpected_keys", "mismatched_keys")}
+    known = {
+        key: sorted(map(str, output.get(key, ()))) for key in ("missing_keys", "unexpected_keys", "mismatched_keys")
+    }
     results = {f"{name}: {key}": ", ".join(value) for key, value in known.items()}
     lacking = set(known["missing_keys"])
     results.update(
@@ -393,7 +395,7 @@ def _loaded(name: str, cls: Any, folder: str) -> dict[str, Any]:
             {
                 f"{name}: saves {key}": value
                 for key, value in files_in(back).items()
-                if not any(one in key for one in lacking)
+                if not any(item in key for item in lacking)
             }
         )
     return results
@@ -466,7 +468,7 @@ def _objects(scene: Scene) -> Iterator[tuple[str, Any]]:
 
 
 def write_everything(scene: Scene, folder: str) -> None:
-    """Save what stands for the files of this release, each in a folder of its own."""
+    """Save one example of each kind of file of this release, each in a folder of its own."""
     from transformers import PreTrainedTokenizerFast
 
     for name, made in _objects(scene):
@@ -490,7 +492,7 @@ def _written(folder: str) -> Iterator[tuple[str, Any, str]]:
 
 
 def read_everything(scene: Scene, folder: str) -> dict[str, Any]:
-    """What the classes of the library make of the files."""
+    """The objects that the classes of the library read from the files."""
     results: dict[str, Any] = {}
     for name, cls, place in _written(folder):
         scene.touch()

@@ -147,7 +147,7 @@ class Scene:
         if not self._changes:
             for name in ("model", "fill"):
                 setattr(Testbed, name, self._building(getattr(Testbed, name)))
-            for module in [one for name, one in list(sys.modules.items()) if name.startswith("hotfix.proofs")]:
+            for module in [value for name, value in list(sys.modules.items()) if name.startswith("hotfix.proofs")]:
                 if original := vars(module).get("without_weights"):
                     vars(module)["without_weights"] = self._building(original)
         self._changes.append(change)
@@ -201,5 +201,5 @@ class Scene:
 
 def _modules_of(value: Any) -> list[types.ModuleType]:
     package = (getattr(value, "__module__", None) or "transformers").partition(".")[0]
-    own = [one for name, one in list(sys.modules.items()) if name.partition(".")[0] == package]
-    return [one for one in own if isinstance(one, types.ModuleType)]
+    own = [item for name, item in list(sys.modules.items()) if name.partition(".")[0] == package]
+    return [item for item in own if isinstance(item, types.ModuleType)]

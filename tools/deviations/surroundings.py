@@ -26,7 +26,7 @@ _UNION = re.compile(r"Union\[([^\[\]]*)\]")
 def names_that_are_probed(scene: Scene) -> dict[str, Any]:
     """`dir()` of every module that the fix touches, what `hasattr` finds in its classes, and the signatures.
 
-    What ``docs/limits.md`` concedes is left out: members that `dir()` of a class lists and `hasattr` denies, and the
+    The differences that ``docs/limits.md`` concedes are left out: members that `dir()` of a class lists and `hasattr` denies, and the
     globals of repaired functions.
     """
     results: dict[str, Any] = {}
@@ -37,10 +37,12 @@ def names_that_are_probed(scene: Scene) -> dict[str, Any]:
         except (ImportError, ValueError):
             continue
         scene.touch()
-        results[module_name] = ", ".join(sorted(one for one in dir(module) if not one.startswith("_hotfix__")))
+        results[module_name] = ", ".join(sorted(item for item in dir(module) if not item.startswith("_hotfix__")))
         for name, held in sorted(vars(module).items()):
             if isinstance(held, type) and held.__module__ == module_name:
-                members = [one for one in vars(held) if hasattr(held, one) and one != "__dir__"]  # every class has it
+                members = [
+                    value for value in vars(held) if hasattr(held, value) and value != "__dir__"
+                ]  # every class has it
                 results[f"{module_name}:{name}"] = ", ".join(sorted(members))
         holder: Any = module
         for part in qualname.split("."):
@@ -95,7 +97,7 @@ def files_that_are_written(scene: Scene) -> dict[str, Any]:
 
 @deviation("models", "training", "processing", "loading", "neighbours", bases=("unaffected",))
 def state_of_the_process(scene: Scene) -> dict[str, Any]:
-    """What is left in the process afterwards: random numbers, default dtype, safe globals, environment, registries."""
+    """The state of the process afterwards: random numbers, default dtype, safe globals, environment, registries."""
     import torch
 
     scene.touch()
@@ -108,12 +110,12 @@ def state_of_the_process(scene: Scene) -> dict[str, Any]:
 
 
 def state() -> dict[str, str]:
-    """What a program can see of its process beside its results."""
+    """The state of the process that a program can see, beside its results."""
     import random
 
     import torch
 
-    told = {
+    results = {
         "random": hashlib.sha256(repr(random.getstate()).encode()).hexdigest()[:12],
         "dtype": str(torch.get_default_dtype()),
         "gradients": str(torch.is_grad_enabled()),
@@ -121,11 +123,11 @@ def state() -> dict[str, str]:
     }
     safe = getattr(torch.serialization, "get_safe_globals", None)
     if safe is not None:
-        told["safe globals"] = ", ".join(sorted(map(text_of, safe())))
+        results["safe globals"] = ", ".join(sorted(map(text_of, safe())))
     attention = getattr(sys.modules.get("transformers.modeling_utils"), "ALL_ATTENTION_FUNCTIONS", None)
     if attention is not None:
-        told["attention"] = ", ".join(sorted(attention))
-    return told
+        results["attention"] = ", ".join(sorted(attention))
+    return results
 
 
 def files_in(folder: str) -> dict[str, Any]:

@@ -135,13 +135,13 @@ def keys_of(cell: matrix.Cell) -> list[str]:
 
 def _strings(tree: ast.AST) -> Iterable[str]:
     skipped = {
-        id(one)
-        for one in ast.walk(tree)
-        if isinstance(one, ast.keyword) and one.arg in ("id", "title", "kind", "fixed_in")
+        id(item)
+        for item in ast.walk(tree)
+        if isinstance(item, ast.keyword) and item.arg in ("id", "title", "kind", "fixed_in")
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Fix":
-            skipped.update(id(inner) for one in node.keywords for inner in ast.walk(one))
+            skipped.update(id(inner) for keyword in node.keywords for inner in ast.walk(keyword))
     for node in ast.walk(tree):
         text = node.value if isinstance(node, ast.Constant) and id(node) not in skipped else None
         if (
@@ -267,13 +267,13 @@ class Table:
         self._run_many = run or testbed.run_many
         self._cache = cache
 
-    def carry_out(self, programs: Sequence[Program], jobs: int, told: Callable[[str], None] = print) -> None:
+    def carry_out(self, programs: Sequence[Program], jobs: int, report: Callable[[str], None] = print) -> None:
         """Run programs, those of one cell together.
 
         Args:
             programs: the programs.
             jobs: number of cells at a time.
-            told: called with a line for each program with a result.
+            report: called with a line for each program with a result.
         """
         groups: dict[tuple[str, str, str], list[Program]] = {}
         for program in programs:
@@ -283,10 +283,10 @@ class Table:
             for group, verdicts in zip(groups.values(), pool.map(self._try, groups.values())):
                 finished += len(group)
                 gone = (time.monotonic() - began) / 60
-                told(f"[{finished}/{len(programs)}, {gone:.0f} min] {group[0].cell}")
+                report(f"[{finished}/{len(programs)}, {gone:.0f} min] {group[0].cell}")
                 for program, verdict in verdicts:
                     if verdict.result in (judge.HARM, judge.UNCLEAR):
-                        told(f"    {program.name}: {verdict.result}: {verdict.detail}")
+                        report(f"    {program.name}: {verdict.result}: {verdict.detail}")
 
     def _try(self, programs: Sequence[Program]) -> list[tuple[Program, Verdict]]:
         """`try_cell`; a release that cannot be installed costs only its own programs."""
@@ -322,15 +322,18 @@ class Table:
         others = [program for program in programs if not program.deviation.transparent]
         others = list(dict.fromkeys([*_plains(programs), *others]))
         stock = self._runs(others, cell, armed=False, folder=f"{exchange}/stock")
-        wanted = [one for one in programs if one.name not in stock or not stock[one.name].absent]
+        wanted = [program for program in programs if program.name not in stock or not stock[program.name].absent]
         armed = self._runs(list(dict.fromkeys([*_plains(programs), *wanted])), cell, True, f"{exchange}/armed")
-        apart = [one for one in wanted if one.deviation.transparent and not _is_like_plain(one, armed)]
+        apart = [program for program in wanted if program.deviation.transparent and not _is_like_plain(program, armed)]
         stock.update(self._runs(apart, cell, armed=False, folder=f"{exchange}/stock"))
         right: dict[str, Run] = {}
         release = self._reference(cell)
         if release is not None:
-            needed = [*apart, *(one for one in wanted if not one.deviation.strict and not one.deviation.transparent)]
-            needed = [one for one in needed if not judge.is_identical(stock[one.name], armed[one.name])]
+            needed = [
+                *apart,
+                *(program for program in wanted if not program.deviation.strict and not program.deviation.transparent),
+            ]
+            needed = [program for program in needed if not judge.is_identical(stock[program.name], armed[program.name])]
             needed = list(dict.fromkeys([*_plains(programs), *needed]))
             right = self._runs(needed, replace(cell, release=release), False, f"{exchange}/right")
         return [stock, right, armed]
@@ -418,8 +421,8 @@ class Table:
         if release is not None:
             return Version(release) if release else None
         # The matrix has no result of this cell yet: it first tries the next correct release.
-        right = {one.release for one in self.every if one.fix is cell.fix and one.verdict == "fixed"}
-        return min((one for one in right if one > cell.release), default=max(right, default=None))
+        right = {program.release for program in self.every if program.fix is cell.fix and program.verdict == "fixed"}
+        return min((program for program in right if program > cell.release), default=max(right, default=None))
 
     def _runs(
         self, programs: Sequence[Program], cell: matrix.Cell, armed: bool, folder: str, is_whole: bool = False
@@ -429,7 +432,7 @@ class Table:
             return {}
         runs: dict[str, Run] = {}
         files = [program for program in programs if program.deviation.files]
-        groups = [[program] for program in files] + [[one for one in programs if not one.deviation.files]]
+        groups = [[program] for program in files] + [[program for program in programs if not program.deviation.files]]
         for group in filter(None, groups):
             exchange = ""
             if group[0].deviation.files:
@@ -440,7 +443,7 @@ class Table:
 
     def _together(self, programs: Sequence[Program], cell: matrix.Cell, armed: bool, exchange: str) -> dict[str, Run]:
         fix = cell.fix
-        broken = {one.release for one in self.every if one.fix is fix and one.verdict == "broken"}
+        broken = {item.release for item in self.every if item.fix is fix and item.verdict == "broken"}
         others = fix.case_spec.with_fixes if cell.release in broken else ()
         ids = ",".join(sorted({fix.id, *others} if armed else others))
         packages = {**matrix.PACKAGES, **fix.case_spec.packages}
@@ -458,7 +461,7 @@ class Table:
             order: dict[str, Any] = {
                 "fix": fix.id,
                 "programs": [(program.deviation.name, program.case) for program in programs],
-                "places": [f"{one.target.module}:{one.target.qualname}" for one in self._beside(cell)],
+                "places": [f"{item.target.module}:{item.target.qualname}" for item in self._beside(cell)],
                 "keys": keys_of(cell),
                 "folder": folder,
                 "exchange": exchange,
@@ -506,8 +509,8 @@ class Table:
 
     def _beside(self, cell: matrix.Cell) -> list[matrix.Cell]:
         """The cells of the same fix in the same release, this one first."""
-        own = [one for one in self.every if one.fix is cell.fix and one.release == cell.release]
-        return [cell, *(one for one in own if one.target.key != cell.target.key and one.verdict == "broken")]
+        own = [item for item in self.every if item.fix is cell.fix and item.release == cell.release]
+        return [cell, *(item for item in own if item.target.key != cell.target.key and item.verdict == "broken")]
 
 
 def _accepted(program: Program, verdict: Verdict) -> tuple[Program, Verdict]:
@@ -563,15 +566,15 @@ def _stock_digest(program: Program, order: Mapping[str, Any], settings: Mapping[
 def _source() -> str:
     """Digest of the code that runs in the child, and of the inputs that do not trigger bugs."""
     here = Path(__file__).resolve().parent
-    files = [one for one in sorted(here.glob("*.py")) if one.stem not in ("table", "page", "judge", "__main__")]
+    files = [path for path in sorted(here.glob("*.py")) if path.stem not in ("table", "page", "judge", "__main__")]
     files.append(here.parents[1] / "tests" / "fixes" / "harmless.py")
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _plains(programs: Iterable[Program]) -> list[Program]:
     """The same programs without their deviations."""
-    wanted = {(one.cell.path, one.base): one for one in programs if one.base}
-    return [replace(one, deviation=DEVIATIONS["plain"]) for one in wanted.values()]
+    wanted = {(program.cell.path, program.base): program for program in programs if program.base}
+    return [replace(value, deviation=DEVIATIONS["plain"]) for value in wanted.values()]
 
 
 def _plain_name(program: Program) -> str:
@@ -606,7 +609,7 @@ def _place(*words: str) -> bytes:
 
 
 def default_on(
-    problem: Callable[[str], None] = lambda told: print(told, file=sys.stderr),
+    problem: Callable[[str], None] = lambda value: print(value, file=sys.stderr),
 ) -> tuple[list[matrix.Cell], list[Fix]]:
     """All cells of the matrix, and the fixes that are on by default."""
     modules = evidence.discover(problem, proofs=True)
@@ -644,8 +647,8 @@ def chosen(
 
 def counts(results: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """The number of entries with each result."""
-    told = dict.fromkeys(judge.RESULTS, 0)
+    output = dict.fromkeys(judge.RESULTS, 0)
     for programs in results.values():
         for entry in programs.values():
-            told[entry["result"]] += 1
-    return told
+            output[entry["result"]] += 1
+    return output

@@ -470,5 +470,5 @@ def _own_model(kind: str = "writer") -> Any:
 def _tagged(testbed: Any, kind: str) -> list[dict[str, Any]]:
     ids = [testbed.randint(0, 32, 6, seed=number).cpu() for number in range(8)]
     if kind == "classifier":
-        return [{"input_ids": one, "labels": one[0]} for one in ids]
-    return [{"input_ids": one, "labels": one.clone()} for one in ids]
+        return [{"input_ids": id, "labels": id[0]} for id in ids]
+    return [{"input_ids": id, "labels": id.clone()} for id in ids]

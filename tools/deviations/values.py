@@ -95,40 +95,40 @@ def error_of(error: BaseException) -> tuple[str, str]:
     return type(error).__name__, text_of(error)
 
 
-def is_same(one: Any, other: Any, dtypes: bool = True) -> bool:
+def is_same(first: Any, second: Any, dtypes: bool = True) -> bool:
     """Whether two results are the same bits.
 
     Args:
-        one: a tensor or a text, or None if a run lacks it.
-        other: the same of the other run.
+        first: a tensor or a text, or None if a run lacks it.
+        second: the same of the other run.
         dtypes: whether tensors of different dtypes differ, even if their numbers are equal.
     """
-    if not (_is_tensor(one) and _is_tensor(other)):
-        return not _is_tensor(one) and not _is_tensor(other) and bool(one == other)
-    if one.shape != other.shape or (dtypes and one.dtype != other.dtype):
+    if not (_is_tensor(first) and _is_tensor(second)):
+        return not _is_tensor(first) and not _is_tensor(second) and bool(first == second)
+    if first.shape != second.shape or (dtypes and first.dtype != second.dtype):
         return False
-    return bool(((one == other) | ((one != one) & (other != other))).all())
+    return bool(((first == second) | ((first != first) & (second != second))).all())
 
 
-def is_near(one: Any, other: Any, tolerance: Mapping[str, float] | None = None) -> bool:
+def is_near(value: Any, other: Any, tolerance: Mapping[str, float] | None = None) -> bool:
     """Whether two results differ only by rounding, by the rule of the matrix."""
-    if _is_tensor(one) and _is_tensor(other):
-        return not difference({"": one}, {"": other}, tolerance).over
-    return is_same(one, other, dtypes=False)
+    if _is_tensor(value) and _is_tensor(other):
+        return not difference({"": value}, {"": other}, tolerance).over
+    return is_same(value, other, dtypes=False)
 
 
-def distance(one: Any, other: Any) -> str:
+def distance(first: Any, second: Any) -> str:
     """The distance of two results, in words."""
-    if _is_tensor(one) and _is_tensor(other):
-        if one.shape != other.shape:
-            return f"shape {tuple(one.shape)} -> {tuple(other.shape)}"
-        if one.numel() == 1:
-            return f"{one.item():.6g} -> {other.item():.6g}"
-        if one.dtype != other.dtype:
-            return f"{one.dtype} -> {other.dtype}"
-        apart = difference({"": other}, {"": one})
+    if _is_tensor(first) and _is_tensor(second):
+        if first.shape != second.shape:
+            return f"shape {tuple(first.shape)} -> {tuple(second.shape)}"
+        if first.numel() == 1:
+            return f"{first.item():.6g} -> {second.item():.6g}"
+        if first.dtype != second.dtype:
+            return f"{first.dtype} -> {second.dtype}"
+        apart = difference({"": second}, {"": first})
         return f"0 -> {apart.relative:.3g} relative"
-    return f"{_short(one, other)} -> {_short(other, one)}"
+    return f"{_short(first, second)} -> {_short(second, first)}"
 
 
 def _short(value: Any, other: Any) -> str:

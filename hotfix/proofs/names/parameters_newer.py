@@ -24,6 +24,7 @@ _ORACLES = {
     raises="TypeError: .*(unexpected keyword argument|positional arguments? but|from \\d to \\d positional)",
     packages=PACKAGES,
     oracles=_ORACLES,
+    with_fixes=("accelerator-dispatch-batches",),
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """One override for each method that a function of the library calls."""
@@ -199,12 +200,12 @@ def _padded(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     tokenizer: Any = Slow(pad_token="[PAD]", unk_token="[UNK]")
     many = tokenizer(["a b a", "b"], padding=True, return_tensors="pt")
-    one = tokenizer("a b", padding="max_length", max_length=4, return_tensors="pt")
+    value = tokenizer("a b", padding="max_length", max_length=4, return_tensors="pt")
     ids = tokenizer.prepare_for_model([2, 3], padding="max_length", max_length=4)["input_ids"]
     return {
         "many": many["input_ids"],
         "mask": many["attention_mask"],
-        "one": one["input_ids"],
+        "one": value["input_ids"],
         "ids": torch.tensor(ids),
     }
 

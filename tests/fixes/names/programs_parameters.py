@@ -619,4 +619,4 @@ def compiled(testbed, target):
     mask = torch.tensor([[1, 1, 0]])
     graph = torch.compile(masked, fullgraph=True, backend="eager")
     eager, traced = masked(mask), graph(mask)
-    return {"same": torch.tensor([torch.equal(one, two) for one, two in zip(eager, traced)]), "mask": eager[1]}
+    return {"same": torch.tensor([torch.equal(first, two) for first, two in zip(eager, traced)]), "mask": eager[1]}

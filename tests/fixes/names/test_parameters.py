@@ -34,5 +34,7 @@ def test_a_compiled_forward_that_passes_a_removed_argument_stays_one_graph():
     error = run(program, transformers="5.0.0", flash_attn=None, hotfix=False).error
     assert error is not None
     assert error[0] == "TypeError"
-    armed = run(program, transformers="5.0.0", flash_attn=None, env={"HOTFIX_ONLY": FIXES[1], "HOTFIX_OPTIN": "removed-names"}).require()
+    armed = run(
+        program, transformers="5.0.0", flash_attn=None, env={"HOTFIX_ONLY": FIXES[1], "HOTFIX_OPTIN": "removed-names"}
+    ).require()
     assert armed.tensors["same"].all()
