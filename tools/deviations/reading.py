@@ -293,7 +293,7 @@ def _configurations(scene: Scene, takes: bool) -> dict[str, Any]:
 
 
 def _read(name: str, cls: Any, folder: str, then: Callable[[Any], Any] | None = None) -> dict[str, Any]:
-    """The object that a class reads from a folder, in words: its attributes, its arguments, and the files that it saves."""
+    """The object that a class reads from a folder, in words: its attributes, arguments, and saved files."""
     try:
         made = cls.from_pretrained(folder)
         held = {key: value for key, value in vars(made).items() if key in ("my_own", "my_received")}

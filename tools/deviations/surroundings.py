@@ -26,8 +26,8 @@ _UNION = re.compile(r"Union\[([^\[\]]*)\]")
 def names_that_are_probed(scene: Scene) -> dict[str, Any]:
     """`dir()` of every module that the fix touches, what `hasattr` finds in its classes, and the signatures.
 
-    The differences that ``docs/limits.md`` concedes are left out: members that `dir()` of a class lists and `hasattr` denies, and the
-    globals of repaired functions.
+    The differences that ``docs/limits.md`` concedes are left out: members that `dir()` of a class lists and `hasattr`
+    denies, and the globals of repaired functions.
     """
     results: dict[str, Any] = {}
     for place in scene.places:
