@@ -109,7 +109,7 @@ class World:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,  # one slow test works for 100 seconds by design; a process that hangs still fails
             check=False,
         )
         assert done.returncode == 0 or not check, done.stderr
