@@ -90,7 +90,7 @@ def test_a_folder_that_leads_out_of_the_tree_is_not_looked_into(folder, tree, ca
 def test_a_folder_may_be_a_link_itself(tree, capsys):
     (tree.parent / "link").symlink_to(tree)
     run = in_this_process(capsys, "scan-code", str(tree.parent / "link"))
-    assert lacking(run.stdout, "1 files", "1 of them") == []
+    assert lacking(run.stdout, "in 1 of 1 file;") == []
 
 
 def test_settings_are_not_read_through_a_link_that_leads_out(tree, capsys, monkeypatch):
@@ -121,7 +121,7 @@ def deep():
 
 def test_a_deep_tree_is_read_as_far_as_the_system_goes(deep):
     run = require(hotfix("scan-code", ".", cwd=deep), 0)
-    assert "1 files" in run.stdout
+    assert "in 1 of 1 file;" in run.stdout
 
 
 def test_many_files_that_are_not_read_are_counted(tree, capsys):
