@@ -322,7 +322,8 @@ def _heads(text: str) -> dict[str, list[_Head]]:
     heads: dict[str, list[_Head]] = {}
     number = position = 0
     # A line end in the pattern instead of ``^`` makes the search ten times as fast.
-    for match in re.finditer(r"\n([ \t]*)(?:async[ \t]+def|def|class)[ \t]+(\w+)", f"\n{text}"):
+    # A form feed counts as a space.
+    for match in re.finditer(r"\n([ \t\f]*)(?:async[ \t\f]+def|def|class)[ \t\f]+(\w+)", f"\n{text}"):
         number += text.count("\n", position, match.start())
         position = match.start()
         heads.setdefault(match[2], []).append(_Head(number, match[1], position))
@@ -437,7 +438,7 @@ def _is_in_scope(lines: list[str], first: int, heads: list[int], indent: str) ->
 
 _LONG_QUOTES = ('"""', "'''")
 _LONG_QUOTE = re.compile("|".join(_LONG_QUOTES))
-_HEAD = re.compile(r"(?:async[ \t]+def|def|class)\b")
+_HEAD = re.compile(r"(?:async[ \t\f]+def|def|class)\b")
 
 
 def _leaves(line: str, indent: str) -> bool:

@@ -104,6 +104,12 @@ def test_lines_and_columns_are_those_of_the_file(qualname: str) -> None:
     assert here <= everything
 
 
+def test_a_form_feed_before_a_head_counts_as_space() -> None:
+    text = "class A:\n    def f(self):\n        return 1\n \x0c    def g(self):\n        return 2\n"
+    definitions = [source.find(text, qualname) for qualname in ("A.f", "A.g")]
+    assert [definition and definition.node.name for definition in definitions] == ["f", "g"]
+
+
 def test_of_two_definitions_the_last_counts() -> None:
     definition = source.find(SAMPLE, "twice")
     assert definition is not None

@@ -34,7 +34,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     options = {"max_new_tokens": 6, "do_sample": False, "use_cache": False, "pad_token_id": 0}
     mask = torch.ones_like(prompt)
     return {
-        "can": torch.tensor(Talker.can_generate()),
         "greedy": model.generate(input_ids=prompt, attention_mask=mask, **options),
         "beams": model.generate(input_ids=prompt, attention_mask=mask, num_beams=2, **options),
+        "can": torch.tensor(Talker.can_generate()),
     }
