@@ -7,12 +7,12 @@ Cause     ``PreTrainedModel`` does not inherit from ``GenerationMixin`` any more
           that would need it, because it has a ``prepare_inputs_for_generation``, a warning says so.
 Releases  4.52.1 and later
 Upstream  InternVL#1068, ms-swift#4324, ms-swift#7019 and 14 more (not put back)
-Here      Only classes whose ``prepare_inputs_for_generation`` was not written in transformers are concerned. At their
-          first instance they get a last base that has a ``generate``, for code that would fail without it. Once a
-          program has received it, ``GenerationMixin`` takes the place of that base, as in 4.51.3, and the models
-          have a ``GenerationConfig``: that of their checkpoint, or of their configuration. With the opt-in, such a
-          class gets ``GenerationMixin`` itself at its first instance, and ``can_generate()`` is true, for programs that
-          ask before they generate. Taken out, the bases are what they were.
+Here      This concerns only classes whose ``prepare_inputs_for_generation`` was not written in transformers. At their
+          first instance they get a last base with ``generate`` and ``generation_config``, for code that would fail
+          without them. Once a program has received one, ``GenerationMixin`` takes the place of that base, as in 4.51.3,
+          and the models get the ``GenerationConfig`` of their checkpoint, or one from their configuration. With the
+          opt-in, such a class gets ``GenerationMixin`` itself at its first instance, and ``can_generate()`` is true,
+          for programs that ask before they generate. Without hotfix, the bases are what they were.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FIX = Fix(
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"
-NAME = f"{MODEL}.generate"  # as reports call it
+NAMES = (f"{MODEL}.generate", f"{MODEL}.generation_config")  # as reports call them
 
 FIX.edits(
     (f"{MODEL}.can_generate", ">=4.52.1"),
@@ -112,6 +112,22 @@ class _Generate(asked.Restored):
         return value
 
 
+class _Configured(_Generate):
+    """The settings for ``generate()``, which 5.0.0 and later set only in models that inherit it."""
+
+    def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
+        """The `GenerationConfig` of a model.
+
+        Raises:
+            AttributeError: the program works without it, or it is a class.
+        """
+        super().answer(instance, owner, frame)
+        settings = None if instance is None else vars(instance).get(self.name)
+        if settings is None:
+            raise asked.missing(instance, owner, self.name)
+        return settings
+
+
 def _method() -> Any:
     from transformers.generation import GenerationMixin
 
@@ -121,7 +137,8 @@ def _method() -> Any:
 class Heir:
     """The last base of a class that can get ``generate``."""
 
-    generate = _Generate("generate", find=_method, target=NAME, fix=FIX.id)
+    generate = _Generate("generate", find=_method, target=NAMES[0], fix=FIX.id)
+    generation_config = _Configured("generation_config", find=_method, target=NAMES[1], fix=FIX.id)
 
 
 _CHANGED: weakref.WeakSet[type] = weakref.WeakSet()
@@ -191,4 +208,5 @@ def restore() -> None:
         cls.__bases__ = tuple(base for base in cls.__bases__ if base not in (GenerationMixin, Heir))
     _CHANGED.clear()
     _MODELS.clear()
-    asked.forget(NAME)
+    for name in NAMES:
+        asked.forget(name)

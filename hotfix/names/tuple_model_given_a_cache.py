@@ -7,23 +7,26 @@ Cause     ``generate()`` asked ``_supports_cache_class``, which was false unless
           every model gets an empty cache where it got None.
 Releases  4.54.0 and later; in 5.0.0 only with ``cache_implementation="dynamic"``
 Upstream  not repaired
-Here      A model gets None, as in 4.53.3, if its class was not written in transformers, does not say
-          ``_supports_cache_class = True``, reorders tuples by a ``_reorder_cache`` of its own, and the module of its
-          ``forward`` has nothing of ``transformers.cache_utils`` in it. All others get what the release gives.
+Here      If the first step fails with such an error, and the program does not handle it, ``generate()`` starts again
+          and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
+          the class of the model was not written in transformers, does not say ``_supports_cache_class = True``,
+          reorders tuples by a ``_reorder_cache`` of its own, and the module of its ``forward`` has nothing of
+          ``transformers.cache_utils`` in it. With a streamer, which has got the prompt by then, the error stays.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
+from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="TypeError: 'DynamicCache' object is not subscriptable, in a model that was written for tuples",
     kind="removed-api",
-    optin="a model that does know caches would no longer get one",
     group="removed-names",
     errors=(
         "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
@@ -38,7 +41,16 @@ FIX = Fix(
 )
 
 
-@FIX.wraps(("transformers.generation.utils:GenerationMixin._supports_default_dynamic_cache", ">=4.54.0"))
+MIXIN = "transformers.generation.utils:GenerationMixin"
+_ASKS = "_supports_default_dynamic_cache"
+_STEPS = "transformers.generation.utils"
+_FAILS = (KeyError, TypeError, AttributeError, IndexError)
+
+
+@FIX.wraps(
+    (f"{MIXIN}.{_ASKS}", ">=4.54.0"),
+    optin="a model that does know caches would no longer get one",
+)
 def not_for_tuples(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Whether a model takes a cache."""
 
@@ -47,6 +59,52 @@ def not_for_tuples(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
         return original(*args, **kwargs) and not knows_tuples_only(cls)
 
     return supports
+
+
+@FIX.wraps((f"{MIXIN}.generate", ">=4.54.0"), fingerprint_of=(f"GenerationMixin.{_ASKS}",))
+def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Generate once more, without a cache, where the first step has failed with one."""
+
+    @wraps(original)
+    def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+            if kwargs.get("streamer") is not None or not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
+                raise
+        setattr(self, _ASKS, _does_not)  # this comes before the method of the class
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            delattr(self, _ASKS)
+
+    return generate
+
+
+def _does_not() -> bool:
+    return False
+
+
+def _needs_a_tuple(model: Any, error: BaseException, frame: Any) -> bool:
+    """Whether a model was written for tuples, failed in its first step, and the program does not handle the error."""
+    return (
+        knows_tuples_only(type(model))
+        and _ASKS not in vars(model)
+        and _is_first_step(error)
+        and not scope.is_handled(FIX.id, type(error), frame)
+    )
+
+
+def _is_first_step(error: BaseException) -> bool:
+    """Whether an error of `generate` comes from a step in which no token has been added to the prompt."""
+    lengths, traceback = set(), error.__traceback__
+    while traceback is not None:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_globals.get("__name__") == _STEPS:
+            ids, length = frame.f_locals.get("input_ids"), frame.f_locals.get("cur_len")
+            lengths.update((ids.shape[-1],) if hasattr(ids, "shape") else ())
+            lengths.update((length,) if isinstance(length, int) else ())
+    return len(lengths) == 1
 
 
 def knows_tuples_only(cls: Any) -> bool:
