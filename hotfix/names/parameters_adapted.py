@@ -247,17 +247,18 @@ def _newer() -> dict[str, dict[str, Row]]:
 
 def _lacks(method: Any, hook: str) -> bool:
     """Whether a method is not the library's, and cannot be given one of the newer arguments."""
-    function = getattr(method, "__func__", method)
-    if method is None or is_of_the_library(_innermost(function)):
+    if method is None:
         return False
     try:
-        return _function_lacks(function, hook, hasattr(method, "__self__"))
+        return _function_lacks(getattr(method, "__func__", method), hook, hasattr(method, "__self__"))
     except (TypeError, ValueError):  # not hashable, or without a signature
         return False
 
 
 @functools.lru_cache(maxsize=256)
 def _function_lacks(function: Any, hook: str, bound: bool) -> bool:
+    if is_of_the_library(_innermost(function)):
+        return False
     signature = _signature_of(function, bound)
     takes_any = [has_kind(signature, kind) for kind in (inspect.Parameter.VAR_POSITIONAL, _ANY_NAME)]
     return not all(takes_any) and any(name not in signature.parameters for name in _newer()[hook])

@@ -29,7 +29,6 @@ FIX = Fix(
     title="TypeError: torch_mask_tokens() got an unexpected keyword argument 'offset_mapping', of an override",
     kind="removed-api",
     group="removed-names",
-    optin="its rows are proven on three releases only",
     exempt={
         "transformers.models.*": "a tokenizer or a model of its own, which other code does not inherit from",
         "transformers.tokenization_utils_tokenizers:TokenizersBackend._encode_plus": "only for an argument of 5.23.0",

@@ -29,7 +29,6 @@ FIX = Fix(
     title="TypeError: _update_model_kwargs_for_generation() got an unexpected keyword argument of an older release",
     kind="removed-api",
     group="removed-names",
-    optin="its rows are proven on three releases only",
     errors=tuple(
         f"TypeError: …{row.method}() got an unexpected keyword argument '{row.parameter}'"
         for rows in _ROWS.values()
