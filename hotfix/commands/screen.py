@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
@@ -110,24 +111,53 @@ class Screen:
                 style = "bold" if heading else colours.get(line[:1], "")
                 self.console.print(clean(line), style=style or None, soft_wrap=True)
 
-    @contextmanager
-    def progress(self, steps: int, what: str) -> Iterator[Callable[[str], None]]:
-        """Show a progress bar on a terminal. The caller calls the yielded function with a line before each step."""
-        if self.console is None or not sys.stdout.isatty():
-            yield lambda line: None
-            return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=self.console, transient=True) as bar:
-            task = bar.add_task(what, total=steps)
-            advanced = [False]
+SECONDS_BETWEEN_LINES = 30
 
-            def step(line: str) -> None:
-                bar.update(task, advance=int(advanced[0]), description=line)
-                advanced[0] = True
 
-            yield step
+@contextmanager
+def progress(screen: Optional[Screen], steps: int, what: str) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar on a terminal; elsewhere a line on stderr every 30 seconds.
+
+    The caller calls the yielded function with a line before each step.
+
+    Args:
+        screen: the screen of the command; None if stdout gets JSON.
+        steps: how often the caller will call it.
+        what: the name of the work.
+    """
+    if screen is None or screen.console is None or not sys.stdout.isatty():
+        yield _lines(steps, what)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen.console, transient=True) as bar:
+        task = bar.add_task(what, total=steps)
+        advanced = [False]
+
+        def step(line: str) -> None:
+            bar.update(task, advance=int(advanced[0]), description=line)
+            advanced[0] = True
+
+        yield step
+
+
+def _lines(steps: int, what: str) -> Callable[[str], None]:
+    """A function that counts steps, and prints a line once enough seconds have passed."""
+    began = printed = time.monotonic()
+    done = 0
+
+    def step(line: str) -> None:
+        nonlocal done, printed
+        now = time.monotonic()
+        if now - printed >= SECONDS_BETWEEN_LINES:
+            printed = now
+            print(f"{what}: {done} of {steps} steps in {now - began:.0f} seconds; next is {line}", file=sys.stderr)
+            sys.stderr.flush()
+        done += 1
+
+    return step
 
 
 def _folded(cells: Sequence[tuple[str, str]], width: int) -> str:

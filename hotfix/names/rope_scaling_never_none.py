@@ -1,14 +1,14 @@
 """``config.rope_scaling`` is a dictionary without ``type`` where nothing is scaled.
 
-Symptom   ``KeyError: 'type'`` or ``KeyError: 'factor'`` while a model is built: remote code of DeepSeek, MiniCPM, Phi and
-          other copies of Llama that tests ``config.rope_scaling is None`` first.
-Cause     The attribute became another name of ``rope_parameters``, which also holds the base, so it is never None. The
-          kind is called ``rope_type`` in it.
+Symptom   ``KeyError: 'type'`` or ``KeyError: 'factor'`` while a model is built: remote code of DeepSeek, MiniCPM, Phi
+          and other copies of Llama that tests ``config.rope_scaling is None`` first.
+Cause     The attribute is another name of ``rope_parameters`` now, which holds the base as well, so it is never
+          None. The kind is called ``rope_type`` in it.
 Releases  5.0.0 and later
 Upstream  not put back
-Here      The attribute is None for a test ``… is None`` whose other branch, on a straight line, reads a key that the
-          dictionary lacks, if nothing is scaled. A direct ``config.rope_scaling["type"]`` gets the kind. Both only where
-          the program does not handle the KeyError; all other code gets what the release has.
+Here      If nothing is scaled, the attribute is None for a test ``… is None`` whose other branch, on a straight line,
+          reads a key that the dictionary lacks. A direct ``config.rope_scaling["type"]`` gets the kind. Both happen
+          only where the program does not handle the KeyError; all other code gets what the release has.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """``hotfix verify``: the proof of each fix, run on this node, before and after.
 
-Each fix has a small case that shows its bug. It is run in two fresh processes, once without hotfix and once with that
-one fix armed, for every function that is broken in the release that is installed. Fixes for other bugs that the case
-meets are armed in both.
+Each fix has a small case that shows its bug. It is run twice, once without hotfix and once with only that fix, for
+every function that is broken in the installed release. Fixes for other bugs that the case meets are armed in both.
+
+A repair that does not hold is a failure. A case that shows no bug here, because of another torch or Python, is not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib import metadata
@@ -35,7 +36,7 @@ EXAMPLES = (
     "hotfix verify flash-rotary-dtype --json > certificate.json",
     "pip install --target /tmp/fixed transformers==4.53.0 && hotfix verify --against /tmp/fixed",
 )
-VERIFIED, FAILED, IMPOSSIBLE = "verified", "failed", "not here"
+VERIFIED, FAILED, IMPOSSIBLE, NOT_SHOWN = "verified", "failed", "not here", "not shown"
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Proof:
     Attributes:
         fix: its id.
         target: ``module:qualname``.
-        result: ``verified``, ``failed`` or ``not here``.
+        result: ``verified``, ``failed``, ``not here`` if the case cannot run here, or ``not shown`` if it shows no bug.
         reason: what it rests on, in a sentence.
         before: the error without hotfix, or ``ran``.
         after: the same with the fix.
@@ -72,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", nargs="*", help="ids of fixes; by default all that repair something here")
     parser.add_argument("--against", metavar="DIR", help="a folder with a fixed release, for comparing the results")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each process (600)")
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each function (600)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -95,13 +96,10 @@ def run(chosen: argparse.Namespace) -> int:
     out = None if chosen.json else screen.Screen()
     proofs: list[Proof] = []
     machine: dict[str, Any] = {}
-    if out:
-        with out.progress((3 if chosen.against else 2) * len(work), "verify") as step:
-            for fix, targets in work:
-                proofs += _prove(fix, targets, chosen, step, machine)
-    else:
+    steps = (3 if chosen.against else 2) * len(work)
+    with _Processes(chosen.timeout) as processes, screen.progress(out, steps, "verify") as step:
         for fix, targets in work:
-            proofs += _prove(fix, targets, chosen, lambda line: None, machine)
+            proofs += _prove(fix, targets, chosen.against, processes, step, machine)
     certificate = _certificate(proofs, machine, chosen.against)
     if out is None:
         screen.print_json(certificate)
@@ -143,21 +141,26 @@ def _work(ids: Sequence[str]) -> list[tuple[Fix, list[Target]]]:
 
 
 def _prove(
-    fix: Fix, targets: list[Target], chosen: argparse.Namespace, step: Any, machine: dict[str, Any]
+    fix: Fix,
+    targets: list[Target],
+    against: Optional[str],
+    processes: _Processes,
+    step: Callable[[str], None],
+    machine: dict[str, Any],
 ) -> Iterator[Proof]:
     with tempfile.TemporaryDirectory(prefix="hotfix-verify-") as place:
         folder = Path(place)
         step(f"{fix.id}: before")
-        before = _runs(fix, targets, folder / "before", _switches(fix.case_spec.with_fixes), chosen.timeout, machine)
+        before = processes.run(fix, targets, folder / "before", _switches(fix.case_spec.with_fixes), machine)
         step(f"{fix.id}: after")
-        after = _runs(
-            fix, targets, folder / "after", _switches((*fix.case_spec.with_fixes, fix.id)), chosen.timeout, machine
-        )
+        armed = _switches((*fix.case_spec.with_fixes, fix.id))
+        after = processes.run(fix, targets, folder / "after", armed, machine)
         oracle = {}
-        if chosen.against:
-            path = os.pathsep.join([os.path.abspath(chosen.against), os.environ.get("PYTHONPATH", "")])
+        if against:
+            step(f"{fix.id}: the fixed release")
+            path = os.pathsep.join([os.path.abspath(against), os.environ.get("PYTHONPATH", "")])
             unarmed = {"HOTFIX": "0", "PYTHONPATH": path.rstrip(os.pathsep)}
-            oracle = _runs(fix, targets, folder / "oracle", unarmed, chosen.timeout, {})
+            oracle = processes.run(fix, targets, folder / "oracle", unarmed, {})
         for target in targets:
             name = str(target)
             yield _proved(fix, name, before[name], after[name], oracle.get(name), machine)
@@ -179,25 +182,41 @@ def _proved(
     change, distance = _difference(fix, before, after), _difference(fix, after, oracle)
     proof = Proof(fix.id, target, FAILED, "", _word(before), _word(after), _absolute(change), _absolute(distance))
     lacking = [name for name, version in fix.case_spec.packages.items() if version is not None and not _is_here(name)]
-    if after["error"] and before["error"] and lacking:
-        return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {' and '.join(lacking)}")
-    if after["error"] and before["error"] and not machine.get("flash_attention"):
-        where = "a CUDA device" if machine.get("device_kind") == "cpu" else "flash-attn to work"
-        return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {where}")
+    if after["error"] and before["error"]:
+        if lacking:
+            return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {' and '.join(lacking)}")
+        if not machine.get("flash_attention") and _NEEDS_FLASH.search(": ".join(after["error"])):
+            where = "a CUDA device" if machine.get("device_kind") == "cpu" else "flash-attn to work"
+            return replace(proof, result=IMPOSSIBLE, reason=f"cannot be verified here: needs {where}")
+        if not _is_of_the_bug(fix, before) and before["error"] == after["error"]:
+            return replace(proof, result=IMPOSSIBLE, reason=f"the case cannot run here: {proof.before}")
     if after["error"]:
         return replace(proof, reason="the repaired code raises as well")
-    if before["error"] and not re.search(fix.case_spec.raises, ": ".join(before["error"])):
-        return replace(proof, reason="what it raises without the fix is not this bug")
     if "*" not in target and target not in after["applied"]:
         return replace(proof, reason="the fix was not applied")
+    if before["error"] and not _is_of_the_bug(fix, before):
+        return replace(proof, result=NOT_SHOWN, reason=f"another error without the fix {_stack()}, none with it")
     if not before["error"] and not change:
-        return replace(proof, reason="the case shows no bug on this node")
+        return replace(proof, result=NOT_SHOWN, reason=f"the case shows no bug {_stack()}")
     if oracle and oracle["error"]:
         return replace(proof, reason=f"the fixed release raises {_word(oracle)}")
     if distance and distance.over:
         return replace(proof, reason=f"the fixed release gives another result: {distance.name}")
     reason = "raises without the fix, runs with it" if before["error"] else "wrong without the fix, different with it"
     return replace(proof, result=VERIFIED, reason=reason)
+
+
+_NEEDS_FLASH = re.compile(r"flash|cuda|triton", re.IGNORECASE)
+
+
+def _is_of_the_bug(fix: Fix, result: dict[str, Any]) -> bool:
+    return re.search(fix.case_spec.raises, ": ".join(result["error"])) is not None
+
+
+def _stack() -> str:
+    """The parts of this stack that most often decide whether a case shows its bug."""
+    versions = " and ".join(f"{name} {metadata.version(name)}" for name in ("torch", "accelerate") if _is_here(name))
+    return f"with {versions}, Python {platform.python_version()}"
 
 
 def _absolute(difference: Optional[Difference]) -> Optional[float]:
@@ -213,40 +232,113 @@ def _is_here(distribution: str) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: processes. One process runs all targets of a fix; if it dies, another one continues after the last target.
+# Below: processes.
 
 
-def _runs(
-    fix: Fix, targets: list[Target], folder: Path, switches: dict[str, str], timeout: float, machine: dict[str, Any]
-) -> dict[str, dict[str, Any]]:
-    folder.mkdir()
-    kept = {name: value for name, value in os.environ.items() if name != "HOTFIX" and not name.startswith("HOTFIX_")}
-    results: dict[str, dict[str, Any]] = {}
+class _Processes:
+    """Runs cases in processes: in forks of two hosts, or each fix in a fresh one; see `child`.
+
+    Args:
+        seconds: how long one target may take.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._hosts: dict[bool, subprocess.Popen[str]] = {}
+
+    def __enter__(self) -> _Processes:
+        import torch
+
+        self._forks = sys.platform == "linux" and not torch.cuda.is_available()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for host in self._hosts.values():
+            host.kill()
+            host.communicate()
+
+    def run(
+        self, fix: Fix, targets: Sequence[Target], folder: Path, switches: dict[str, str], machine: dict[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Run the case of a fix.
+
+        Args:
+            fix: the fix.
+            targets: for these.
+            folder: does not exist yet.
+            switches: the settings of hotfix, and the PYTHONPATH if it is another one.
+            machine: gets the description of the machine.
+
+        Returns:
+            The results by target.
+        """
+        folder.mkdir()
+        results: dict[str, dict[str, Any]] = {}
+        left = [(target.module, target.qualname) for target in targets]
+        while left:
+            order = {"fix": fix.id, "targets": left, "seconds": self._seconds, "forks": self._forks}
+            (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
+            error = self._carry_out(folder, switches, self._seconds * len(left))
+            results.update(_written(folder, machine))
+            left = [names for names in left if ":".join(names) not in results]
+            if left:  # the process died at the first of them
+                results[":".join(left.pop(0))] = {"error": ["ProcessDied", error], "applied": [], "tensors": None}
+        return results
+
+    def _carry_out(self, folder: Path, switches: dict[str, str], seconds: float) -> str:
+        """Run one order; returns why it ended early, or an empty text."""
+        if not self._forks or "PYTHONPATH" in switches:
+            return _in_a_fresh_process(folder, switches, seconds)
+        host = self._host(with_common=switches.get("HOTFIX") == "0")
+        assert host.stdin is not None
+        assert host.stdout is not None
+        order = {"folder": str(folder), "settings": switches, "seconds": seconds}
+        try:
+            host.stdin.write(json.dumps(order) + "\n")
+            host.stdin.flush()
+            return str(json.loads(host.stdout.readline() or '"its host has ended"'))
+        except BrokenPipeError:
+            self._forks = False  # from here on without hosts
+            return _in_a_fresh_process(folder, switches, seconds)
+
+    def _host(self, with_common: bool) -> subprocess.Popen[str]:
+        if with_common not in self._hosts:
+            self._hosts[with_common] = subprocess.Popen(
+                [sys.executable, "-c", f"{_CHILD} import serve; serve({with_common})"],
+                env={**_environment(), **({"HOTFIX": "0"} if with_common else {})},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        return self._hosts[with_common]
+
+
+_CHILD = "from hotfix.commands.verify.child"
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "HOTFIX" and not name.startswith("HOTFIX_")}
+
+
+def _in_a_fresh_process(folder: Path, switches: dict[str, str], seconds: float) -> str:
+    from .child import last_line
+
     armed = "" if switches.get("HOTFIX") == "0" else "import hotfix.auto; "
-    code = f"{armed}import sys; from hotfix.commands.verify.child import main; main(sys.argv[1])"
-    open_ones = [(target.module, target.qualname) for target in targets]
-    while open_ones:
-        (folder / "order.json").write_text(json.dumps({"fix": fix.id, "targets": open_ones}), encoding="utf-8")
-        error = ""
-        command = [sys.executable, "-c", code, str(folder)]
+    with (folder / "stderr").open("wb") as output:
         try:
             done = subprocess.run(
-                command,
-                env={**kept, **switches},
-                capture_output=True,
-                timeout=timeout,
-                check=False,
+                [sys.executable, "-c", f"{armed}import sys; {_CHILD} import main; main(sys.argv[1])", str(folder)],
+                env={**_environment(), **switches},
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=output,
+                timeout=seconds,
+                check=False,
             )
-            error = f"ended with {done.returncode}: {_last_line(done.stderr)}"
         except subprocess.TimeoutExpired:
-            error = f"took longer than {timeout:g} seconds"
-        written = _written(folder, machine)
-        results.update(written)
-        open_ones = [names for names in open_ones if ":".join(names) not in results]
-        if open_ones:  # the process died at the first of them
-            results[":".join(open_ones.pop(0))] = {"error": ["ProcessDied", error], "applied": [], "tensors": None}
-    return results
+            return f"took longer than {seconds:g} seconds"
+    return f"ended with {done.returncode}: {last_line(folder / 'stderr')}"
 
 
 def _written(folder: Path, machine: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -255,11 +347,6 @@ def _written(folder: Path, machine: dict[str, Any]) -> dict[str, dict[str, Any]]
     for entry in entries:
         machine.update(entry.get("machine", {}))
     return {entry["target"]: entry for entry in entries if "target" in entry}
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "no output"
 
 
 def _word(run: dict[str, Any]) -> str:
