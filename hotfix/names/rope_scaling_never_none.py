@@ -109,7 +109,7 @@ def reads(code: types.CodeType) -> dict[int, Read]:
     if getattr(code, "co_exceptiontable", b"") or any(step.opname.startswith("SETUP_") for step in steps):
         return {}  # a handler may be around the subscript alone
     numbers = {step.offset: number for number, step in enumerate(steps)}
-    found = {}
+    results = {}
     for number, step in enumerate(steps):
         if step.opname != "LOAD_ATTR" or step.argval != _NAME:
             continue
@@ -117,8 +117,8 @@ def reads(code: types.CodeType) -> dict[int, Read]:
         keys = tuple(key for branch in branches for key in _straight(steps, branch))
         read = Read(keys, _key_after(steps, number))
         if read != Read():
-            found[step.offset] = read
-    return found
+            results[step.offset] = read
+    return results
 
 
 def _key_after(steps: list[dis.Instruction], number: int) -> str:
