@@ -47,9 +47,7 @@ def with_a_bias(original: Callable[..., Any]) -> Callable[..., Any]:
     def _load_pretrained_model(
         cls: Any, model: Any, state_dict: Any, loaded_keys: Iterable[str], *args: Any, **kwargs: Any
     ) -> Any:
-        keys = list(loaded_keys)
-        is_whole = any(key.startswith(f"{cls.base_model_prefix}.") for key in keys)
-        if is_whole and getattr(model, "lm_head", None) in _heads and "lm_head.bias" in keys:
+        if getattr(model, "lm_head", None) in _heads and "lm_head.bias" in loaded_keys:
             add_bias(model.lm_head)
         return original(cls, model, state_dict, loaded_keys, *args, **kwargs)
 
@@ -61,8 +59,6 @@ _heads: weakref.WeakSet[Any] = weakref.WeakSet()  # heads that the library made 
 
 def watch(model: Any) -> None:
     """Give the head of a model a bias when `load_state_dict` has one for it."""
-    if not callable(getattr(model.lm_head, "register_parameter", None)):
-        return  # a class attribute of the program
     _heads.add(model.lm_head)
     model._register_load_state_dict_pre_hook(_Hook(), with_module=True)
 
