@@ -157,6 +157,14 @@ def test_results_are_judged_one_by_one():
     assert judged(stock, right, Run(numbers(a=4.0, b=4.0))).result == judge.HARM
 
 
+def test_results_under_the_names_of_the_reference_are_repaired_and_a_lost_one_is_a_harm():
+    stock, right = Run(numbers(old=1.0, kept=1.0)), Run(numbers(new=1.0, kept=1.0))
+    assert judged(stock, right, right).result == judge.REPAIRED
+    assert judged(stock, right, Run(numbers(kept=1.0))).result == judge.HARM
+    assert judged(stock, right, Run(numbers(new=1.0))).result == judge.HARM
+    assert judged(stock, right, Run(numbers(new=2.0, kept=1.0))).result == judge.HARM
+
+
 def test_an_error_where_stock_runs_is_a_harm():
     stock, refused = Run(numbers(loss=1.0)), Run(error=("TypeError", "no"))
     assert judged(stock, refused, refused).result == judge.HARM

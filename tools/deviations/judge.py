@@ -142,6 +142,7 @@ def _values(
     repaired = alone = 0
     is_struck = any(_is_declared(value, errors) for value in stock.values.values())
     is_struck |= ENDED in stock.values and ENDED not in armed.values  # the case gets further than in stock
+    is_whole = right is not None and right.values.keys() == armed.values.keys()
     for name in sorted({*stock.values, *armed.values}):
         before, after = stock.values.get(name), armed.values.get(name)
         wanted = right.values.get(name) if right is not None else None
@@ -151,6 +152,8 @@ def _values(
             repaired += 1  # the result in place of the error
         elif is_same(before, after):
             alone += right is not None and name in right.values and not is_near(before, wanted, tolerance)
+        elif is_whole and after is None and right is not None and name not in right.values:
+            repaired += 1  # the name is another one in the reference, and the armed process has all of its names
         elif right is None or name not in right.values:
             harms.append(
                 f"{name}: {distance(before, after)}" + ("" if strict else ", and the reference has no such result")

@@ -50,7 +50,7 @@ def described(value: Any, depth: int = 0) -> dict[str, Any]:
     to_dict = getattr(type(value), "to_dict", None)
     if to_dict is not None:
         try:
-            return {"": json.dumps(value.to_dict(), sort_keys=True, default=str)[:LONGEST]}
+            return {"": text_of(json.dumps(value.to_dict(), sort_keys=True, default=str))}
         except Exception as error:
             return {"": f"to_dict raises {type(error).__name__}"}
     if type(value).__module__.startswith("transformers") and hasattr(value, "__dict__"):
