@@ -97,11 +97,13 @@ def _needs_a_tuple(model: Any, error: BaseException, frame: Any) -> bool:
 
 def _is_first_step(error: BaseException) -> bool:
     """Whether an error of `generate` comes from a step in which no token has been added to the prompt."""
-    lengths, traceback = set(), error.__traceback__
+    lengths: set[int] = set()
+    traceback = error.__traceback__
     while traceback is not None:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         if frame.f_globals.get("__name__") == _STEPS:
-            ids, length = frame.f_locals.get("input_ids"), frame.f_locals.get("cur_len")
+            ids: Any = frame.f_locals.get("input_ids")
+            length = frame.f_locals.get("cur_len")
             lengths.update((ids.shape[-1],) if hasattr(ids, "shape") else ())
             lengths.update((length,) if isinstance(length, int) else ())
     return len(lengths) == 1

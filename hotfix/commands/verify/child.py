@@ -75,7 +75,7 @@ def serve(with_common: bool) -> None:
         _import_common()
     for line in sys.stdin:
         order = json.loads(line)
-        error = _forked(lambda order=order: _carry_out(order), order["seconds"], Path(order["folder"]) / "stderr")
+        error = _forked(partial(_carry_out, order), order["seconds"], Path(order["folder"]) / "stderr")
         answers.write(json.dumps(error) + "\n")
         answers.flush()
 
