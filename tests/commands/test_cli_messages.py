@@ -371,11 +371,11 @@ def test_no_bug_of_the_catalogue_has_the_message_of_a_fix_for_the_same_releases(
 
 
 def test_an_answer_says_that_a_repair_is_off_and_how_to_switch_it_on(on, capsys):
-    on("4.55.0")
-    assert main(["explain", "--error", "AttributeError: 'BertLMHeadModel' object has no attribute 'generate'"]) == 0
+    on("5.23.0")
+    assert main(["explain", "--error", "AttributeError: 'CLIPTextModel' object has no attribute 'text_model'"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert "HOTFIX_OPTIN=pretrainedmodel-no-generate hotfix run -- python train.py" in lines
-    assert 'import os; os.environ["HOTFIX_OPTIN"] = "pretrainedmodel-no-generate"' in lines
+    assert "HOTFIX_OPTIN=clip-tower-attributes-removed hotfix run -- python train.py" in lines
+    assert 'import os; os.environ["HOTFIX_OPTIN"] = "clip-tower-attributes-removed"' in lines
 
 
 @pytest.mark.parametrize(

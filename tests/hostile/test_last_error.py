@@ -11,23 +11,12 @@ import pytest
 from hotfix.reports import ended
 from tests.commands.cli_runs import ROOT, stack
 
-ID = "pretrainedmodel-no-generate"
+ID = "clip-tower-attributes-removed"
 PROGRAM = """
 import hotfix.auto
-import torch
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import CLIPTextConfig, CLIPTextModel
 
-class OwnForCausalLM(PreTrainedModel):
-    config_class = PretrainedConfig
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.layer = torch.nn.Linear(2, 2)
-
-    def prepare_inputs_for_generation(self, input_ids):
-        return {"input_ids": input_ids}
-
-model = OwnForCausalLM(PretrainedConfig())
+model = CLIPTextModel(CLIPTextConfig(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2))
 """
 
 
@@ -70,14 +59,14 @@ def test_an_error_of_any_code_needs_a_frame_of_the_library(error, pattern):
 
 
 def run(code, **variables):
-    path = ":".join(map(str, (*stack("4.55.0"), ROOT)))
+    path = ":".join(map(str, (*stack("5.23.0"), ROOT)))
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **variables}
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.testbed
 def test_a_process_that_ends_with_such_an_error_names_the_opt_in():
-    ended_with_it = run(f"{PROGRAM}model.generate()")
+    ended_with_it = run(f"{PROGRAM}model.text_model")
     assert ended_with_it.returncode == 1
     *_, error, _, last = ended_with_it.stderr.splitlines()
     assert error.startswith("AttributeError: ")
@@ -88,7 +77,7 @@ RAISES = """
 import hotfix.auto, transformers
 
 def fail():
-    raise AttributeError("'OwnForCausalLM' object has no attribute '{name}'")
+    raise AttributeError("'CLIPTextModel' object has no attribute '{name}'")
 """
 
 
@@ -96,10 +85,10 @@ def fail():
 @pytest.mark.parametrize(
     ("name", "end", "variables"),
     [
-        ("generat", "fail()", {}),
-        ("generate", "try:\n    fail()\nexcept AttributeError:\n    raise SystemExit(1)", {}),
-        ("generate", "fail()", {"HOTFIX_LOG": "quiet"}),
-        ("generate", "fail()", {"HOTFIX_SKIP": ID}),
+        ("text_mode", "fail()", {}),
+        ("text_model", "try:\n    fail()\nexcept AttributeError:\n    raise SystemExit(1)", {}),
+        ("text_model", "fail()", {"HOTFIX_LOG": "quiet"}),
+        ("text_model", "fail()", {"HOTFIX_SKIP": ID}),
     ],
     ids=["another error", "a handled error", "quiet", "skipped"],
 )
