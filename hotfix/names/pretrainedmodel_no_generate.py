@@ -7,21 +7,22 @@ Cause     ``PreTrainedModel`` does not inherit from ``GenerationMixin`` any more
           that would need it, because it has a ``prepare_inputs_for_generation``, a warning says so.
 Releases  4.52.1 and later
 Upstream  InternVL#1068, ms-swift#4324, ms-swift#7019 and 14 more (not put back)
-Here      This concerns only classes whose ``prepare_inputs_for_generation`` was not written in transformers. At their
-          first instance they get a last base with ``generate`` and ``generation_config``, for code that would fail
-          without them. Once a program has received one, ``GenerationMixin`` takes the place of that base, as in 4.51.3,
-          and the models get the ``GenerationConfig`` of their checkpoint, or one from their configuration. With the
-          opt-in, such a class gets ``GenerationMixin`` itself at its first instance, and ``can_generate()`` is true,
-          for programs that ask before they generate. Without hotfix, the bases are what they were.
+Here      Code that would fail without it gets ``generate`` of such a model, if the class has a
+          ``prepare_inputs_for_generation`` that was not written in transformers. With the first call the class inherits
+          from ``GenerationMixin``, as in 4.51.3, and a model without settings gets the ``GenerationConfig`` of its
+          checkpoint, or one from its configuration. From 5.0.0 on, where such models have no ``generation_config``, the
+          same holds for that. Until then the class stays as it is. With the opt-in, such a class gets
+          ``GenerationMixin`` at its first instance, and ``can_generate()`` is true, for programs that ask before they
+          generate. Without hotfix, the bases are what they were.
 """
 
 from __future__ import annotations
 
 import ast
 import os
-import types
+import sys
 import weakref
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
@@ -41,7 +42,6 @@ FIX = Fix(
 )
 
 MODEL = "transformers.modeling_utils:PreTrainedModel"
-NAMES = (f"{MODEL}.generate", f"{MODEL}.generation_config")  # as reports call them
 
 FIX.edits(
     (f"{MODEL}.can_generate", ">=4.52.1"),
@@ -61,19 +61,54 @@ FIX.edits(
 
 
 @FIX.wraps((f"{MODEL}.__init__", ">=4.52.1"), fingerprint_of=("PreTrainedModel.can_generate",))
-def initialised(original: Callable[..., None]) -> Callable[..., None]:
-    """The class gets the base that has ``generate`` for code that would fail without it."""
+def beside_the_constructor(original: Callable[..., None]) -> Callable[..., None]:
+    """Give the class of the constructor the names; it does the same as before."""
+    # No additions: in earlier releases the class inherits them, and its own source lacks them there, too.
+    owner = getattr(sys.modules.get(original.__module__), "PreTrainedModel", None)
+    if owner is not None and owner not in _OWNERS:
+        for name, value in (("generate", generate), ("generation_config", Settings())):
+            asked.put_in_class(owner, name, asked.Restored(name, value, target=f"{MODEL}.{name}", fix=FIX.id))
+        _OWNERS.append(owner)
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        cls = type(self)
-        if _lacks_generate(cls):
-            _give_base(cls, Heir)
-        if issubclass(cls, Heir):
-            _MODELS.add(self)
 
     return initialise
+
+
+_OWNERS: list[type] = []
+
+
+def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Generate with a model whose class has lost the method; the class inherits it from now on.
+
+    Args:
+        self: the model.
+        args: passed on.
+        kwargs: passed on.
+
+    Raises:
+        AttributeError: no release has the method for such a class.
+    """
+    if not (_is_foreign(type(self)) and inherit(type(self))):
+        raise asked.missing(self, type(self), "generate")
+    return _inherited().generate(self, *args, **kwargs)
+
+
+class Settings:
+    """The ``generation_config`` of a model of a class that has lost ``generate``."""
+
+    def __get__(self, model: Any, owner: Optional[type] = None) -> Any:
+        """The settings, which the model has from now on.
+
+        Raises:
+            AttributeError: no release has them for such a class.
+        """
+        if model is None or not (_is_foreign(type(model)) and inherit(type(model))):
+            raise asked.missing(model, owner or type(model), "generation_config")
+        model.generation_config = _configuration_for(model)
+        return model.generation_config
 
 
 @FIX.recognises
@@ -95,54 +130,7 @@ def now_inherits(cls: Any) -> bool:
     return _give_base(cls, GenerationMixin)
 
 
-class _Generate(asked.Restored):
-    """The method for code that would fail without it; the first such code makes the class inherit it."""
-
-    def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
-        """`GenerationMixin.generate`, as the class inherits it from now on.
-
-        Raises:
-            AttributeError: the program works without it, or `torch.compile` traces the code.
-        """
-        if frame is None:
-            raise asked.missing(instance, owner, self.name)
-        value = super().answer(instance, owner, frame)
-        if self.target in asked.received():
-            _inherit(owner)
-        return value
-
-
-class _Configured(_Generate):
-    """The settings for ``generate()``, which 5.0.0 and later set only in models that inherit it."""
-
-    def answer(self, instance: Any, owner: type, frame: Optional[types.FrameType]) -> Any:
-        """The `GenerationConfig` of a model.
-
-        Raises:
-            AttributeError: the program works without it, or it is a class.
-        """
-        super().answer(instance, owner, frame)
-        settings = None if instance is None else vars(instance).get(self.name)
-        if settings is None:
-            raise asked.missing(instance, owner, self.name)
-        return settings
-
-
-def _method() -> Any:
-    from transformers.generation import GenerationMixin
-
-    return GenerationMixin.generate
-
-
-class Heir:
-    """The last base of a class that can get ``generate``."""
-
-    generate = _Generate("generate", find=_method, target=NAMES[0], fix=FIX.id)
-    generation_config = _Configured("generation_config", find=_method, target=NAMES[1], fix=FIX.id)
-
-
 _CHANGED: weakref.WeakSet[type] = weakref.WeakSet()
-_MODELS: weakref.WeakSet[Any] = weakref.WeakSet()  # that were made while their class did not inherit
 
 
 def _is_foreign(cls: type) -> bool:
@@ -151,36 +139,35 @@ def _is_foreign(cls: type) -> bool:
     return method is not None and not str(getattr(method, "__module__", "")).startswith("transformers.")
 
 
-def _lacks_generate(cls: type) -> bool:
-    """Whether a class has lost ``generate``."""
-    if issubclass(cls, Heir) or not _is_foreign(cls):
-        return False
+@cache
+def _inherited() -> Any:
+    """The base of a class that has received ``generate``: its models may have been built without settings."""
     from transformers.generation import GenerationMixin
 
-    return not issubclass(cls, GenerationMixin)
+    class RestoredGenerationMixin(GenerationMixin):  # type: ignore[misc]
+        """`GenerationMixin`, for models that were built before their class inherited from it."""
+
+        def generate(self, *args: Any, **kwargs: Any) -> Any:
+            if vars(self).get("generation_config") is None:
+                self.generation_config = _configuration_for(self)
+            return super().generate(*args, **kwargs)
+
+    return RestoredGenerationMixin
+
+
+def inherit(cls: Any) -> bool:
+    """Have a class inherit ``generate``. Returns whether it does."""
+    return issubclass(cls, _inherited()) or _give_base(cls, _inherited())
 
 
 def _give_base(cls: type, base: type) -> bool:
     """Give a class one more base, the last one. Returns whether it has it."""
     try:
-        cls.__bases__ = (*(kind for kind in cls.__bases__ if kind is not Heir), base)
+        cls.__bases__ = (*cls.__bases__, base)
     except TypeError:  # no order of the bases agrees with it
         return False
     _CHANGED.add(cls)
     return True
-
-
-def _inherit(cls: type) -> None:
-    """Exchange the base of a class, or of one that it is derived from, and configure the models that it has."""
-    from transformers.generation import GenerationMixin
-
-    for kind in cls.__mro__:
-        if Heir in kind.__bases__:
-            _give_base(kind, GenerationMixin)
-    for model in list(_MODELS):
-        if isinstance(model, GenerationMixin) and vars(model).get("generation_config") is None:
-            model.generation_config = _configuration_for(model)
-            _MODELS.discard(model)
 
 
 def _configuration_for(model: Any) -> Any:
@@ -205,8 +192,10 @@ def restore() -> None:
     from transformers.generation import GenerationMixin
 
     for cls in list(_CHANGED):
-        cls.__bases__ = tuple(base for base in cls.__bases__ if base not in (GenerationMixin, Heir))
+        cls.__bases__ = tuple(base for base in cls.__bases__ if base not in (GenerationMixin, _inherited()))
     _CHANGED.clear()
-    _MODELS.clear()
-    for name in NAMES:
-        asked.forget(name)
+    for owner in _OWNERS:
+        for name in ("generate", "generation_config"):
+            asked.take_from_class(owner, name)
+            asked.forget(f"{MODEL}.{name}")
+    _OWNERS.clear()
