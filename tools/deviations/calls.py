@@ -56,6 +56,7 @@ def target_called_again(scene: Scene) -> dict[str, Any]:
     is_init = name == "__init__"
     results: dict[str, Any] = {}
     for number, (arguments, options) in enumerate(calls[:KEPT]):
+        results.update(named(f"call {number}, given", [arguments[not isinstance(holder, types.ModuleType) :], options]))
         for variant, given in _variants(
             function, arguments, options, has_self=not isinstance(holder, types.ModuleType)
         ):
@@ -70,6 +71,7 @@ def model_called_again(scene: Scene) -> dict[str, Any]:
     for number, (model, arguments, options) in enumerate(_calls_of_models(scene)):
         scene.touch()
         forward = inspect.unwrap(type(model).forward)
+        results.update(named(f"call {number}, given", [arguments, options]))
         for variant, given in _variants(forward, (model, *arguments), options, has_self=True):
             results.update(_called(f"call {number}, {variant}", _through(model), given, False))
     return results

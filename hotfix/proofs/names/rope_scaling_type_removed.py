@@ -18,10 +18,10 @@ class TinyConfig(PretrainedConfig):
         self.max_position_embeddings = max_position_embeddings
         self.rope_theta = rope_theta
         self.rope_scaling = rope_scaling
-        self.check()
+        self._rope_scaling_validation()
         super().__init__(**kwargs)
 
-    def check(self):
+    def _rope_scaling_validation(self):
         if self.rope_scaling is None:
             return
         if not isinstance(self.rope_scaling, dict) or len(self.rope_scaling) != 2:
