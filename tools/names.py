@@ -11,7 +11,9 @@ a whole. Nothing is imported from a wheel. For each name and each later release 
 - *alias*: the module had imported the name, and it still exists where it is defined; or the same definition (by digest)
   is elsewhere in the first release without the name, and its later fate there counts;
 - *constant*: a literal of the last release that had it. Longer texts are documentation, and become empty strings;
-- *hollow*: a class of attention for one implementation: nothing in the release is an instance of it.
+- *hollow*: a class of attention for one implementation: nothing in the release is an instance of it;
+- *output*: a class of results that is nothing but a list of fields;
+- *empty*: a class of a module that is gone with all of its family: nothing in the release is an instance of it.
 
 Every other name gets a word for the reason (`REASONS`). Names that fixes in `hotfix/names` restore are left to them.
 """
@@ -75,7 +77,7 @@ class Bound(NamedTuple):
     Attributes:
         kind: ``def``, ``class``, ``value`` (a literal), ``text`` (a long string), ``import``, ``same`` (another name of
             the module) or ``made``.
-        detail: digests of a definition, the value, the origin of an import.
+        detail: digest, bases and, of a class of results, fields of a definition; the value; the origin of an import.
         conditional: whether the statement is in an `if` or a `try`.
     """
 
@@ -133,16 +135,20 @@ def facts_of(text: str) -> Facts:
 
 def _around(name: str, binding: Bound) -> Any:
     """The detail of a class that wraps the class of the same name."""
-    return (binding.detail[0], (name,)) if binding.kind == "class" else None
+    return (binding.detail[0], (name,), binding.detail[2]) if binding.kind == "class" else None
 
 
 class _Block(NamedTuple):
-    """A definition at the left margin: whether it is a class, its bases as text, the hash of its source."""
+    """A definition at the left margin: whether it is a class, its bases as text, the hash of its source.
+
+    Of a class of results also its fields, if it has nothing else and all of them are None by default.
+    """
 
     is_class: bool
     bases: tuple[str, ...]
     digest: int
     is_exported: bool
+    fields: Optional[tuple[str, ...]] = None
 
 
 def _cut(text: str) -> tuple[dict[str, _Block], str]:
@@ -185,7 +191,33 @@ def _block(name: str, lines: list[str], head: int) -> _Block:
     match = re.match(r"class\s+\w+\s*\(([^)]*)\)", "".join(lines[head : head + 8]))
     bases = tuple(part.strip() for part in match[1].split(",") if "=" not in part) if match else ()
     is_exported = any(re.match(r"@(requires|export)\b", line) for line in lines[:head])
-    return _Block(lines[head].startswith("class"), bases, hash(squeezed.replace(name, "_")), is_exported)
+    digest = hash(squeezed.replace(name, "_"))
+    is_class = lines[head].startswith("class")
+    fields = _fields("".join(lines)) if is_class and any(_OUTPUT.search(base) for base in bases) else None
+    return _Block(is_class, bases, digest, is_exported, fields)
+
+
+_OUTPUT = re.compile(r"(Output\w*)$")
+
+
+def _fields(text: str) -> Optional[tuple[str, ...]]:
+    """The fields of a class of results; None if it has anything else."""
+    try:
+        [statement] = source.parse(text).body
+    except (SyntaxError, ValueError):
+        return None
+    assert isinstance(statement, ast.ClassDef)
+    if not any("dataclass" in ast.unparse(decorator) for decorator in statement.decorator_list):
+        return None
+    fields = []
+    for inner in statement.body:
+        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
+            continue
+        is_field = isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
+        if not is_field or not isinstance(inner.value, ast.Constant) or inner.value.value is not None:
+            return None
+        fields.append(inner.target.id)
+    return tuple(fields)
 
 
 def _statements(
@@ -210,9 +242,10 @@ def _bindings(statement: ast.stmt, blocks: Mapping[str, _Block]) -> Iterator[tup
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         block = blocks.get(statement.name)
         if block is not None:
-            yield statement.name, Bound("class" if block.is_class else "def", (block.digest, block.bases))
+            detail = (block.digest, block.bases, block.fields)
+            yield statement.name, Bound("class" if block.is_class else "def", detail)
         else:  # under an `if`
-            yield statement.name, Bound("def", (0, ()))
+            yield statement.name, Bound("def", (0, (), None))
     elif isinstance(statement, ast.ImportFrom):
         origin = "." * statement.level + (statement.module or "")
         for alias in statement.names:
@@ -399,8 +432,8 @@ class Decision(NamedTuple):
     """The decision about a name in a release that lacks it.
 
     Attributes:
-        kind: ``alias``, ``constant``, ``hollow``; empty if there is no replacement.
-        value: ``module:name`` (or ``module:``), a literal, the existing class; or the reason.
+        kind: one of `tabled.FIXES`; empty if there is no replacement.
+        value: as in `tabled.Row`; or the reason. Of an `empty` class the number of the last release that had it.
     """
 
     kind: str
@@ -455,7 +488,49 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
         now = _attention_now(here, module, name, origin)
         if now:
             return Decision("hollow", now)
+        return _of_output(releases[last], here, origin) or _of_class(releases[last], here, origin, last)
     return Decision("", "body")
+
+
+_RESULTS = f"{PACKAGE}.utils.generic", "ModelOutput"
+_LAYERS = re.compile(r"(Module|Model|Layer|PreTrained\w*|Enum|Error|Exception|Warning|Dict|Tuple|Protocol|Output)$")
+
+
+def _of_output(before: Release, here: Release, origin: Origin) -> Optional[Decision]:
+    """The base class and the fields of a class of results, if that is all that it is."""
+    fields: list[str] = []
+    place: Optional[Origin] = origin
+    while place is not None and place.bound is not None and place.kind == "class":
+        _, bases, own = place.bound.detail
+        if place.place == _RESULTS or (place is not origin and here.defines(place.place)):
+            return Decision("output", " ".join([":".join(place.place), *dict.fromkeys(fields)]))
+        if own is None or len(bases) != 1:
+            return None
+        fields = [*own, *fields]
+        place = before.resolve(place.module, bases[0])
+    return None
+
+
+def _of_class(before: Release, here: Release, origin: Origin, last: int) -> Decision:
+    """An empty class, if its module is gone and has no successor, and no layer of a model ever was one."""
+    family = _family(origin.module)
+    left = any(_family(module) == family for module in here.modules) if family else origin.module in here.modules
+    if left or any(_LAYERS.search(name) for name in _ancestors(before, origin)):
+        return Decision("", "body")
+    return Decision("empty", str(last))
+
+
+def _ancestors(release: Release, origin: Origin) -> list[str]:
+    """The names of the bases of a class, and of theirs."""
+    names: list[str] = []
+    waiting = [origin]
+    while waiting and len(names) < 100:
+        value = waiting.pop()
+        for base in value.bound.detail[1] if value.bound and value.kind == "class" else ():
+            names.append(base)
+            further = release.resolve(value.module, base)
+            waiting += [further] if further else []
+    return names
 
 
 def _of_public(here: Release, name: str, origin: Origin) -> Decision:
@@ -656,8 +731,8 @@ def rendered(versions: list[Version], releases: list[Release], rows: Iterable[Ro
             parent = module.rpartition(".")[0]
             is_reached = parent in back or all(parent in release.modules for release in releases[gone:])
             if not is_reached or not _is_worth_it(releases[gone - 1], module, its):
-                after = []
-            elif after:
+                after = [row for row in after if is_reached and row.decision.kind in ("empty", "output")]
+            if after:
                 back.add(module)
         else:
             until, after = useful, []
@@ -665,7 +740,9 @@ def rendered(versions: list[Version], releases: list[Release], rows: Iterable[Ro
             lines = []
             for removed in sorted(chosen, key=lambda row: (row.name, row.first)):
                 first = str(next(release for release in every if release > versions[removed.first - 1]))
-                lines.append(f"{removed.name} {first} {removed.decision.kind or '-'} {removed.decision.value}")
+                decision = removed.decision
+                value = str(versions[int(decision.value)]) if decision.kind == "empty" else decision.value
+                lines.append(f"{removed.name} {first} {decision.kind or '-'} {value}")
             if any(row_.decision.kind for row_ in chosen):
                 begins = min(Version(line.split(" ")[1]) for line in lines)
                 since[str(begins)].add(f"{short}{mark}")
@@ -782,8 +859,8 @@ def page(known: Mapping[str, Any]) -> str:
         "",
         f"The names that {len(known['packages'])} published packages import from transformers outside of",
         "a handler, and what becomes of them on releases that have lost them.",
-        "`python -m tools.names` writes this page. `fix`: a fix of its own restores it; `alias`, `constant`, `hollow`:",
-        "the table of removed names does ([Names that are gone](no-harm.md#names-that-are-gone));",
+        "`python -m tools.names` writes this page. `fix`: a fix of its own restores it; `alias`, `constant`, `output`,",
+        "`hollow`, `empty`: the table of removed names does ([Names that are gone](no-harm.md#names-that-are-gone));",
         "everything else is a reason why nothing does:",
         "",
         *(f"- `{word}`: {text}" for word, text in sorted(REASONS.items()) if word != "fix"),

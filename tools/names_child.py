@@ -54,11 +54,31 @@ def _wrong(given: Any, kind: str, value: str, module: str) -> str:
     """The reason why an object does not match its row; empty if it does."""
     if kind == "constant":
         return "" if given == ast.literal_eval(value) else f"it is {given!r:.60}"
+    if kind == "empty":
+        return "" if _refuses(given) else f"it is {given!r:.60}, which can be used"
+    if kind == "output":
+        base, *fields = value.split()
+        where, _, what = base.partition(":")
+        is_one = issubclass(given, getattr(import_module(where), what))
+        made = given(**dict.fromkeys(fields, 1))
+        return "" if is_one and [*made.values()] == [1] * len(fields) else f"it is {made!r:.60}"
     where, _, what = value.rpartition(":") if kind == "alias" else (module, "", value)
     there: Any = getattr(import_module(where), what) if what else import_module(where)
     if kind == "hollow":
         return "" if issubclass(given, there) and given is not there else f"it is {given!r:.60}"
     return "" if given is there else f"it is {given!r:.60}"
+
+
+def _refuses(given: Any) -> bool:
+    """Whether a class can be inherited from, and neither used nor changed."""
+    type("Own", (given,), {"__init__": lambda self: None})()
+    for use in (given, lambda: given.from_pretrained("x"), lambda: setattr(given, "forward", None)):
+        try:
+            use()
+        except NotImplementedError:
+            continue
+        return False
+    return not isinstance(0, given)
 
 
 if __name__ == "__main__":

@@ -207,13 +207,9 @@ def _names(fix: Fix) -> tuple[str, ...]:
 def _messages_without(target: Target) -> Iterator[str]:
     """The errors that a release raises for a name that it lacks."""
     module, name = target.module, target.qualname
-    task = re.fullmatch(r"SUPPORTED_TASKS\['(.+)'\]", name)
     key = re.fullmatch(r"\w+\['(.+)'\]", name)
     owner, _, attribute = name.rpartition(".")
-    if task:
-        yield f'KeyError: "Unknown task {task[1]}, available tasks are […]"'
-        yield f"KeyError: 'The task {task[1]} has been removed from transformers. …'"
-    elif key:
+    if key:
         yield f"KeyError: '{key[1]}'"
     elif owner:
         yield f"AttributeError: '{owner}' object has no attribute '{attribute}'"

@@ -11,28 +11,66 @@ Upstream  transformers#43256, transformers#43325 (not put back)
 Here      The four tasks and their classes, which return what 4.57.6 returns, by its defaults (4 beams, 256 new tokens)
           and by what the configuration of a T5 or BART says of a task. A ``max_length`` of the caller or of the
           configuration is obeyed; 4.57.6 preferred its own 256. There are no warnings about lengths; an assistant model
-          is passed as a model, not by its name. Question answering wants a fast tokenizer.
+          is passed as a model, not by its name. Question answering wants a fast tokenizer. Only a program that would
+          end gets them: a program that handles the KeyError gets the error, and the table of tasks stays as it is.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, Callable, NamedTuple, Optional
 
 from hotfix.fix import Fix
 from hotfix.names.pipelines_of_questions import QuestionAnswering
-from hotfix.names.pipelines_of_text import Text2Text, Translation
+from hotfix.names.pipelines_of_text import Text2Text, Translation, languages
+from hotfix.patching import scope
+
+T5_BASE = "google-t5/t5-base", "a9723ea"
+
+
+class Task(NamedTuple):
+    """What `pipeline` needs to know of a task.
+
+    Attributes:
+        pipeline: the name of the class.
+        default: the entry for the checkpoint that is used if the caller names none; only the languages of T5 have one.
+        model: the auto class of the model.
+    """
+
+    pipeline: str
+    default: dict[Any, Any]
+    model: str = "AutoModelForSeq2SeqLM"
+
+
+TASKS = {
+    "text2text-generation": Task("Text2TextGenerationPipeline", {"model": T5_BASE}),
+    "summarization": Task("SummarizationPipeline", {"model": ("sshleifer/distilbart-cnn-12-6", "a4f8f3e")}),
+    "translation": Task("TranslationPipeline", {("en", to): {"model": T5_BASE} for to in ("fr", "de", "ro")}),
+    "question-answering": Task(
+        "QuestionAnsweringPipeline",
+        {"model": ("distilbert/distilbert-base-cased-distilled-squad", "564e9b5")},
+        "AutoModelForQuestionAnswering",
+    ),
+}
 
 FIX = Fix(
     title='KeyError: "Unknown task summarization" from pipeline(); translation, question-answering, ... are gone, too',
     kind="removed-api",
     upstream=("transformers#43256", "transformers#43325"),
-    optin="the tasks are added to a table that programs search, and lengths are not obeyed exactly as in 4.57.6",
     group="removed-names",
+    errors=(
+        *(f'KeyError: "Unknown task {task}, available tasks are …"' for task in TASKS),
+        *(f"KeyError: 'The task {task} has been removed from transformers. …'" for task in TASKS),
+        "KeyError: 'The task translation_… has been removed from transformers. …'",
+        'KeyError: "Unknown task translation_…, available tasks are …"',
+        "KeyError: 'translation'",
+    ),
+    everyone="only after the KeyError of a task, where the program does not handle it: the new code tests it",
+    prefilter="task: str",
 )
 
 V5, V53 = ">=5.0.0", ">=5.3.0"
 LEAF = "transformers.pipelines"
-T5_BASE = "google-t5/t5-base", "a9723ea"
 
 
 @FIX.adds_made((f"{LEAF}:Text2TextGenerationPipeline", V5), exported_by=("transformers",))
@@ -67,51 +105,56 @@ def question_answering(pipelines: Any) -> type:
     return made
 
 
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['text2text-generation']", V5))
-def task_of_text2text_generation(pipelines: Any) -> dict[str, Any]:
-    """The task of ``pipeline("text2text-generation")``."""
-    return _task(pipelines.Text2TextGenerationPipeline, {"model": T5_BASE})
+@FIX.wraps((f"{LEAF}.base:PipelineRegistry.check_task", V5), fingerprint_of=(f"{LEAF}:pipeline",))
+def with_the_removed_tasks(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The entry of a removed task, in place of the error."""
+
+    def check_task(self: Any, task: str) -> Any:
+        try:
+            return original(self, task)
+        except KeyError as _hotfix_error:
+            entry = _entry(self, task, sys._getframe(1))
+            if entry is None:
+                raise
+            return entry
+
+    return check_task
 
 
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['summarization']", V5))
-def task_of_summarization(pipelines: Any) -> dict[str, Any]:
-    """The task of ``pipeline("summarization")``."""
-    return _task(pipelines.SummarizationPipeline, {"model": ("sshleifer/distilbart-cnn-12-6", "a4f8f3e")})
+@FIX.wraps((f"{LEAF}:_resolve_deprecated_task", ">=5.19.0"))
+def that_are_not_refused(original: Callable[[str], str]) -> Callable[[str], str]:
+    """The name of a removed task, in place of the error."""
+
+    def _resolve_deprecated_task(task: str) -> str:
+        try:
+            return original(task)
+        except KeyError as _hotfix_error:
+            registry = sys.modules[LEAF].PIPELINE_REGISTRY
+            if _entry(registry, task, sys._getframe(1)) is None:
+                raise
+            return task
+
+    return _resolve_deprecated_task
 
 
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['translation']", V5))
-def task_of_translation(pipelines: Any) -> dict[str, Any]:
-    """The task of ``pipeline("translation_en_to_fr")``; only the languages of T5 have a default."""
-    return _task(pipelines.TranslationPipeline, {("en", to): {"model": T5_BASE} for to in ("fr", "de", "ro")})
+@FIX.recognises
+def is_broken(function: Any) -> bool:
+    """Pipelines lost their old tasks together with the other frameworks."""
+    names = {argument.arg for argument in function.args.args}
+    return function.name == "_resolve_deprecated_task" or (function.name == "pipeline" and "framework" not in names)
 
 
-@FIX.adds_made((f"{LEAF}:SUPPORTED_TASKS['question-answering']", V53))
-def task_of_question_answering(pipelines: Any) -> dict[str, Any]:
-    """The task of ``pipeline("question-answering")``."""
-    default = {"model": ("distilbert/distilbert-base-cased-distilled-squad", "564e9b5")}
-    return _task(pipelines.QuestionAnsweringPipeline, default, "AutoModelForQuestionAnswering")
-
-
-def _task(pipeline: type, default: Any, model: str = "AutoModelForSeq2SeqLM") -> dict[str, Any]:
+def _entry(registry: Any, task: str, frame: Any) -> Optional[tuple[str, dict[str, Any], Any]]:
+    """The name, the entry and the option of a removed task; None if the program handles the error."""
     from transformers.models.auto import modeling_auto
 
-    return {"impl": pipeline, "pt": (getattr(modeling_auto, model),), "default": default, "type": "text"}
-
-
-FIX.edits(
-    (f"{LEAF}.base:PipelineRegistry.check_task", V53),  # until then it knew of languages
-    old="raise KeyError(__X)",
-    new="""
-        from hotfix.names.pipelines_of_text import languages
-        if languages(task) and "translation" in self.supported_tasks:
-            return "translation", self.supported_tasks["translation"], languages(task)
-        raise KeyError(__X)
-    """,
-    unless="task.startswith('translation')",
-)
-
-FIX.edits(
-    (f"{LEAF}:_resolve_deprecated_task", ">=5.19.0"),
-    old="removed_task in REMOVED_TASKS",
-    new="removed_task in REMOVED_TASKS and removed_task not in SUPPORTED_TASKS",
-)
+    pipelines = sys.modules[LEAF]
+    name = "translation" if languages(task) else task
+    row = TASKS.get(name)
+    if row is None or registry is not pipelines.PIPELINE_REGISTRY or name in registry.supported_tasks:
+        return None
+    if scope.is_handled(FIX.id, KeyError, frame):
+        return None
+    model = getattr(modeling_auto, row.model)
+    entry = {"impl": getattr(pipelines, row.pipeline), "pt": (model,), "default": row.default, "type": "text"}
+    return name, entry, languages(task)

@@ -10,7 +10,8 @@ lack names, by the first release that lacks them. The modules follow, each with 
     GenerationMixin 4.41.0 alias transformers.generation.utils:GenerationMixin
 
 A row has the first release without the name, and its replacement: ``alias`` for another place, ``constant`` for a
-literal, ``hollow`` for a class that can be named but not used. A name may have several rows, oldest first; the last row
+literal, ``output`` for a class of results with the same fields, ``hollow`` and ``empty`` for a class that can be named
+but not used: of the second kind nothing is left in the release. A name may have several rows, oldest first; the last row
 up to the installed release counts, and ``-`` means no replacement. The package itself is called ``.``. A module with an
 exclamation mark was removed itself; it is restored once a program would fail without it.
 
@@ -37,7 +38,13 @@ GONE = "!"
 """The mark after the name of a module that the release lacks as a whole."""
 
 
-FIXES = {"alias": "names-elsewhere", "constant": "constants-removed", "hollow": "attention-classes-by-kind-removed"}
+FIXES = {
+    "alias": "names-elsewhere",
+    "constant": "constants-removed",
+    "empty": "classes-of-removed-modules",
+    "hollow": "attention-classes-by-kind-removed",
+    "output": "output-classes-removed",
+}
 """The fix for the rows of each kind."""
 NOTHING = "-"
 """The kind of a row that ends an earlier one: the name has no replacement any more."""
@@ -47,8 +54,9 @@ class Row(NamedTuple):
     """The replacement of a name.
 
     Attributes:
-        kind: ``alias``, ``constant`` or ``hollow``.
-        value: ``module:name`` (``module:`` for the module itself), a literal, or the present class.
+        kind: a key of `FIXES`.
+        value: ``module:name`` (``module:`` for the module itself), a literal, the base class and the fields, the
+            present class, or the last release that had it.
     """
 
     kind: str
@@ -190,13 +198,21 @@ class Removed:
             import ast
 
             return ast.literal_eval(row.value)
+        if row.kind == "empty":
+            return empty(name, module, row.value)
+        if row.kind == "output":
+            base, *fields = row.value.split()
+            return output(name, module, self._object(*base.split(":")), fields)
         where, _, what = row.value.rpartition(":") if row.kind == "alias" else (module, "", row.value)
-        try:
-            home = import_module(where)
-            value: Any = getattr(home, what) if what else home
-        except Exception as error:  # whatever the import raises, the program gets the release's own error
-            raise LookupError(row.value) from error
+        value = self._object(where, what)
         return hollow(name, module, value) if row.kind == "hollow" else value
+
+    def _object(self, module: str, name: str) -> Any:
+        try:
+            home = import_module(module)
+            return getattr(home, name) if name else home
+        except Exception as error:  # whatever the import raises, the program gets the release's own error
+            raise LookupError(f"{module}:{name}") from error
 
 
 def kinds(module: str, name: str, releases: Iterable[str], path: Path = FILE) -> dict[str, str]:
@@ -279,6 +295,56 @@ def hollow(name: str, module: str, now: type) -> type:
 
     made: type = Unpatched(name, (now,), {"__init__": refuse, "__module__": module, "__doc__": why})
     return made
+
+
+def empty(name: str, module: str, last: str) -> type:
+    """A class that can be named and inherited from, but neither used nor changed: nothing in the release is one.
+
+    Args:
+        name: the name of the class.
+        module: the module that it belonged to.
+        last: the last release that had it.
+    """
+    from abc import ABCMeta
+
+    why = (
+        f"{name} is gone from this release of transformers, and hotfix gives its name only. The last release that "
+        f"had it is {last}."
+    )
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise Gone(why)
+
+    class Unusable(ABCMeta):
+        """The metaclass of such a class; a class that inherits from it may be changed."""
+
+        def __getattr__(cls, attribute: str) -> Any:
+            if attribute.startswith("__"):
+                raise AttributeError(attribute)
+            raise Gone(f"{cls.__name__}.{attribute} does not exist. {why}")
+
+        def __setattr__(cls, attribute: str, value: Any) -> None:
+            if cls is made and not attribute.startswith("_"):
+                raise Gone(f"{name}.{attribute} cannot be set, because nobody would notice. {why}")
+            super().__setattr__(attribute, value)
+
+    made: type = Unusable(name, (), {"__init__": refuse, "__module__": module, "__doc__": why})
+    return made
+
+
+def output(name: str, module: str, base: type, fields: Iterable[str]) -> type:
+    """A class of results, with the fields that it had; all of them are None by default.
+
+    Args:
+        name: the name of the class.
+        module: the module that it belonged to.
+        base: the class that it inherits from.
+        fields: the names of its own fields.
+    """
+    import dataclasses
+
+    own = [(field, Any, dataclasses.field(default=None)) for field in fields]
+    return dataclasses.make_dataclass(name, own, bases=(base,), namespace={"__module__": module})
 
 
 def _class_for(base: type, table: Removed) -> type:

@@ -14,7 +14,7 @@ Here      The number goes to these models where the result depends on it: with s
           (deepspeed-double-gas-scaling), the mean gives the right gradients as well, and nothing is changed; nor is
           it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it.
           A ``compute_loss`` of one's own is called without the number, as in stock, unless it returns what the
-          library's returns, and so is a model whose forward does not know the number. Such a loss is divided by the
+          library's returns, and so is a model whose forward does not know the number, or refuses it. Such a loss is divided by the
           micro-batches if it is seen to be a mean that nobody has divided.
 """
 
@@ -69,7 +69,14 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
     if steps <= 1 and not trainer.args.average_tokens_across_devices:
         return _without(trainer, model, inputs, number) if has_function else trainer.compute_loss(model, inputs)
     if _takes_the_number(trainer):
-        return trainer.compute_loss(model, inputs, num_items_in_batch=number)
+        labels = inputs.get("labels")
+        try:
+            return trainer.compute_loss(model, inputs, num_items_in_batch=number)
+        except TypeError as error:
+            if "num_items_in_batch" not in str(error):
+                raise
+        if labels is not None:
+            inputs["labels"] = labels
     loss = _without(trainer, model, inputs, number)
     if steps <= 1 or not _loss_path.is_mean(FIX.id, trainer, loss, None):
         return loss

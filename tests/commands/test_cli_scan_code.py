@@ -130,11 +130,10 @@ APPLICATION = """
 def test_tasks_of_pipelines_and_names_of_a_module_that_is_an_alias_are_found(tmp_path):
     (tmp_path / "app.py").write_text(textwrap.dedent(APPLICATION))
     names = names_of(hotfix("scan-code", "--json", str(tmp_path)).json["scans"][0])
-    task = ".pipelines:SUPPORTED_TASKS['{}']"
     assert {name: (entry["gone"], entry["uses"][0]["line"]) for name, entry in names.items()} == {
-        task.format("summarization"): ("from 5.0.0 on", 6),
-        task.format("translation"): ("from 5.0.0 on", 7),
-        task.format("question-answering"): ("from 5.3.0 on", 8),
+        ".pipelines:SummarizationPipeline": ("from 5.0.0 on", 6),
+        ".pipelines:TranslationPipeline": ("from 5.0.0 on", 7),
+        ".pipelines:QuestionAnsweringPipeline": ("from 5.3.0 on", 8),
         ".tokenization_utils:TextInput": ("from 5.0.0 on", 4),
     }
     assert {name["fix"] for name in names.values()} == {"pipelines-removed", "tokenization-utils-names-removed"}

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Optional, Union
 
+from ...names.pipelines_removed import TASKS
+
 PACKAGE = "transformers"
 _FORGIVING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "RuntimeError"}
 _STEPS = 3_000_000  # nodes that are visited, some of them several times; the largest model files take a tenth
@@ -279,12 +281,13 @@ class _Reader:
                     self._take(origin.module, f"{origin.name}({keyword.arg}=)", node.lineno, place)
 
     def _task(self, node: ast.Call, place: _Place) -> None:
-        """The task that ``pipeline("summarization")`` looks up."""
+        """The class for the task that ``pipeline("summarization")`` looks up, if releases have lost it."""
         tasks = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "task")]
         for value in tasks:
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 task = "translation" if value.value.startswith("translation_") else value.value
-                self._take(f"{PACKAGE}.pipelines", f"SUPPORTED_TASKS[{task!r}]", node.lineno, place)
+                if task in TASKS:
+                    self._take(f"{PACKAGE}.pipelines", TASKS[task].pipeline, node.lineno, place)
 
     def _origin_of(self, node: ast.AST) -> Optional[_Origin]:
         if isinstance(node, ast.Name):

@@ -114,6 +114,25 @@ assert not {"summarization", "translation", "text2text-generation"} & transforme
 print("gone")
 """
 
+HANDLED = """
+import hotfix.auto, transformers
+from transformers.pipelines import PIPELINE_REGISTRY, SUPPORTED_TASKS, pipeline
+from transformers.pipelines.base import PipelineRegistry
+
+def fails(function, *arguments):
+    try:
+        function(*arguments)
+    except KeyError as error:
+        return str(error)
+
+print(fails(pipeline, "summarization"))
+print(fails(PIPELINE_REGISTRY.check_task, "translation_en_to_fr"))
+print(fails(PipelineRegistry({}, {}).check_task, "text2text-generation"))
+print(hasattr(transformers, "SummarizationPipeline"), hasattr(transformers.pipelines, "TranslationPipeline"))
+print(sorted(SUPPORTED_TASKS), PIPELINE_REGISTRY.supported_tasks is SUPPORTED_TASKS)
+print(sorted(PIPELINE_REGISTRY.get_supported_tasks()))
+"""
+
 QUESTIONS = """
 import hotfix.auto, tempfile, transformers
 from hotfix.proofs.names.pipelines_removed import CONTEXT, QUESTION, save_bert
@@ -190,15 +209,22 @@ def test_they_are_found_and_go_away() -> None:
 
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
 def test_the_callers_length_limit_of_a_summary_holds(release: str) -> None:
-    optin = {"HOTFIX_OPTIN": "pipelines-removed"}
-    result = run_script("-c", [SUMMARIES], transformers=release, flash_attn=None, env=optin)
+    result = run_script("-c", [SUMMARIES], transformers=release, flash_attn=None)
     assert result.require().stdout == "gone\n"
 
 
-def test_invalid_questions_give_a_one_line_error() -> None:
-    result = run_script(
-        "-c", [QUESTIONS], transformers="5.23.0", flash_attn=None, env={"HOTFIX_OPTIN": "pipelines-removed"}
+@pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
+def test_a_program_that_handles_a_missing_task_gets_the_error(release: str) -> None:
+    stock, armed = (
+        run_script("-c", [code], transformers=release, flash_attn=None).require().stdout
+        for code in (HANDLED.replace("hotfix.auto, ", ""), HANDLED)
     )
+    assert stock.count("None") == 0
+    assert armed == stock
+
+
+def test_invalid_questions_give_a_one_line_error() -> None:
+    result = run_script("-c", [QUESTIONS], transformers="5.23.0", flash_attn=None)
     facts = (
         ("`question`",),
         ("`context`",),
